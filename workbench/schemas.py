@@ -249,7 +249,7 @@ SCHEMAS: dict[str, TableSchema] = {
             answer=("str", "the answer"),
             error=("str", "why a call gave no answer, else empty"),
             reason=("str", "why the question has no such context and is not asked, else empty"),
-            context_tokens=("float64", "the tokens of the passages, in the vocabulary of the generator"),
+            context_tokens=("float64", "the tokens of the prompt with its passages, as `budget` counts them"),
         ),
         _schema(
             "screening",

@@ -24,10 +24,14 @@ WORKBENCH = Path(sys.executable).parent / "workbench"
 QUICKSTART = """
 name: quickstart
 dataset: {kind: golden, path: HANDBOOK}
+pipeline:
+  answering: {kind: extractive}
 sweep:
   chunking:
     - {kind: fixed, size: [128, 256], overlap: 0}
     - {kind: hierarchical, child: 64, parent: 256}
+conditions: [none, gold, retrieved, missing_gold, counterfactual, injection]
+metrics: [span_recall@2000t, span_precision@2000t, recall@5, precision@5, mrr@10, ndcg@10, answer_recall, refusal_rate, over_refusal_rate]
 primary: span_recall@2000t
 """
 

@@ -1,6 +1,7 @@
 """The sentences about answers: what they claim, and how often that is wrong."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,7 +39,12 @@ def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
     sentence = held(run).sentence
     assert re.search(r"It loses 0\.\d+ \[0\.\d+, 0\.\d+\] through retrieval\.", sentence)
-    assert re.search(r"No loss to distractors is shown \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
+    assert re.search(r"No loss is shown to distractors \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
+
+
+def test_absent_losses_share_a_sentence(unanswered):
+    run = answered(unanswered, Planted(conditions=list(LOSING), right=dict.fromkeys(LOSING, 0.5)))
+    assert re.search(r"No loss is shown to distractors \([^)]*\]\) or through retrieval \([^)]*\]\)\.$", held(run).sentence)
 
 
 def test_the_largest_loss_under_attack_is_named(answered_run):
@@ -52,9 +58,26 @@ def test_missing_answers_are_counted_with_their_reason(answered_run):
     assert re.fullmatch(r"\d+ answers are missing and not scored: the server timed out \(60 s\) \(\d+\)\.", line)
 
 
+def test_an_attack_on_too_few_questions_does_not_hide_the_other_losses(unanswered):
+    run = answered(unanswered, Planted(conditions=[*LOSING, "counterfactual"], right=LOSING | {"counterfactual": 0.9}))
+    asked = run.questions["query_id"].tolist()
+    rows = run.queries[~((run.queries["condition"] == "counterfactual") & run.queries["query_id"].isin(asked[20:]))]
+    sentence = held(replace(run, sources={**run.sources, "queries": lambda _: rows})).sentence
+    assert re.search(r"It loses 0\.\d+ \[0\.\d+, 0\.\d+\] through retrieval\.", sentence)
+    assert sentence.endswith("too few for a claim about a loss to counterfactual/before and to counterfactual/after.")
+
+
 def test_without_perfect_context_no_loss_is_claimed(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"]))
     assert held(run).sentence.endswith("without the condition gold its losses cannot be separated.")
+
+
+def test_perfect_contexts_without_a_scored_answer_are_not_an_absent_condition(unanswered):
+    run = answered(unanswered, Planted(conditions=["gold", "retrieved"]))
+    means = run.metrics.query("condition != 'gold'")
+    assert held(replace(run, sources={**run.sources, "metrics": lambda _: means})).sentence.endswith(
+        "without scored answers to the condition gold its losses cannot be separated."
+    )
 
 
 def test_too_few_questions_allow_no_claim(made):

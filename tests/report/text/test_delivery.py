@@ -56,3 +56,13 @@ def test_26_configurations_stay_readable() -> None:
         "Too few chunks match to fill the token budget with all 26 configurations on 10.0 % to 35.0 % of the questions.",
         "Metrics at 2000t read 2,000 tokens of the ranking, but the k chunks that c0, c1, c2, c3, c4, c5 and 2 more deliver hold fewer.",
     ]
+
+
+def test_budgets_of_contexts_that_make_no_difference_are_named(run: Callable[..., Outcome]) -> None:
+    sweep = {"context": [{"budget": 5}, {"budget": 400}, {"budget": 1000}], "answering": [{"kind": "extractive", "sentences": [1, 2]}]}
+    pipeline = {"retrieval": {"kind": "dense", "k": 2}}
+    swept = collect(run(name="budgets", pipeline=pipeline, sweep=sweep, metrics=["span_recall@10t", "answer_recall"]))
+    assert delivery_notes(swept) == [
+        "Budgets of 400 and 1,000 tokens give the same contexts, because retrieval delivers no more text; "
+        "raise k or deliver of the retrieval to compare them."
+    ]

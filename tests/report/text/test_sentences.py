@@ -7,6 +7,7 @@ from tests.made_runs import settings
 from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
+from workbench.report.render.terminal import summary_lines
 from workbench.report.text.sentences import about_dataset
 from workbench.results.run_tables import RunTables
 
@@ -25,6 +26,15 @@ def test_questions_that_repeat_a_text_are_counted_beside_the_data(repeated, rela
     assert about_dataset(RunTables({"dataset": data}, {})) == plain
     told = about_dataset(RunTables({"dataset": data | {"repeated": repeated, "relabelled": relabelled}}, {}))
     assert told == f"{plain} {sentence} (workbench dataset check lists them)."
+
+
+@pytest.mark.parametrize(("primary", "hinted"), [("recall@3", True), ("answer_recall", False)])
+def test_configurations_that_only_answer_differently_need_a_metric_of_answers(run, primary, hinted):
+    sweep = {"context": [{"budget": [50, 60]}], "answering": [{"kind": "extractive"}]}
+    pipeline = {"retrieval": {"kind": "bm25", "k": 1}}
+    swept = collect(run(name="alike", pipeline=pipeline, sweep=sweep, metrics=["recall@3", "answer_recall"], primary=primary))
+    lines = " ".join(summary_lines(swept))
+    assert ("They differ only in how they answer; choose a metric of answers as primary." in lines) == hinted
 
 
 def test_a_run_counts_them(place):

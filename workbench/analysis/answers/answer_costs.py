@@ -14,8 +14,9 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 class AnswerCosts:
     """The costs of an answer in the condition `retrieved`, each NaN if unknown.
 
-    `p50` and `p95` are milliseconds, `context`, `input` and `output` mean tokens of the passages, of the prompt and of the answer, `cost` the mean
-    price of an answer. `total` is the price of all answers of all conditions if each is paid once, `answers` their number.
+    `p50` and `p95` are milliseconds. `context` are mean tokens of the prompt as the budget counts them, `input` and `output` those of prompt
+    and answer as the server does. `cost` is the mean price of an answer, `total` that of all answers of all conditions if each is paid once,
+    and `answers` their number.
     """
 
     p50: float

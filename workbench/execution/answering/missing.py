@@ -9,7 +9,7 @@ _REASONS = 3
 
 
 def missing_answers(run: RunTables) -> list[str]:
-    """Return a line that counts the missing answers by reason, or no line if none is missing."""
+    """Return a line that counts the missing answers by reason and says the fix, or no line if none is missing."""
     answers = run.answers
     failed = answers[answers["error"] != ""]
     if failed.empty:
@@ -18,4 +18,7 @@ def missing_answers(run: RunTables) -> list[str]:
     shown = "; ".join(f"{count(times)} × {reason}" for reason, times in reasons[:_REASONS])
     more = f"; and {count(sum(times for _, times in reasons[_REASONS:]))} for other reasons" if reasons[_REASONS:] else ""
     asked = int((answers["reason"] == "").sum())
-    return [f"{count(len(failed))} of {count(asked)} answers are missing and not scored ({shown}{more}); run again to ask only for these"]
+    kinds = run.configurations.loc[run.configurations["configuration"].isin(failed["configuration"]), "answering"]
+    # Another run asks a model again, but finds no other answers in the same file.
+    fix = "add these to the recorded answers" if set(kinds) == {"recorded"} else "run again to ask only for these"
+    return [f"{count(len(failed))} of {count(asked)} answers are missing and not scored ({shown}{more}); {fix}"]

@@ -54,14 +54,12 @@ def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
 
 def loss_sentences(parts: Decomposition) -> list[str]:
     """State the losses through retrieval and distractors, and the largest under attack. Only significant losses are claimed."""
-    attacks = [loss for loss in parts.losses if loss.condition in CLEAN_TWINS]
-    plain = [loss for loss in parts.losses if loss.condition not in CLEAN_TWINS]
     few = [loss for loss in parts.losses if loss.reading is EffectReading.TOO_FEW]
-    if few:
-        counts = f"{plural(few[0].difference.n, 'question')} about {plural(few[0].difference.clusters, 'document')}"
-        return [f"{counts} {'is' if few[0].difference.n == 1 else 'are'} too few for a claim about losses."]
+    enough = [loss for loss in parts.losses if loss not in few]
+    attacks = [loss for loss in enough if loss.condition in CLEAN_TWINS]
+    plain = [loss for loss in enough if loss.condition not in CLEAN_TWINS]
     sentences = [_claim(plain)] if plain else []
-    return [*sentences, *([_attacked(attacks)] if attacks else [])]
+    return [*sentences, *([_attacked(attacks)] if attacks else []), *([_too_few(few, len(parts.losses))] if few else [])]
 
 
 def missing_sentence(run: RunTables, configuration: str) -> str:
@@ -99,14 +97,15 @@ def _retrieved_only(run: RunTables, name: str, metric: str) -> str:
     if retrieved is None or not retrieved.n:
         return f"No answer of {name} is scored by {metric}."
     value = f"{number(retrieved.value)} {retrieved.bounds()}"
-    return f"{name} has {metric} {value} with what it retrieves; without the condition {GOLD} its losses cannot be separated."
+    lacks = "scored answers to the condition" if GOLD in run.manifest.get("conditions", ()) else "the condition"
+    return f"{name} has {metric} {value} with what it retrieves; without {lacks} {GOLD} its losses cannot be separated."
 
 
 def _claim(losses: Sequence[Loss]) -> str:
     shown, others = [loss for loss in losses if loss.significant], [loss for loss in losses if not loss.significant]
     texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
     sentence = f"It loses {listed(texts)}." if texts else ""
-    hidden = f"No loss {listed([f'{_cause(loss)} is shown ({_size(loss)})' for loss in others]).replace(' and ', ', nor one ')}."
+    hidden = f"No loss is shown {listed([f'{_cause(loss)} ({_size(loss)})' for loss in others]).replace(' and ', ' or ')}."
     return " ".join(filter(None, [sentence, hidden if others else ""]))
 
 
@@ -117,6 +116,13 @@ def _attacked(losses: Sequence[Loss]) -> str:
         return f"Under {plural(len(losses), 'attack')} no loss is shown; the largest is {_size(worst)} by {worst.name}."
     of = f"{count(shown)} of {plural(len(losses), 'attack')} {'costs' if shown == 1 else 'cost'} answers"
     return f"{of}; the largest loss is {_size(worst)} by {worst.name}."
+
+
+def _too_few(few: Sequence[Loss], of: int) -> str:
+    largest = max(few, key=lambda loss: loss.difference.n).difference
+    counts = f"{plural(largest.n, 'question')} about {plural(largest.clusters, 'document')}"
+    about = "losses" if len(few) == of else f"a loss {listed([_cause(loss) for loss in few], 3)}"
+    return f"{counts} {'is' if largest.n == 1 else 'are'} too few for a claim about {about}."
 
 
 def _cause(loss: Loss) -> str:

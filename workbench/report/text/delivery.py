@@ -1,9 +1,11 @@
 """Sentences about delivered text that is not the measured text or does not fill the token budget."""
 
+import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from workbench.core.formatting import count, listed, plural, share
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import RETRIEVED, RunTables
 
 
 def delivery_notes(run: RunTables) -> list[str]:
@@ -17,7 +19,7 @@ def delivery_notes(run: RunTables) -> list[str]:
     notes += whole_corpus({name: budgets[name] for name in whole}, len(facts))
     notes += unfilled_budgets({name: part for name, part in unfilled.items() if part > 0 and name not in whole}, len(facts))
     held = {name: float(fact["delivered_tokens"]) for name, fact in facts.items() if name not in budgets}
-    return notes + short_deliveries(_token_cuts(run), held, len(facts))
+    return notes + short_deliveries(_token_cuts(run), held, len(facts)) + equal_contexts(run)
 
 
 def other_budgets(metric: str, tokens: int, budgets: Mapping[str, int]) -> list[str]:
@@ -56,6 +58,33 @@ def short_deliveries(cuts: Sequence[int], held: Mapping[str, float], of: int) ->
             by = f"{_named(short, of)} {'delivers' if len(short) == 1 else 'deliver'}"
             notes.append(f"Metrics at {tokens}t read {plural(tokens, 'token')} of the ranking, but the k chunks that {by} hold fewer.")
     return notes
+
+
+def equal_contexts(run: RunTables) -> list[str]:
+    """Name the budgets of contexts that make no difference, because retrieval delivers less text than they allow."""
+    alike: dict[str, dict[int, str]] = defaultdict(dict)
+    for name in dict.fromkeys(run.answers["configuration"]):
+        settings = run.manifest["configurations"][name]
+        if context := settings.get("context"):
+            rest = {**settings, "context": context | {"budget": None}}
+            alike[json.dumps(rest, sort_keys=True)][context["budget"]] = name
+    found = [unused for budgets in alike.values() if len(budgets) > 1 and (unused := _unused(run, budgets))]
+    return [
+        f"Budgets of {listed([count(budget) for budget in budgets])} tokens give the same contexts, because retrieval delivers no more text; "
+        "raise k or deliver of the retrieval to compare them."
+        for budgets in dict.fromkeys(found)
+    ]
+
+
+def _unused(run: RunTables, budgets: Mapping[int, str]) -> tuple[int, ...]:
+    """Return the budgets, of configurations equal in everything else, whose retrieved contexts are those of the largest one."""
+    contexts = {}
+    for budget, name in budgets.items():
+        rows = run.of("answers", name)
+        rows = rows[(rows["condition"] == RETRIEVED) & (rows["repeat"] == 0)]
+        contexts[budget] = rows.set_index("query_id")["passages"].to_dict()
+    unused = tuple(budget for budget in sorted(contexts) if contexts[budget] == contexts[max(contexts)])
+    return unused if len(unused) > 1 else ()
 
 
 def _token_cuts(run: RunTables) -> list[int]:

@@ -92,12 +92,21 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
         case Reason.FEW_DOCUMENTS:
             return f"No winner: the questions come from only {plural(verdict.clusters, 'document')}, but at least {FEWEST_FOR_WINNER} are required."
         case Reason.IDENTICAL:
-            return f"No winner: {_names(verdict)} have the same {findings.primary} on every question."
+            return f"No winner: {_names(verdict)} have the same {findings.primary} on every question.{_unread(findings, verdict)}"
         case Reason.TIED:
             subset = f"{len(verdict.best)} of {several}" if len(verdict.best) < len(verdict.ranked) else f"the {several}"
             return f"No winner: {subset} are statistically indistinguishable by {findings.primary}{limited} ({_names(verdict)})."
         case None:
             return f"{verdict.winner} wins by {findings.primary}: with 95 % confidence it is the best of {several}{limited}."
+
+
+def _unread(findings: Findings, verdict: Verdict) -> str:
+    """Name the fix if a metric of retrieval compares configurations that only answer differently."""
+    settings = [dict(findings.run.manifest["configurations"][name]) for name in verdict.best]
+    retrieved = [{stage: value for stage, value in each.items() if stage not in ("context", "answering")} for each in settings]
+    alike = all(each == retrieved[0] for each in retrieved) and any(each != settings[0] for each in settings)
+    fix = " They differ only in how they answer; choose a metric of answers as primary."
+    return fix if alike and findings.primary.family != "answers" else ""
 
 
 def _names(verdict: Verdict) -> str:
