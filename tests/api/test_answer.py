@@ -22,7 +22,8 @@ def dataset(handbook_few: Path) -> wb.Dataset:
 
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=["ends", "distinct"])
 def test_an_answer_and_its_context_are_those_of_the_sweep(pipeline: wb.Pipeline, dataset: wb.Dataset, tmp_path: Path) -> None:
-    rows = wb.sweep(wb.Experiment("answered", dataset, pipeline=pipeline), outputs=tmp_path).answers.set_index("query_id")
+    experiment = wb.Experiment("answered", dataset, pipeline=pipeline, metrics=["recall@5"])
+    rows = wb.sweep(experiment, outputs=tmp_path).answers.set_index("query_id")
     index = pipeline.index(dataset, tmp_path)
     assert len(rows) == len(dataset.queries) > 10
     for query in dataset.queries:

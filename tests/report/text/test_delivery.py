@@ -64,5 +64,5 @@ def test_budgets_of_contexts_that_make_no_difference_are_named(run: Callable[...
     swept = collect(run(name="budgets", pipeline=pipeline, sweep=sweep, metrics=["span_recall@10t", "answer_recall"]))
     assert delivery_notes(swept) == [
         "Budgets of 400 and 1,000 tokens give the same contexts, because retrieval delivers no more text; "
-        "raise k or deliver of the retrieval to compare them."
+        "set deliver of the retrieval to as many tokens as the largest budget to compare them."
     ]

@@ -71,7 +71,7 @@ def equal_contexts(run: RunTables) -> list[str]:
     found = [unused for budgets in alike.values() if len(budgets) > 1 and (unused := _unused(run, budgets))]
     return [
         f"Budgets of {listed([count(budget) for budget in budgets])} tokens give the same contexts, because retrieval delivers no more text; "
-        "raise k or deliver of the retrieval to compare them."
+        "set deliver of the retrieval to as many tokens as the largest budget to compare them."
         for budgets in dict.fromkeys(found)
     ]
 

@@ -100,7 +100,7 @@ class ContextsStage(Stage):
         limited = condition in RANKED | {IRRELEVANT_ONLY} or any(
             query.query_id not in evidence for query in run.dataset.queries if query.answerable
         )
-        limits = list(node.configuration.delivery()) if condition != NONE and limited else []
+        limits = list(node.configuration.delivery(run.primary)) if condition != NONE and limited else []
         return [prompts, limits, run.filters.identity if run.filters and condition == IRRELEVANT_ONLY else None]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
@@ -151,8 +151,8 @@ def _maker(inputs: Inputs) -> ContextMaker:
         packing=packing or ContextPacking(),
         prompt=lambda question: prompt_tokens(generator, overheads[question]),
         ranking=_ranking(run, configuration, inputs.entry("chunks"), final_hits(inputs.entries)) if condition in RANKED else (),
-        k=configuration.delivery().k,
-        tokens=configuration.delivery().tokens,
+        k=configuration.delivery(run.primary).k,
+        tokens=configuration.delivery(run.primary).tokens,
         findable=lambda query: _findable(run, query),
     )
 
@@ -172,7 +172,7 @@ def _slices(run: RunContext, chunks: Entry | None) -> DeliveredSlices:
 def _ranking(run: RunContext, configuration: Configuration, chunks: Entry, hits: Entry) -> list[list[Passage]]:
     """Return the passages that retrieval delivers for each question, cached since several conditions start from them."""
     case = Case(run.labels, retrieved(chunks, hits, configuration.retrieval.evaluated), run.spans)
-    text, documents = delivered(case, configuration.delivery()), run.dataset.documents
+    text, documents = delivered(case, configuration.delivery(run.primary)), run.dataset.documents
     ranking: list[list[Passage]] = [[] for _ in run.dataset.queries]
     for query, (doc, start, end) in zip(text.query.tolist(), run.labels.places(text.starts, text.ends), strict=True):
         ranking[query].append(passage_of(documents[doc], start, end))
