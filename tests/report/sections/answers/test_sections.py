@@ -91,7 +91,7 @@ def test_the_outcomes_of_altered_copies_are_counted_by_place(found, first, answe
     table = tables(attacks(found))[0]
     given = answered_run.answers
     given = given[(given["configuration"] == first) & (given["condition"] == "counterfactual") & (given["variant"] == "after")]
-    kept, conflict, adopted, *_ = row(table, first, "after")
+    kept, conflict, adopted, *_ = row(table, first, "after the evidence")
     assert [kept, conflict, adopted] == [str((given["outcome"] == outcome).sum()) for outcome in ("kept", "conflict", "adopted")]
 
 

@@ -8,9 +8,11 @@ from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.repeats import repeats_of
 from workbench.analysis.findings import Findings
-from workbench.core.formatting import number, plural, spread
+from workbench.core.formatting import plural, spread
 from workbench.report.cells import count_cell, value_cell, words
-from workbench.report.model import Block, Cell, Column, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
+from workbench.report.sections.answers.long_tables import opened
+from workbench.report.text.answers import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers.repeats import RepeatVariance
 
@@ -30,7 +32,7 @@ _COLUMNS = {
 }
 _TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4}
 _REPEATS = (
-    "Every question was answered {repeats} times. The deviation between repeats is that of one answer around its question's mean, the deviation between "
+    "Every question was answered {repeats}. The deviation between repeats is that of one answer around its question's mean, the deviation between "
     "questions that of the questions' means. If the first is not small beside the second, a single answer says little about its question."
 )
 
@@ -41,8 +43,9 @@ def answer_costs_section(findings: Findings) -> Section | None:
     names = answering(run)
     if not names:
         return None
-    repeats = _repeats(run, names)
-    return Section("Cost and repeatability of answers", "answer-costs", [_table(run, names), *repeats], "Answer costs")
+    sentence = cost_sentence(run, names[0])
+    blocks: list[Block] = [*([Prose(sentence)] if sentence else []), *opened(_table(run, names)), *_repeats(run, names)]
+    return Section("Cost and repeatability of answers", "answer-costs", blocks, "Answer costs")
 
 
 def _table(run: RunTables, names: Sequence[str]) -> Table:
@@ -78,9 +81,8 @@ def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
     ]
     columns += [Column("reliability", note="of one answer"), Column("changed", note="questions"), Column("questions")]
     rows = [_repeat_row(name, variance) for name, variance in found.items()]
-    return [
-        Table(f"{measure} of {plural(times, 'repeat')} with retrieved contexts", columns, rows, _REPEATS.format(repeats=number(times, 0)))
-    ]
+    caption = f"{measure} of {plural(times, 'repeat')} with retrieved contexts"
+    return opened(Table(caption, columns, rows, _REPEATS.format(repeats=plural(times, "time"))))
 
 
 def _repeat_row(name: str, variance: RepeatVariance) -> Row:

@@ -4,6 +4,7 @@ import math
 
 from workbench.analysis.answers.answered import answering, is_verbatim
 from workbench.analysis.answers.condition_scores import answer_score
+from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.answers.examples import AnsweredQuestion, ShownAnswer, ShownPassage, worst_losses
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import count, number, plural
@@ -38,13 +39,18 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     if not chosen:
         return [Prose(f"No question of {configuration} loses anything{f' by {measure}' if measure else ''}.")]
     which = "question" if len(chosen) == 1 else f"{count(len(chosen))} questions"
-    sentence = f"The {which} of {configuration} with the largest loss. Evidence is marked in the contexts, and so is planted text."
+    by = "largest loss" if decomposition_of(run, configuration) else f"lowest {measure}"
+    repeats = int(run.manifest.get("repeats", 1))
+    first = f" Of {count(repeats)} repeats the first answer is shown; the loss is the mean over all." if repeats > 1 else ""
+    sentence = f"The {which} of {configuration} with the {by}. Evidence is marked in the contexts, and so is planted text.{first}"
     return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
 
 
 def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Fold:
     """Fold a question with a table of its answers and the context of each."""
-    loss = f" · loses {number(question.loss)} under {question.lost_to}" if question.loss > 0 else ""
+    # Without perfect context to compare with, the loss is 1 minus the score.
+    known = question.loss > 0 and decomposition_of(run, configuration) is not None
+    loss = f" · loses {number(question.loss)} under {question.lost_to}" if known else ""
     expected = (
         f" · expected: {question.expected}" if question.expected else "" if question.answerable else " · has no answer in the documents"
     )
