@@ -15,7 +15,8 @@ class AnswerCosts:
     """The costs of an answer in the condition `retrieved`, each NaN if unknown.
 
     `p50` and `p95` are milliseconds, `context`, `input` and `output` mean tokens of the passages, of the prompt and of the answer, `cost` the mean
-    price of an answer. `total` is the price of all answers of all conditions if each is paid once, `answers` their number.
+    price of an answer. `total` is the price of all answers of all conditions if each is paid once, `answers` their number. `model` is whether a
+    language model gave any of them.
     """
 
     p50: float
@@ -26,6 +27,7 @@ class AnswerCosts:
     cost: float
     total: float
     answers: int
+    model: bool
 
 
 def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
@@ -42,6 +44,7 @@ def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
         cost=_mean(retrieved["cost"]),
         total=float(given["cost"].sum()) if given["cost"].notna().any() else np.nan,
         answers=len(given),
+        model=bool((given["model"] != "").any()),
     )
 
 

@@ -76,8 +76,11 @@ def missing_sentence(run: RunTables, configuration: str) -> str:
 
 
 def cost_sentence(run: RunTables, configuration: str) -> str:
-    """State the time, the tokens and the price of an answer to a retrieved context. Empty if none is known."""
+    """State the time, the tokens and the price of an answer to a retrieved context. Empty without answers or if none is known."""
     costs = answer_costs(run, configuration)
+    if costs.answers and not costs.model:
+        context = f"; what it retrieves fills {count(costs.context)} tokens of context" if not math.isnan(costs.context) else ""
+        return f"The {plural(costs.answers, 'answer')} of {configuration} come from no language model and cost no calls{context}."
     time = f"{spread(costs.p50, costs.p50)} ms in the median" if not math.isnan(costs.p50) else ""
     tokens = [f"{count(many)} {what} tokens" for many, what in ((costs.input, "prompt"), (costs.output, "answer")) if not math.isnan(many)]
     price = f"a price of {number(costs.cost, 6)}" if not math.isnan(costs.cost) else ""
@@ -123,7 +126,8 @@ def _without_gold(run: RunTables, name: str, metric: str) -> str:
     if scored:
         return f"Without the conditions {GOLD} and {RETRIEVED}, {metric} of {name} has no losses."
     reasons = list(dict.fromkeys(reason for row in condition_scores(run, name) for reason in row.unscored))
-    return f"No answer of {name} is scored by {metric}{f': {listed(list(reasons), 3)}' if reasons else ''}."
+    why = f": {'; '.join(reasons[:3])}" if reasons else ""
+    return f"No answer of {name} is scored by {metric}{why}."
 
 
 def _claims(losses: Sequence[Loss]) -> list[str]:

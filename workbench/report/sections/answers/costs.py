@@ -16,10 +16,10 @@ from workbench.report.text.answers import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers.repeats import RepeatVariance
 
-_COSTS = (
-    "Means over the answers to retrieved contexts; prices of all answers are over all conditions. Values that no configuration has are left out. Times are those of the calls when they were "
-    "made, so answers from the cache have the time of their first call. Money is in the currency of the prices in the experiment; without prices there is none."
-)
+_MEANS = "Means over the answers to retrieved contexts. Values that no configuration has are left out."
+_TIMED = " Times are those of the calls when they were made, so answers from the cache have the time of their first call."
+_PRICED = " Money is in the currency of the prices in the experiment; the price of all answers is over all conditions."
+_UNPRICED = " Without prices in the experiment no money is stated."
 # The title and the note of each value of `AnswerCosts`, and the digits of prices.
 _COLUMNS = {
     "p50": ("ms", "median"),
@@ -60,7 +60,8 @@ def _table(run: RunTables, names: Sequence[str]) -> Table:
         *(Column(_COLUMNS[column][0], note=_COLUMNS[column][1]) for column in known),
         Column("answers", note="all conditions"),
     ]
-    return Table("Costs of an answer", columns, rows, _COSTS)
+    priced = _PRICED if "cost" in known else _UNPRICED if any(each.model for each in costs.values()) else ""
+    return Table("Costs of an answer", columns, rows, f"{_MEANS}{_TIMED if 'p50' in known else ''}{priced}")
 
 
 def _cell(column: str, value: float) -> Cell:
