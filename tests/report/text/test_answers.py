@@ -46,7 +46,8 @@ def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
 
 def test_the_largest_loss_under_attack_is_named(answered_run):
     assert re.search(
-        r"8 of 8 attacks lower answer_recall; the largest loss is 0\.\d+ \[.*\] by counterfactual/(before|after)\.", held(answered_run).sentence
+        r"8 of 8 attacks lower answer_recall; the largest loss is 0\.\d+ \[.*\] by counterfactual/(before|after)\.",
+        held(answered_run).sentence,
     )
 
 
@@ -73,13 +74,13 @@ def test_the_terminal_says_what_is_found_what_is_missing_and_what_an_answer_cost
 
 def test_prices_are_stated_per_answer_and_for_all(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"]))
-    priced = replace(run, sources={**run.sources, "answers": lambda run, table=run.answers: table.assign(cost=0.00125)})
+    priced = replace(run, sources={**run.sources, "answers": lambda _, table=run.answers: table.assign(cost=0.00125)})
     assert cost_sentence(priced, answering(priced)[0]).endswith("and a price of 0.001250; the price of all 120 answers is 0.1500.")
 
 
 def test_answers_without_a_cost_have_no_sentence_about_it(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"], failed=1.0))
-    free = replace(run, sources={**run.sources, "timings": lambda run, table=run.timings: table[:0]})
+    free = replace(run, sources={**run.sources, "timings": lambda _, table=run.timings: table[:0]})
     assert cost_sentence(free, answering(free)[0]) == ""
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.analysis.answers.answered import answers_of, answering
+from workbench.analysis.answers.answered import answering, answers_of
 from workbench.results.run_tables import RunTables
 
 

@@ -12,7 +12,6 @@ from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.answers.losses import mean_of_repeats
 
-
 # The conditions that can lose what perfect context gains, in reading order.
 _LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
 

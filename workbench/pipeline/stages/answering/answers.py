@@ -79,9 +79,7 @@ class AnswersStage(Stage):
             draft.mark_incomplete()
 
 
-def _answered(
-    generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str
-) -> list[GeneratedAnswer]:
+def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[GeneratedAnswer]:
     answers: dict[int, GeneratedAnswer] = {}
     # Only the answers of a model take long enough for a bar.
     with ProgressBar(total=len(requests), unit="answer", desc=title, disable=not generator.calls_model) as bar:

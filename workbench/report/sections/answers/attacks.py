@@ -9,7 +9,7 @@ from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, PERTURBATIONS
 from workbench.core.formatting import count, listed, plural
-from workbench.report.cells import count_cell, mean_cell, words
+from workbench.report.cells import count_cell, mean_cell, text, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
 from workbench.report.sections.answers.conditions import loss_cell
 from workbench.report.sections.answers.long_tables import opened
@@ -52,7 +52,7 @@ def verbatim_note(copied: Sequence[str], of: int) -> str:
 
 def _counterfactual(findings: Findings, names: Sequence[str]) -> Table | None:
     columns = [words("configuration"), words("altered copy"), *(Column(outcome, note="answers") for outcome in OUTCOMES[COUNTERFACTUAL])]
-    columns += [Column("neither"), Column("share adopted", note="95 % interval"), words("without an answer")]
+    columns += [Column("neither"), Column("share adopted", note="95 % interval"), text("without an answer")]
     rows = []
     for name in names:
         for found in attack_outcomes(findings.run, name, COUNTERFACTUAL):
@@ -69,7 +69,7 @@ def _injection(findings: Findings, names: Sequence[str]) -> Table | None:
         words("configuration"),
         *(Column(family, note="share that complies") for family in families),
         Column("answers"),
-        words("without an answer"),
+        text("without an answer"),
     ]
     rows = []
     for name in names:

@@ -7,6 +7,7 @@ from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.answers.examples import AnsweredQuestion, ShownAnswer, ShownPassage, worst_losses
 from workbench.analysis.findings import Findings
+from workbench.context.conditions import GOLD
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
@@ -68,10 +69,10 @@ def answers_table(run: RunTables, question: AnsweredQuestion, copied: bool = Fal
     measure = answer_score(run)
     columns = [words("condition"), *([Column(str(measure))] if measure else []), text("answer"), words("cites"), words("outcome")]
     rows = []
+    clean = next((answer.text for answer in question.answers if answer.condition == GOLD and not answer.missing), "")
     for answer in question.answers:
         score = [value_cell(answer.score)] if measure else []
-        said = Cell(_shortened(answer.text) if not answer.missing else f"no answer: {answer.missing}" if answer.asked else answer.missing)
-        rows.append(Row([Cell(answer.name), *score, said, Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
+        rows.append(Row([Cell(answer.name), *score, _said(answer, clean), Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
     return Table("Answers by condition", columns, rows)
 
 
@@ -96,6 +97,13 @@ def _passage(passage: ShownPassage) -> Term:
     place = f"{passage.doc_id}:{passage.start}-{passage.end}"
     notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
     return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces)
+
+
+def _said(answer: ShownAnswer, clean: str) -> Cell:
+    """Show the text of an answer, only once if it is that with perfect context (`clean`)."""
+    if answer.missing:
+        return Cell(f"no answer: {answer.missing}" if answer.asked else answer.missing)
+    return Cell("the same answer as gold" if clean and answer.text == clean and answer.condition != GOLD else _shortened(answer.text))
 
 
 def _cited(answer: ShownAnswer) -> str:
