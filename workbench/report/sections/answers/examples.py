@@ -48,18 +48,19 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
 
 
 def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Fold:
-    """Fold a question with a table of its answers and the context of each."""
+    """Fold a question with a table of its answers and the context of each. The context of a single answer is open."""
     # Without perfect context to compare with, the loss is 1 minus the score.
     known = question.loss > 0 and decomposition_of(run, configuration) is not None
     loss = f" · loses {number(question.loss)} under {question.lost_to}" if known else ""
     expected = (
         f" · expected: {question.expected}" if question.expected else "" if question.answerable else " · has no answer in the documents"
     )
-    contexts = [context_fold(answer) for answer in question.answers if answer.passages]
+    single = len(question.answers) == 1
+    contexts = [context_fold(answer, single) for answer in question.answers if answer.passages]
     return Fold(
         question.text,
         [answers_table(run, question, is_verbatim(run, configuration)), *contexts],
-        f"{question.query_id}{loss}{expected}",
+        f"{question.query_id}{_scored(run, question.answers[0]) if single else loss}{expected}",
         opened=opened,
     )
 
@@ -84,12 +85,16 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
     return ", ".join([*(["refused"] if answer.refused else []), *([named] if named else [])]) or "answered"
 
 
-def context_fold(answer: ShownAnswer) -> Fold:
+def context_fold(answer: ShownAnswer, opened: bool = False) -> Fold:
     """Fold the passages of a context, those that the answer cites named."""
     tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
     items = [_passage(passage) for passage in answer.passages]
     return Fold(
-        f"Context: {answer.name}", [Terms(items, "passages", "evidence")], f"{plural(len(items), 'passage')}{tokens}", "reply-context"
+        f"Context: {answer.name}",
+        [Terms(items, "passages", "evidence")],
+        f"{plural(len(items), 'passage')}{tokens}",
+        "reply-context",
+        opened,
     )
 
 
@@ -97,6 +102,12 @@ def _passage(passage: ShownPassage) -> Term:
     place = f"{passage.doc_id}:{passage.start}-{passage.end}"
     notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
     return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces)
+
+
+def _scored(run: RunTables, answer: ShownAnswer) -> str:
+    if math.isnan(answer.score):
+        return f" · {outcome_text(answer)}"
+    return f" · {answer_score(run)} {number(answer.score)}"
 
 
 def _said(answer: ShownAnswer, clean: str) -> Cell:
