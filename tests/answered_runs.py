@@ -79,6 +79,19 @@ def answered(run: RunTables, planted: Planted = Planted()) -> RunTables:
     return replace(run, manifest=manifest | {"dataset": counts}, sources=sources)
 
 
+def without_expected(run: RunTables) -> RunTables:
+    """Return the run as if no question had an expected answer."""
+    scores, means = run.queries, run.metrics
+    of_content = (scores["metric"] == METRICS[0]) & (scores["state"] != "not_applicable")
+    blank = scores.assign(
+        value=scores["value"].mask(of_content),
+        state=scores["state"].mask(of_content, "not_applicable"),
+        reason=scores["reason"].mask(of_content, "no expected answer"),
+    )
+    tables = {"questions": run.questions.assign(answer=""), "queries": blank, "metrics": means[means["metric"] != METRICS[0]]}
+    return replace(run, sources={**run.sources, **{name: _source(name, table) for name, table in tables.items()}})
+
+
 def _source(name: str, table: pd.DataFrame) -> Callable[[RunTables], pd.DataFrame]:
     whole = conform(SCHEMAS[name], table)
     return lambda _: whole

@@ -45,6 +45,10 @@ class WorkbenchError(Exception):
         """Return the error as lines for people, without a traceback."""
         return [" ".join(str(self).split())]
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows in place of a traceback, as on the command line."""
+        return [f"{type(self).__name__}: {line}" for line in self.lines]
+
 
 class InputError(WorkbenchError):
     """An invalid input: a file, a key or a value."""

@@ -1,7 +1,9 @@
 import html
 import re
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from tests.answered_runs import Planted, answered
 from workbench.analysis.answers.answered import answering
@@ -93,6 +95,16 @@ def test_without_perfect_context_or_attacks_the_view_says_so(unanswered, tmp_pat
 def test_only_a_run_with_answers_has_an_answers_notebook(answered_run, unanswered):
     assert [job.name for job in notebook_jobs(answered_run)][-2:] == ["comparison", "answers"]
     assert [job.name for job in notebook_jobs(unanswered)][-1] == "comparison"
+
+
+def test_the_notebook_of_a_run_without_answers_ends_in_one_clear_line(unanswered, tmp_path):
+    unanswered.write(tmp_path)
+    source = nbformat.read(notebook_path("answers"), as_version=4)
+    source.cells[1].source = f"results, configuration, run_id = {str(tmp_path)!r}, '', ''"
+    done = NotebookClient(source, resources={"metadata": {"path": str(tmp_path)}}, kernel_name="python3", allow_errors=True).execute()
+    (error,) = next(cell.outputs for cell in done.cells if cell.get("outputs"))
+    fix = "add answering to the pipeline of the experiment and sweep again"
+    assert error["traceback"] == [f"InputError: the run {unanswered.name} has no answers; {fix}"]
 
 
 def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(answered_run, tmp_path):

@@ -70,17 +70,24 @@ def untidy_page(untidy, tmp_path_factory) -> Path:
     return write_report(untidy, tmp_path_factory.mktemp("untidy") / "report.html")
 
 
+@pytest.fixture(scope="module")
+def answered_page(answered_run, tmp_path_factory) -> Path:
+    from workbench.report.render.html import write_report
+
+    return write_report(answered_run, tmp_path_factory.mktemp("answered") / "report.html")
+
+
 def first_names(page, table="ranking-table"):
     return page.eval_on_selector_all(f"#{table} tbody tr:not([hidden]) th", "all => all.map(one => one.dataset.sort ?? one.textContent)")
 
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
-@pytest.mark.parametrize("which", ["shown", "hostile", "untidy_page"])
+@pytest.mark.parametrize("which", ["shown", "hostile", "untidy_page", "answered_page"])
 def test_axe_finds_nothing_serious_and_nothing_is_cut_off(request, opened, which, scheme, width):
     if not AXE.is_file():
         pytest.fail(f"axe-core is not at {AXE}: make browser fetches it")
     found = request.getfixturevalue(which)
-    seen = opened(found if which == "untidy_page" else found.report, scheme, width)
+    seen = opened(found if isinstance(found, Path) else found.report, scheme, width)
     page = seen.page
     page.locator("#queries-table tbody button").first.click()
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")

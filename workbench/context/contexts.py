@@ -18,7 +18,7 @@ from workbench.context.gold import gold_passages
 from workbench.context.question_labels import QuestionLabels
 from workbench.records import Passage
 
-UNANSWERABLE, UNLABELLED = "the question is unanswerable", "the question has no relevant document"
+UNANSWERABLE, UNLABELLED = "unanswerable", "the question has no relevant document"
 NO_CHUNK = "no chunk contains any of the evidence"
 NO_ROOM = "the evidence alone is as long as the retrieved context"
 NO_DISTRACTOR = "no chunk without evidence was retrieved, and the question has no hard negative"

@@ -11,7 +11,10 @@ _WIDGETS = any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__)
 
 
 class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type checkers only
-    """A bar of tqdm that disappears at its end. In a notebook its output is emptied, because a saved notebook has lost the widget."""
+    """A bar of tqdm that disappears at its end, and that only a terminal or a notebook shows, so that logs have none.
+
+    In a notebook its output is emptied at the end, because a saved notebook has lost the widget.
+    """
 
     container: Any
     _output: Any = None
@@ -20,6 +23,9 @@ class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type c
         widget: dict[str, Any] = {"display": False} if _WIDGETS else {}
         if options.get("desc"):
             options["desc"] = printable_line(options["desc"])
+        # With None, tqdm shows a bar only in a terminal, which a notebook is not.
+        if not _WIDGETS and not options.get("disable"):
+            options["disable"] = None
         super().__init__(iterable, **options, **widget, leave=False)
         if _WIDGETS and not self.disable:
             from IPython.display import display

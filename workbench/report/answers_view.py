@@ -41,7 +41,7 @@ class AnswersView:
     def overview(self) -> Shown:
         """The answer score with perfect and with retrieved context, and what is lost."""
         answer, parts = hold_answer(self.run, self.name), decomposition_of(self.run, self.name)
-        details = detail_sentences(self.run, parts) if parts else [answer.detail] if answer.detail else []
+        details = detail_sentences(self.run, parts) if parts else []
         return show(Lead(answer.sentence), Lines(details) if details else None)
 
     def conditions(self) -> Shown:

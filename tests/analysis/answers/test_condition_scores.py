@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.answered_runs import NO_ALTERED, RIGHT, Planted, answered
+from tests.answered_runs import NO_ALTERED, RIGHT, Planted, answered, without_expected
 from workbench.analysis.answers.answered import answering, is_verbatim
 from workbench.analysis.answers.condition_scores import answer_score, condition_mean, condition_scores
 from workbench.context.conditions import CONDITIONS
@@ -30,6 +30,13 @@ def test_questions_without_such_a_context_and_failed_answers_are_counted_by_reas
     assert reason == "the server timed out (60 s)"
     table = answered_run.answers
     assert failed == sum((table["configuration"] == row.configuration) & (table["condition"] == "counterfactual") & (table["error"] != ""))
+
+
+def test_questions_to_which_the_score_does_not_apply_are_counted_by_reason(answered_run, unanswered):
+    assert scores_of(answered_run)["gold"].unscored == {"unanswerable": 4}
+    row = scores_of(without_expected(answered(unanswered)))["counterfactual"]
+    assert row.unscored == {"no expected answer": 105, "unanswerable": 3}
+    assert row.mean is None
 
 
 def test_refusals_are_a_share_of_the_answers_that_were_given(answered_run):

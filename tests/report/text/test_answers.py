@@ -6,14 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.answered_runs import Planted, answered
+from tests.answered_runs import Planted, answered, without_expected
+from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
-from workbench.report.text.answers import QUESTION, does_it_hold, loss_sentences
+from workbench.report.text.answers import QUESTION, answer_lines, cost_sentence, does_it_hold, loss_sentences
 from workbench.report.text.summary import answered as first_screen
+from workbench.statistics.effects import EffectReading
 
 LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}
 
@@ -29,9 +31,9 @@ def test_a_run_without_answers_has_no_such_question(unanswered):
 
 
 def test_the_first_screen_the_terminal_and_the_summary_have_the_same_sentence(answered_run):
-    answer = first_screen(findings(answered_run)).items[-1]
+    answer = first_screen(findings(answered_run)).items[2]
     assert answer.question == QUESTION
-    assert answer.sentence in summary_lines(answered_run)
+    assert answer.sentence in " ".join(summary_lines(answered_run))
     assert re.sub(r"\W", "", answer.sentence) in re.sub(r"\W", "", summary_markdown(answered_run))
 
 
@@ -49,13 +51,56 @@ def test_absent_losses_share_a_sentence(unanswered):
 
 def test_the_largest_loss_under_attack_is_named(answered_run):
     assert re.search(
-        r"8 of 8 attacks cost answers; the largest loss is 0\.\d+ \[.*\] by counterfactual/(before|after)\.", held(answered_run).sentence
+        r"8 of 8 attacks lower answer_recall; the largest loss is 0\.\d+ \[.*\] by counterfactual/(before|after)\.",
+        held(answered_run).sentence,
     )
 
 
 def test_missing_answers_are_counted_with_their_reason(answered_run):
     (line,) = [line for line in summary_lines(answered_run) if "missing and not scored" in line]
-    assert re.fullmatch(r"\d+ answers are missing and not scored: the server timed out \(60 s\) \(\d+\)\.", line)
+    name, other = answering(answered_run)
+    table = answered_run.answers
+    failed = table[table["error"] != ""].groupby("configuration").size()
+    asked = table[table["reason"] == ""].groupby("configuration").size()
+    assert line == (
+        f"{failed[name]} of {asked[name]:,} answers of {name} are missing and not scored: the server timed out (60 s). "
+        f"{failed[other]} answers of other configurations are missing, too."
+    )
+
+
+def test_the_terminal_says_what_is_found_what_is_missing_and_what_an_answer_costs(answered_run):
+    found, missing, costs = answer_lines(findings(answered_run))
+    assert summary_lines(answered_run)[-3:] == [found, missing, costs]
+    name = answering(answered_run)[0]
+    assert found.startswith(f"{name} has answer_recall 0.")
+    assert "missing" in missing
+    assert costs == f"An answer of {name} from what it retrieves costs 320 ms in the median, 240 prompt tokens and 12 answer tokens."
+
+
+def test_prices_are_stated_per_answer_and_for_all(unanswered):
+    run = answered(unanswered, Planted(conditions=["retrieved"]))
+    priced = replace(run, sources={**run.sources, "answers": lambda _, table=run.answers: table.assign(cost=0.00125)})
+    assert cost_sentence(priced, answering(priced)[0]).endswith("and a price of 0.001250; the price of all 120 answers is 0.1500.")
+
+
+def test_answers_without_a_cost_have_no_sentence_about_it(unanswered):
+    run = answered(unanswered, Planted(conditions=["retrieved"], failed=1.0))
+    free = replace(run, sources={**run.sources, "timings": lambda _, table=run.timings: table[:0]})
+    assert cost_sentence(free, answering(free)[0]) == ""
+
+
+def test_the_largest_claimed_loss_is_a_significant_one(answered_run):
+    parts = decomposition_of(answered_run, answering(answered_run)[0])
+    largest = max(parts.losses, key=lambda loss: loss.difference.value)
+    unsure = replace(largest, reading=EffectReading.UNDECIDED)
+    sentence = loss_sentences(replace(parts, losses=tuple(unsure if loss is largest else loss for loss in parts.losses)))[-1]
+    assert sentence.startswith("7 of 8 attacks lower answer_recall")
+    assert unsure.name not in sentence
+
+
+def test_without_expected_answers_the_reason_is_named(unanswered):
+    sentence = held(without_expected(answered(unanswered))).sentence
+    assert re.fullmatch(r"No answer of \S+ is scored by answer_recall: no expected answer; unanswerable\.", sentence)
 
 
 def test_an_attack_on_too_few_questions_does_not_hide_the_other_losses(unanswered):
@@ -88,7 +133,7 @@ def test_too_few_questions_allow_no_claim(made):
 def test_if_every_call_failed_no_score_is_given(unanswered):
     run = answered(unanswered, Planted(conditions=["gold", "retrieved"], failed=1.0))
     assert held(run).sentence.startswith("No answer of ")
-    assert "240 answers are missing" in held(run).detail
+    assert "240 of 240 answers" in held(run).sentence
 
 
 @pytest.mark.soak

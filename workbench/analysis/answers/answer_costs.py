@@ -16,7 +16,7 @@ class AnswerCosts:
 
     `p50` and `p95` are milliseconds. `context` are mean tokens of the prompt as the budget counts them, `input` and `output` those of prompt
     and answer as the server does. `cost` is the mean price of an answer, `total` that of all answers of all conditions if each is paid once,
-    and `answers` their number.
+    and `answers` their number. `model` is whether a language model gave any of them.
     """
 
     p50: float
@@ -27,6 +27,7 @@ class AnswerCosts:
     cost: float
     total: float
     answers: int
+    model: bool
 
 
 def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
@@ -43,6 +44,7 @@ def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
         cost=_mean(retrieved["cost"]),
         total=float(given["cost"].sum()) if given["cost"].notna().any() else np.nan,
         answers=len(given),
+        model=bool((given["model"] != "").any()),
     )
 
 

@@ -1,7 +1,7 @@
 """The score of a configuration's answers in each condition, with refusals and the questions that are not scored."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +23,7 @@ class ConditionScore:
 
     `mean` is the answer score, None if it never applies. `refused` is the share of the given answers that are refusals, None without answers.
     `asked` questions have a context, `inapplicable` (reason: questions) have none, and `failed` (reason: answers) were asked without an answer.
+    To `unscored` questions (reason: questions) the answer score does not apply, although they were answered.
     """
 
     configuration: str
@@ -32,6 +33,7 @@ class ConditionScore:
     asked: int
     inapplicable: Mapping[str, int]
     failed: Mapping[str, int]
+    unscored: Mapping[str, int]
 
 
 def answer_score(run: RunTables) -> Measure | None:
@@ -58,6 +60,7 @@ def _score(run: RunTables, configuration: str, condition: str, rows: pd.DataFram
     asked = rows[rows["reason"] == ""]
     given = asked[asked["error"] == ""]
     apart = rows[rows["reason"] != ""].drop_duplicates("query_id")
+    errors = asked.loc[asked["error"] != "", "error"]
     return ConditionScore(
         configuration,
         condition,
@@ -65,8 +68,24 @@ def _score(run: RunTables, configuration: str, condition: str, rows: pd.DataFram
         question_share(run, given, given["refused"]),
         asked["query_id"].nunique(),
         dict(Counter(apart["reason"].tolist()).most_common()),
-        dict(Counter(asked.loc[asked["error"] != "", "error"].tolist()).most_common()),
+        dict(Counter(errors.tolist()).most_common()),
+        _unscored(run, configuration, condition, {*apart["reason"], *errors}) if measure else {},
     )
+
+
+def _unscored(run: RunTables, configuration: str, condition: str, known: Set[str]) -> dict[str, int]:
+    """Count the questions without any score for a reason of the metric, not for a `known` one of the context or the answer."""
+    rows = _score_rows(run, configuration)
+    rows = rows[rows["condition"] == condition]
+    scored = rows.loc[rows["state"] == "scored", "query_id"]
+    apart = rows[~rows["query_id"].isin(scored) & ~rows["reason"].isin(known)].drop_duplicates("query_id")
+    return dict(Counter(apart["reason"].tolist()).most_common())
+
+
+@lru_cache(maxsize=4)
+def _score_rows(run: RunTables, configuration: str) -> pd.DataFrame:
+    rows = run.of("queries", configuration)
+    return rows[rows["metric"] == str(answer_score(run))]
 
 
 @lru_cache(maxsize=4)

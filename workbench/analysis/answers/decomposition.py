@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.analysis.answers.values import answer_measure, condition_values, perturbations
+from workbench.analysis.answers.values import answer_measure, condition_values, losing
 from workbench.analysis.values import clusters
-from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
+from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
 from workbench.core.display import table_html
 from workbench.core.formatting import number
 from workbench.errors import InputError
@@ -106,9 +106,8 @@ def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
 
 
 def _degraded(run: RunTables, configuration: str, metric: str) -> Iterator[tuple[tuple[str, str], Floats]]:
-    for condition, perturbation in perturbations(run, configuration, metric):
-        if condition in (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS):
-            yield (condition, perturbation), condition_values(run, configuration, metric, condition, perturbation)
+    for condition, perturbation in losing(run, configuration, metric):
+        yield (condition, perturbation), condition_values(run, configuration, metric, condition, perturbation)
 
 
 def _names(condition: str, perturbation: str) -> tuple[str, str]:

@@ -12,15 +12,14 @@ import numpy as np
 
 from workbench.analysis.answers.answered import answers_of
 from workbench.analysis.answers.condition_scores import answer_score
-from workbench.analysis.answers.values import condition_values, perturbations, repeated_values
+from workbench.analysis.answers.values import condition_values, losing, perturbations, repeated_values
 from workbench.analysis.questions.passages import Piece, Stretch, marked, passage_of
-from workbench.context.conditions import CLEAN_TWINS, CONDITIONS, GOLD, GOLD_DISTRACTORS, PERTURBATIONS, RETRIEVED
+from workbench.context.conditions import CONDITIONS, GOLD, PERTURBATIONS, RETRIEVED
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 
-_LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
 _WORDS = re.compile(r"\s*\S+|\s+$")
 
 
@@ -129,10 +128,9 @@ def _each_loss(run: RunTables, configuration: str, metric: str) -> Iterator[tupl
             yield RETRIEVED, 1 - condition_values(run, configuration, metric, RETRIEVED)
         return
     gold = condition_values(run, configuration, metric, GOLD)
-    for condition, perturbation in present:
-        if condition in _LOSING:
-            name = "/".join(filter(None, [condition, perturbation]))
-            yield name, gold - condition_values(run, configuration, metric, condition, perturbation)
+    for condition, perturbation in losing(run, configuration, metric):
+        name = "/".join(filter(None, [condition, perturbation]))
+        yield name, gold - condition_values(run, configuration, metric, condition, perturbation)
 
 
 def _answer(run: RunTables, configuration: str, place: int, row: dict[Any, Any]) -> ShownAnswer:

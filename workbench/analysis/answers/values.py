@@ -5,11 +5,15 @@ from functools import lru_cache
 import numpy as np
 
 from workbench.analysis.values import places
+from workbench.context.conditions import CLEAN_TWINS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.answers.losses import mean_of_repeats
+
+# The conditions that can lose what perfect context gains, in reading order.
+_LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
 
 
 def answer_measure(run: RunTables, metric: str) -> Measure:
@@ -24,6 +28,12 @@ def answer_measure(run: RunTables, metric: str) -> Measure:
 def perturbations(run: RunTables, configuration: str, metric: str) -> list[tuple[str, str]]:
     """Return the conditions of a configuration's answers with their perturbations, empty for a condition without, in the order of the run."""
     return list(dict.fromkeys((condition, variant) for condition, variant, _ in _repeats(run, configuration, metric)))
+
+
+def losing(run: RunTables, configuration: str, metric: str) -> list[tuple[str, str]]:
+    """Return the conditions and perturbations that perfect context is compared with: retrieval, distractors, then the attacks."""
+    present = [(condition, variant) for condition, variant in perturbations(run, configuration, metric) if condition in _LOSING]
+    return sorted(present, key=lambda names: _LOSING.index(names[0]))
 
 
 def repeated_values(run: RunTables, configuration: str, metric: str, condition: str, perturbation: str = "") -> Floats:

@@ -1,14 +1,17 @@
 """What answers show, as sentences: how they depend on the context, and what is lost on the way."""
 
+import math
 from collections.abc import Sequence
 
+from workbench.analysis.answers.answer_costs import answer_costs
 from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.condition_scores import answer_score, condition_mean, condition_scores
 from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
 from workbench.analysis.answers.decomposition_table import decomposition_of
+from workbench.analysis.answers.missing_answers import missing_answers, missing_elsewhere
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, NONE, RETRIEVED
-from workbench.core.formatting import count, listed, number, plural
+from workbench.core.formatting import count, listed, number, plural, spread
 from workbench.report.model import Answer
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
@@ -25,7 +28,8 @@ MEANINGS = {
     "counterfactual": "the evidence beside a copy with one altered fact",
     "injection": "the evidence with a planted instruction",
 }
-PLACES = {"before": "altered copy before the evidence", "after": "altered copy after the evidence"}
+# Where the altered copy is.
+PLACES = {"before": "before the evidence", "after": "after the evidence"}
 
 
 def does_it_hold(findings: Findings) -> Answer | None:
@@ -36,20 +40,15 @@ def does_it_hold(findings: Findings) -> Answer | None:
 
 def hold_answer(run: RunTables, configuration: str) -> Answer:
     """Say how the answers of a configuration depend on the context. Only losses that are significant together are claimed."""
-    score, missing = answer_score(run), missing_sentence(run, configuration)
-    if score is None:
-        return Answer(QUESTION, f"{configuration} answers, but no metric of the run scores an answer's content.", missing)
     parts = decomposition_of(run, configuration)
-    if parts is None:
-        return Answer(QUESTION, _retrieved_only(run, configuration, str(score)), missing)
-    sentences = [_levels(run, parts), *loss_sentences(parts)]
-    return Answer(QUESTION, " ".join(sentences), " ".join(detail_sentences(run, parts)))
+    details = detail_sentences(run, parts) if parts else []
+    return Answer(QUESTION, " ".join(_hold_sentences(run, configuration)), " ".join(details))
 
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
-    """State the closed-book share, what remains, the missing answers, and what the answer score is."""
+    """State the closed-book share, what remains, and what the answer score is."""
     score = f"{parts.metric}: {run.measures[parts.metric].definition}."
-    return list(filter(None, [_closed_book(parts), _remaining(parts), missing_sentence(run, parts.configuration), score]))
+    return list(filter(None, [_closed_book(parts), _remaining(parts), score]))
 
 
 def loss_sentences(parts: Decomposition) -> list[str]:
@@ -58,32 +57,57 @@ def loss_sentences(parts: Decomposition) -> list[str]:
     enough = [loss for loss in parts.losses if loss not in few]
     attacks = [loss for loss in enough if loss.condition in CLEAN_TWINS]
     plain = [loss for loss in enough if loss.condition not in CLEAN_TWINS]
-    sentences = [_claim(plain)] if plain else []
-    return [*sentences, *([_attacked(attacks)] if attacks else []), *([_too_few(few, len(parts.losses))] if few else [])]
+    sentences = [*_claims(plain), *([_attacked(attacks, parts.metric)] if attacks else [])]
+    return [*sentences, *([_too_few(few, len(parts.losses))] if few else [])]
 
 
 def missing_sentence(run: RunTables, configuration: str) -> str:
-    """Count the answers of a configuration that are missing because a call failed. Empty if none is."""
-    rows = condition_scores(run, configuration)
-    reasons: dict[str, int] = {}
-    for row in rows:
-        for reason, times in row.failed.items():
-            reasons[reason] = reasons.get(reason, 0) + times
-    if not reasons:
-        return ""
-    named = [f"{reason} ({count(times)})" for reason, times in sorted(reasons.items(), key=lambda item: -item[1])]
-    missing = sum(reasons.values())
-    return f"{plural(missing, 'answer is', 'answers are')} missing and not scored: {listed(named, 3)}."
+    """Count the missing answers of a configuration by reason, and those of the others. Empty if no answer of the run is missing."""
+    found, others = missing_answers(run, configuration), missing_elsewhere(run, configuration)
+    elsewhere = f"{plural(others, 'answer')} of other configurations {'is' if others == 1 else 'are'} missing" if others else ""
+    if not found.missing:
+        return f"{elsewhere}." if elsewhere else ""
+    one = len(found.reasons) == 1
+    named = listed([reason if one else f"{reason} ({count(times)})" for reason, times in found.reasons.items()], 3)
+    more = f" {elsewhere}, too." if elsewhere else ""
+    verb = "is" if found.missing == 1 else "are"
+    return f"{count(found.missing)} of {plural(found.asked, 'answer')} of {configuration} {verb} missing and not scored: {named}.{more}"
+
+
+def cost_sentence(run: RunTables, configuration: str) -> str:
+    """State the time, the tokens and the price of an answer to a retrieved context. Empty without answers or if none is known."""
+    costs = answer_costs(run, configuration)
+    if costs.answers and not costs.model:
+        context = f"; what it retrieves fills {count(costs.context)} tokens of context" if not math.isnan(costs.context) else ""
+        return f"The {plural(costs.answers, 'answer')} of {configuration} come from no language model and cost no calls{context}."
+    time = f"{spread(costs.p50, costs.p50)} ms in the median" if not math.isnan(costs.p50) else ""
+    tokens = [f"{count(many)} {what} tokens" for many, what in ((costs.input, "prompt"), (costs.output, "answer")) if not math.isnan(many)]
+    price = f"a price of {number(costs.cost, 6)}" if not math.isnan(costs.cost) else ""
+    parts = list(filter(None, [time, *tokens, price]))
+    total = f"; the price of all {plural(costs.answers, 'answer')} is {number(costs.total, 4)}" if not math.isnan(costs.total) else ""
+    return f"An answer of {configuration} from what it retrieves costs {listed(parts)}{total}." if parts else ""
 
 
 def answer_lines(findings: Findings) -> list[str]:
-    """Summarise the answers for the terminal. Empty for a run without answers."""
-    answer = does_it_hold(findings)
-    if answer is None:
-        return []
+    """Summarise the answers for the terminal: what is found, the missing answers, and the costs. Empty for a run without answers."""
     run = findings.run
-    missing = missing_sentence(run, answering(run)[0])
-    return [answer.sentence, *([missing] if missing else [])]
+    names = answering(run)
+    if not names:
+        return []
+    *found, missing = [*_found(run, names[0]), missing_sentence(run, names[0])]
+    return list(filter(None, [" ".join(found), missing, cost_sentence(run, names[0])]))
+
+
+def _hold_sentences(run: RunTables, configuration: str) -> list[str]:
+    return list(filter(None, [*_found(run, configuration), missing_sentence(run, configuration)]))
+
+
+def _found(run: RunTables, configuration: str) -> list[str]:
+    """State the scores and losses."""
+    score, parts = answer_score(run), decomposition_of(run, configuration)
+    if score is None:
+        return [f"{configuration} answers, but no metric of the run scores an answer's content."]
+    return [_levels(run, parts), *loss_sentences(parts)] if parts else [_without_gold(run, configuration, str(score))]
 
 
 def _levels(run: RunTables, parts: Decomposition) -> str:
@@ -92,29 +116,34 @@ def _levels(run: RunTables, parts: Decomposition) -> str:
     return f"{parts.configuration} has {parts.metric} {number(parts.gold.value)} {parts.gold.bounds()} if it reads the evidence{found}."
 
 
-def _retrieved_only(run: RunTables, name: str, metric: str) -> str:
-    retrieved = condition_mean(run, name, metric, RETRIEVED)
-    if retrieved is None or not retrieved.n:
-        return f"No answer of {name} is scored by {metric}."
-    value = f"{number(retrieved.value)} {retrieved.bounds()}"
+def _without_gold(run: RunTables, name: str, metric: str) -> str:
+    scored = {row.condition: row.mean for row in condition_scores(run, name) if row.mean and row.mean.n}
+    retrieved = scored.get(RETRIEVED)
     lacks = "scored answers to the condition" if GOLD in run.manifest.get("conditions", ()) else "the condition"
-    return f"{name} has {metric} {value} with what it retrieves; without {lacks} {GOLD} its losses cannot be separated."
+    if retrieved:
+        value = f"{number(retrieved.value)} {retrieved.bounds()}"
+        return f"{name} has {metric} {value} with what it retrieves; without {lacks} {GOLD} its losses cannot be separated."
+    if scored:
+        return f"Without the conditions {GOLD} and {RETRIEVED}, {metric} of {name} has no losses."
+    reasons = list(dict.fromkeys(reason for row in condition_scores(run, name) for reason in row.unscored))
+    why = f": {'; '.join(reasons[:3])}" if reasons else ""
+    return f"No answer of {name} is scored by {metric}{why}."
 
 
-def _claim(losses: Sequence[Loss]) -> str:
+def _claims(losses: Sequence[Loss]) -> list[str]:
     shown, others = [loss for loss in losses if loss.significant], [loss for loss in losses if not loss.significant]
     texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
-    sentence = f"It loses {listed(texts)}." if texts else ""
-    hidden = f"No loss is shown {listed([f'{_cause(loss)} ({_size(loss)})' for loss in others]).replace(' and ', ' or ')}."
-    return " ".join(filter(None, [sentence, hidden if others else ""]))
+    hidden = listed([f"{_cause(loss)} ({_size(loss)})" for loss in others]).replace(" and ", " or ")
+    sentences = [f"It loses {listed(texts)}." if texts else "", f"No loss is shown {hidden}." if hidden else ""]
+    return [sentence for sentence in sentences if sentence]
 
 
-def _attacked(losses: Sequence[Loss]) -> str:
-    worst = max(losses, key=lambda loss: loss.difference.value)
-    shown = sum(loss.significant for loss in losses)
-    if not worst.significant and not shown:
+def _attacked(losses: Sequence[Loss], metric: str) -> str:
+    shown = [loss for loss in losses if loss.significant]
+    worst = max(shown or losses, key=lambda loss: loss.difference.value)
+    if not shown:
         return f"Under {plural(len(losses), 'attack')} no loss is shown; the largest is {_size(worst)} by {worst.name}."
-    of = f"{count(shown)} of {plural(len(losses), 'attack')} {'costs' if shown == 1 else 'cost'} answers"
+    of = f"{count(len(shown))} of {plural(len(losses), 'attack')} {'lowers' if len(shown) == 1 else 'lower'} {metric}"
     return f"{of}; the largest loss is {_size(worst)} by {worst.name}."
 
 
@@ -136,11 +165,11 @@ def _size(loss: Loss) -> str:
 def _closed_book(parts: Decomposition) -> str:
     if parts.closed_book is None:
         return ""
-    return f"Without any passages ({NONE}) it is {number(parts.closed_book.value)} {parts.closed_book.bounds()}: the closed-book share."
+    value = f"{number(parts.closed_book.value)} {parts.closed_book.bounds()}"
+    return f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
 
 
 def _remaining(parts: Decomposition) -> str:
-    bounds = "Intervals of losses hold for all losses of the configuration at once."
     if parts.remaining is None:
-        return bounds
-    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} remains lost with perfect context: {REMAINING}. {bounds}"
+        return ""
+    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} remains lost with perfect context: {REMAINING}."

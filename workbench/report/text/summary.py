@@ -63,9 +63,10 @@ def opening(findings: Findings) -> list[str]:
 
 
 def answered(findings: Findings) -> Answered:
-    """Answer the other questions, for each part that is added whether it is worth it, and whether answers hold."""
+    """Answer the other questions, whether answers hold third, and for each part that is added whether it is worth it."""
+    margin, certainty, *others = list(answers(findings))[1:-1]
     held = does_it_hold(findings)
-    return Answered([*list(answers(findings))[1:-1], *part_answers(findings), *([held] if held else [])])
+    return Answered([margin, certainty, *([held] if held else []), *others, *part_answers(findings)])
 
 
 def cost(findings: Findings) -> tuple[str, str]:

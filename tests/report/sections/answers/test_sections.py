@@ -11,12 +11,14 @@ from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.decomposition import REMAINING, decompose
 from workbench.analysis.findings import findings
 from workbench.core.formatting import number, signed
-from workbench.report.model import Figure, Fold, Prose, Section, Table
+from workbench.report.cells import words as words_column
+from workbench.report.model import Cell, Figure, Fold, Prose, Row, Section, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.sections.answers.attacks import attacks
 from workbench.report.sections.answers.conditions import conditions
 from workbench.report.sections.answers.costs import answer_costs_section
 from workbench.report.sections.answers.examples import answer_examples
+from workbench.report.sections.answers.long_tables import opened
 from workbench.report.sections.answers.refusals import refusals
 
 SECTIONS = (conditions, attacks, refusals, answer_examples, answer_costs_section)
@@ -91,7 +93,7 @@ def test_the_outcomes_of_altered_copies_are_counted_by_place(found, first, answe
     table = tables(attacks(found))[0]
     given = answered_run.answers
     given = given[(given["configuration"] == first) & (given["condition"] == "counterfactual") & (given["variant"] == "after")]
-    kept, conflict, adopted, *_ = row(table, first, "after")
+    kept, conflict, adopted, *_ = row(table, first, "after the evidence")
     assert [kept, conflict, adopted] == [str((given["outcome"] == outcome).sum()) for outcome in ("kept", "conflict", "adopted")]
 
 
@@ -132,6 +134,30 @@ def test_the_examples_show_every_condition_and_its_context(found):
     assert len(table.rows) == 14
     assert len(contexts) == 13 - sum(each.cells[-1].text == "not applicable" for each in table.rows)
     assert "loses 1.000 under" in folds[0].note
+
+
+def test_an_answer_that_is_the_same_as_with_perfect_context_is_written_once(found):
+    _, fold, *_ = answer_examples(found).blocks
+    texts = {each.cells[0].text: each.cells[2].text for each in fold.blocks[0].rows}
+    assert texts["gold"].startswith("It is switched")
+    assert texts["counterfactual/after"] == "the same answer as gold"
+    assert list(texts.values()).count(texts["gold"]) == 1
+
+
+def test_without_perfect_context_the_examples_are_those_with_the_lowest_score(unanswered):
+    run = answered(unanswered, Planted(conditions=["retrieved"], repeats=3))
+    prose, fold, *_ = answer_examples(findings(run)).blocks
+    assert "with the lowest answer_recall." in prose.text
+    assert "Of 3 repeats the first answer is shown" in prose.text
+    assert "loses" not in fold.note
+
+
+def test_a_table_of_many_configurations_is_folded_below_its_first_rows():
+    table = Table("shares", [words_column("name")], [Row([Cell(str(place))]) for place in range(13)], "a note")
+    first, fold = opened(table)
+    assert (first.caption, len(first.rows), first.note) == ("shares (the first 8 of 13 rows)", 8, "a note")
+    assert (fold.title, fold.blocks[0].rows) == ("All 13 rows: shares", table.rows)
+    assert opened(replace(table, rows=table.rows[:12])) == [replace(table, rows=table.rows[:12])]
 
 
 def test_if_nothing_is_lost_a_sentence_says_so(unanswered):

@@ -9,6 +9,7 @@ import pandas as pd
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
 from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
+from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -69,7 +70,8 @@ class AnswersStage(Stage):
         contexts = passages_of(inputs.entry("contexts"))
         numbers, queries = list(contexts), run.dataset.queries
         requests = [AnswerRequest(queries[number], contexts[number], inputs.node.variant) for number in numbers]
-        answers = _answered(generator, requests, run.answer_resources)
+        title = f"answer {inputs.configuration.name} {inputs.node.variant}"
+        answers = _answered(generator, requests, run.answer_resources, title)
         rows = [_row(number, answer) for number, answer in zip(numbers, answers, strict=True)]
         draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         draft.values("calls", {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]})
@@ -77,12 +79,15 @@ class AnswersStage(Stage):
             draft.mark_incomplete()
 
 
-def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources) -> list[GeneratedAnswer]:
+def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[GeneratedAnswer]:
     answers: dict[int, GeneratedAnswer] = {}
-    for place, answer in generator.answer(requests, resources):
-        if place in answers or not 0 <= place < len(requests):
-            raise RunError(f"answering {generator.kind!r} gave the answer {place} twice or of no request", "correct its method answer")
-        answers[place] = answer
+    # Only the answers of a model take long enough for a bar.
+    with ProgressBar(total=len(requests), unit="answer", desc=title, disable=not generator.calls_model) as bar:
+        for place, answer in generator.answer(requests, resources):
+            if place in answers or not 0 <= place < len(requests):
+                raise RunError(f"answering {generator.kind!r} gave the answer {place} twice or of no request", "correct its method answer")
+            answers[place] = answer
+            bar.update()
     if len(answers) < len(requests):
         raise RunError(f"answering {generator.kind!r} gave {len(answers)} of {len(requests)} answers", "correct its method answer")
     return [answers[place] for place in range(len(requests))]

@@ -69,6 +69,7 @@ class ContextsStage(Stage):
     """
 
     name = "contexts"
+    version = 2
     inputs = ("corpus", "questions", "labels", "expected", "chunks", *_RANKING)
     setting = "context"
 

@@ -25,14 +25,16 @@ from workbench.report.cells import (
 )
 from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
+from workbench.report.sections.answers.long_tables import opened
 from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
 from workbench.results.run_tables import Measure, RunTables
 
 _MOST_REASONS = 4
 _NOTE = (
     "Scores are the means over the scored questions, repeats and perturbations averaged within each question first, with 95 % intervals clustered by source "
-    "document. Conditions score different questions if one does not apply to all; the losses below compare the same questions."
+    "document. Without the evidence in the context (none, missing_gold, irrelevant_only) a low score is expected and a refusal is right."
 )
+_SAME = " Conditions score different questions if one does not apply to all; the losses below compare the same questions."
 _LOSSES = (
     "A loss is perfect context minus the condition on the same questions; the intervals of a configuration's losses hold for all of them at once. "
     f"What remains is 1 minus the score with perfect context: {REMAINING}. The closed-book share is the score without passages, which is no loss."
@@ -47,11 +49,11 @@ def conditions(findings: Findings) -> Section | None:
         return None
     measure = answer_score(run)
     parts = {name: found for name in names if (found := decomposition_of(run, name))}
-    details = detail_sentences(run, parts[names[0]]) if names[0] in parts else [answer.detail] if answer.detail else []
+    details = detail_sentences(run, parts[names[0]]) if names[0] in parts else []
     blocks: list[Block] = [Prose(answer.sentence), *([Lines(details)] if details else []), condition_table(run, names[0])]
     figure = losses_figure(parts[names[0]]) if names[0] in parts else None
     blocks += [figure] if figure else []
-    blocks += [decomposition_table(run, parts)] if parts else []
+    blocks += opened(decomposition_table(run, parts)) if parts else []
     blocks += _folded(run, names, measure)
     return Section(QUESTION, "answers", blocks, "Answers")
 
@@ -66,7 +68,7 @@ def condition_table(run: RunTables, configuration: str) -> Table:
         f"{configuration} by condition",
         columns,
         [Row([Cell(row.condition, note=MEANINGS[row.condition]), *_score_cells(row, measure, scale)]) for row in rows],
-        _NOTE,
+        f"{_NOTE}{_SAME if decomposition_of(run, configuration) else ''}",
     )
 
 
@@ -122,8 +124,9 @@ def _score_cells(row: ConditionScore, measure: Measure | None, scale: Scale) -> 
 
 
 def reasons_text(row: ConditionScore) -> str:
-    """Count the questions without such a context and the missing answers, by reason."""
-    apart = [f"{reason} ({plural(many, 'question')})" for reason, many in row.inapplicable.items()]
+    """Count the missing answers, and the questions without such a context or to which the score does not apply, by reason."""
+    counts = (*row.inapplicable.items(), *row.unscored.items())
+    apart = [f"{reason} ({plural(many, 'question')})" for reason, many in counts]
     failed = [f"{reason} ({plural(many, 'answer')})" for reason, many in row.failed.items()]
     found = [*failed, *apart]
     more = f"; {len(found) - _MOST_REASONS} more reasons" if len(found) > _MOST_REASONS else ""

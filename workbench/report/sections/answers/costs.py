@@ -8,16 +8,18 @@ from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.repeats import repeats_of
 from workbench.analysis.findings import Findings
-from workbench.core.formatting import number, plural, spread
+from workbench.core.formatting import plural, spread
 from workbench.report.cells import count_cell, value_cell, words
-from workbench.report.model import Block, Cell, Column, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
+from workbench.report.sections.answers.long_tables import opened
+from workbench.report.text.answers import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers.repeats import RepeatVariance
 
-_COSTS = (
-    "Means over the answers to retrieved contexts; prices of all answers are over all conditions. Values that no configuration has are left out. Times are those of the calls when they were "
-    "made, so answers from the cache have the time of their first call. Money is in the currency of the prices in the experiment; without prices there is none."
-)
+_MEANS = "Means over the answers to retrieved contexts. Values that no configuration has are left out."
+_TIMED = " Times are those of the calls when they were made, so answers from the cache have the time of their first call."
+_PRICED = " Money is in the currency of the prices in the experiment; the price of all answers is over all conditions."
+_UNPRICED = " Without prices in the experiment no money is stated."
 # The title and the note of each value of `AnswerCosts`, and the digits of prices.
 _COLUMNS = {
     "p50": ("ms", "median"),
@@ -30,7 +32,7 @@ _COLUMNS = {
 }
 _TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4}
 _REPEATS = (
-    "Every question was answered {repeats} times. The deviation between repeats is that of one answer around its question's mean, the deviation between "
+    "Every question was answered {repeats}. The deviation between repeats is that of one answer around its question's mean, the deviation between "
     "questions that of the questions' means. If the first is not small beside the second, a single answer says little about its question."
 )
 
@@ -41,8 +43,9 @@ def answer_costs_section(findings: Findings) -> Section | None:
     names = answering(run)
     if not names:
         return None
-    repeats = _repeats(run, names)
-    return Section("Cost and repeatability of answers", "answer-costs", [_table(run, names), *repeats], "Answer costs")
+    sentence = cost_sentence(run, names[0])
+    blocks: list[Block] = [*([Prose(sentence)] if sentence else []), *opened(_table(run, names)), *_repeats(run, names)]
+    return Section("Cost and repeatability of answers", "answer-costs", blocks, "Answer costs")
 
 
 def _table(run: RunTables, names: Sequence[str]) -> Table:
@@ -57,7 +60,8 @@ def _table(run: RunTables, names: Sequence[str]) -> Table:
         *(Column(_COLUMNS[column][0], note=_COLUMNS[column][1]) for column in known),
         Column("answers", note="all conditions"),
     ]
-    return Table("Costs of an answer", columns, rows, _COSTS)
+    priced = _PRICED if "cost" in known else _UNPRICED if any(each.model for each in costs.values()) else ""
+    return Table("Costs of an answer", columns, rows, f"{_MEANS}{_TIMED if 'p50' in known else ''}{priced}")
 
 
 def _cell(column: str, value: float) -> Cell:
@@ -78,9 +82,8 @@ def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
     ]
     columns += [Column("reliability", note="of one answer"), Column("changed", note="questions"), Column("questions")]
     rows = [_repeat_row(name, variance) for name, variance in found.items()]
-    return [
-        Table(f"{measure} of {plural(times, 'repeat')} with retrieved contexts", columns, rows, _REPEATS.format(repeats=number(times, 0)))
-    ]
+    caption = f"{measure} of {plural(times, 'repeat')} with retrieved contexts"
+    return opened(Table(caption, columns, rows, _REPEATS.format(repeats=plural(times, "time"))))
 
 
 def _repeat_row(name: str, variance: RepeatVariance) -> Row:

@@ -4,8 +4,10 @@ import math
 
 from workbench.analysis.answers.answered import answering, is_verbatim
 from workbench.analysis.answers.condition_scores import answer_score
+from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.answers.examples import AnsweredQuestion, ShownAnswer, ShownPassage, worst_losses
 from workbench.analysis.findings import Findings
+from workbench.context.conditions import GOLD
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
@@ -38,21 +40,27 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     if not chosen:
         return [Prose(f"No question of {configuration} loses anything{f' by {measure}' if measure else ''}.")]
     which = "question" if len(chosen) == 1 else f"{count(len(chosen))} questions"
-    sentence = f"The {which} of {configuration} with the largest loss. Evidence is marked in the contexts, and so is planted text."
+    by = "largest loss" if decomposition_of(run, configuration) else f"lowest {measure}"
+    repeats = int(run.manifest.get("repeats", 1))
+    first = f" Of {count(repeats)} repeats the first answer is shown; the loss is the mean over all." if repeats > 1 else ""
+    sentence = f"The {which} of {configuration} with the {by}. Evidence is marked in the contexts, and so is planted text.{first}"
     return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
 
 
 def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Fold:
-    """Fold a question with a table of its answers and the context of each."""
-    loss = f" · loses {number(question.loss)} under {question.lost_to}" if question.loss > 0 else ""
+    """Fold a question with a table of its answers and the context of each. The context of a single answer is open."""
+    # Without perfect context to compare with, the loss is 1 minus the score.
+    known = question.loss > 0 and decomposition_of(run, configuration) is not None
+    loss = f" · loses {number(question.loss)} under {question.lost_to}" if known else ""
     expected = (
         f" · expected: {question.expected}" if question.expected else "" if question.answerable else " · has no answer in the documents"
     )
-    contexts = [context_fold(answer) for answer in question.answers if answer.passages]
+    single = len(question.answers) == 1
+    contexts = [context_fold(answer, single) for answer in question.answers if answer.passages]
     return Fold(
         question.text,
         [answers_table(run, question, is_verbatim(run, configuration)), *contexts],
-        f"{question.query_id}{loss}{expected}",
+        f"{question.query_id}{_scored(run, question.answers[0]) if single else loss}{expected}",
         opened=opened,
     )
 
@@ -62,10 +70,10 @@ def answers_table(run: RunTables, question: AnsweredQuestion, copied: bool = Fal
     measure = answer_score(run)
     columns = [words("condition"), *([Column(str(measure))] if measure else []), text("answer"), words("cites"), words("outcome")]
     rows = []
+    clean = next((answer.text for answer in question.answers if answer.condition == GOLD and not answer.missing), "")
     for answer in question.answers:
         score = [value_cell(answer.score)] if measure else []
-        said = Cell(_shortened(answer.text) if not answer.missing else f"no answer: {answer.missing}" if answer.asked else answer.missing)
-        rows.append(Row([Cell(answer.name), *score, said, Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
+        rows.append(Row([Cell(answer.name), *score, _said(answer, clean), Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
     return Table("Answers by condition", columns, rows)
 
 
@@ -77,12 +85,16 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
     return ", ".join([*(["refused"] if answer.refused else []), *([named] if named else [])]) or "answered"
 
 
-def context_fold(answer: ShownAnswer) -> Fold:
+def context_fold(answer: ShownAnswer, opened: bool = False) -> Fold:
     """Fold the passages of a context, those that the answer cites named."""
     tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
     items = [_passage(passage) for passage in answer.passages]
     return Fold(
-        f"Context: {answer.name}", [Terms(items, "passages", "evidence")], f"{plural(len(items), 'passage')}{tokens}", "reply-context"
+        f"Context: {answer.name}",
+        [Terms(items, "passages", "evidence")],
+        f"{plural(len(items), 'passage')}{tokens}",
+        "reply-context",
+        opened,
     )
 
 
@@ -90,6 +102,19 @@ def _passage(passage: ShownPassage) -> Term:
     place = f"{passage.doc_id}:{passage.start}-{passage.end}"
     notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
     return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces)
+
+
+def _scored(run: RunTables, answer: ShownAnswer) -> str:
+    if math.isnan(answer.score):
+        return f" · {outcome_text(answer)}"
+    return f" · {answer_score(run)} {number(answer.score)}"
+
+
+def _said(answer: ShownAnswer, clean: str) -> Cell:
+    """Show the text of an answer, only once if it is that with perfect context (`clean`)."""
+    if answer.missing:
+        return Cell(f"no answer: {answer.missing}" if answer.asked else answer.missing)
+    return Cell("the same answer as gold" if clean and answer.text == clean and answer.condition != GOLD else _shortened(answer.text))
 
 
 def _cited(answer: ShownAnswer) -> str:

@@ -12,6 +12,7 @@ from workbench.core.formatting import count, shortened
 from workbench.report.cells import NAME_LENGTH, count_cell, described, key_of, mean_cell, value_cell, words
 from workbench.report.figures import answer_plots
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.sections.answers.long_tables import opened
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers.selective import RiskCoverage
 
@@ -46,7 +47,7 @@ def refusals(findings: Findings) -> Section | None:
     run = findings.run
     names = answering(run)
     tables = [table for caption, shown in _TABLES.items() if (table := _table(run, names, caption, shown))]
-    blocks: list[Block] = [Prose(_READING), *tables] if tables else []
+    blocks: list[Block] = [Prose(_READING), *(block for table in tables for block in opened(table))] if tables else []
     figure = risk_figure(run, names)
     blocks += [figure] if figure else []
     return Section("Refusals", "refusals", blocks, "Refusals") if blocks else None
