@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
 from workbench.llm.providers.served import ServedClient
 
-from ..conftest import KEY, SERVED, ChatProvider, asked, call, failure, make, reply
+from ..conftest import KEY, SERVED, asked, call, failure, make, reply
 
 Make = Callable[..., ServedClient]
 
