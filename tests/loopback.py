@@ -1,6 +1,7 @@
 """A real server on the loopback that plays a provider: it answers well unless a test queues faults, and keeps what it was asked."""
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -100,3 +101,10 @@ def serving(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Server]) -> Iter
         server.closing.set()
         server.shutdown()
         server.server_close()
+
+
+def closed_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
