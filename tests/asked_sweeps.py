@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from tests.chat_provider import ChatProvider
+from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.experiment.read import ExperimentSpec, experiment_of
+from workbench.results.run_tables import RunTables
 
 METRICS = ["recall@3", "answer_recall", "refusal_rate", "over_refusal_rate"]
 
@@ -78,6 +80,12 @@ class AskedSweep:
     def run(self, **changes: Any) -> Outcome:
         """Run the experiment with changes."""
         return run_experiment(self.experiment(**changes), self.outputs, lambda _: None)
+
+    def tables(self, **changes: Any) -> RunTables:
+        """Run the experiment, in which no configuration fails."""
+        outcome = self.run(**changes)
+        assert not outcome.failures, outcome.failures
+        return collect(outcome)
 
     def write(self, **changes: Any) -> Path:
         """Write the experiment file."""

@@ -18,19 +18,20 @@ _SETTINGS = "OLLAMA_BASE_URL OLLAMA_MODEL ANTHROPIC_API_KEY ANTHROPIC_MODEL OPEN
 class ChatProvider(Loopback):
     """Answers `yes` after `seconds`. A fault has `text`, `finish`, `tokens`, `logprobs` or `refusal` of the answer, `drip`, or `gzip`.
 
-    `faults_of` has lasting faults of those prompts that contain a text.
+    `faults_of` has lasting faults of those prompts that contain a text, and `reply_to` may return what a fault has for any other.
     """
 
     def __init__(self) -> None:
         super().__init__(ChatHandler)
         self.seconds = 0.0
         self.faults_of: dict[str, dict[str, Any]] = {}
+        self.reply_to: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: {}
         self.at_once = self.most_at_once = 0
         self.guard = threading.Lock()
 
     def fault(self, body: dict[str, Any]) -> dict[str, Any]:
         prompt = body["messages"][-1]["content"]
-        return next((dict(fault) for text, fault in self.faults_of.items() if text in prompt), None) or super().fault(body)
+        return next((dict(fault) for text, fault in self.faults_of.items() if text in prompt), None) or super().fault(body) or self.reply_to(body)
 
     def prompts(self) -> list[str]:
         return [body["messages"][-1]["content"] for body in self.asked]

@@ -61,7 +61,7 @@ class CallBudget:
             for limit, used, name in (
                 (limits.calls, spent.calls, plural(limits.calls or 0, "call")),
                 (limits.tokens, spent.tokens, plural(limits.tokens or 0, "token")),
-                (limits.usd, spent.usd, f"{limits.usd} USD"),
+                (limits.usd, spent.usd, f"{limits.usd or 0:g} USD"),
             ):
                 if limit is not None and used >= limit:
                     return CallFailure(f"the budget of {name} is spent", kind="budget")
@@ -96,7 +96,7 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     """
     if resources.budget.limits.usd is not None and client.billed and client.cost(0, 0) is None:
         fix = f"set {client.stage}.price_input and {client.stage}.price_output, in USD for a million tokens"
-        raise InputError(f"the limit of {resources.budget.limits.usd} USD needs the prices of {client.label}", fix)
+        raise InputError(f"the limit of {resources.budget.limits.usd:g} USD needs the prices of {client.label}", fix)
     places: dict[str, list[int]] = {}
     identity = client.identity()
     for place, call in enumerate(calls):

@@ -5,7 +5,6 @@ import pandas as pd
 from tests.asked_sweeps import AskedSweep, question
 from tests.loopback import closed_port
 from workbench.execution.answering.missing import missing_answers
-from workbench.execution.collect import collect
 from workbench.results.run_tables import RunTables
 
 TEN_MEGABYTES = b'{"choices": [{"message": {"content": "' + b"x" * 10_000_000 + b'"}, "finish_reason": "stop"}]}'
@@ -22,12 +21,6 @@ FAULTS = {
 }
 
 
-def tables(sweep: AskedSweep, **changes: object) -> RunTables:
-    outcome = sweep.run(**changes)
-    assert not outcome.failures
-    return collect(outcome)
-
-
 def scores(run: RunTables) -> pd.DataFrame:
     return run.queries[run.queries["metric"] == "answer_recall"].set_index("query_id")
 
@@ -35,7 +28,7 @@ def scores(run: RunTables) -> pd.DataFrame:
 def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_by_the_next_sweep(asked_sweep: AskedSweep) -> None:
     provider = asked_sweep.provider
     provider.faults_of = {question(number): fault for number, (fault, _) in FAULTS.items()}
-    first = tables(asked_sweep, answering={"timeout": 1})
+    first = asked_sweep.tables(answering={"timeout": 1})
     errors, rows = first.answers.set_index("query_id")["error"], scores(first)
     for number, (_, reason) in FAULTS.items():
         assert reason in errors[f"q{number}"]
@@ -50,16 +43,16 @@ def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_b
     assert len(provider.asked) == 12
 
     provider.faults_of.clear()
-    second = tables(asked_sweep, answering={"timeout": 1})
+    second = asked_sweep.tables(answering={"timeout": 1})
     assert missing_answers(second) == []
     assert sorted(provider.prompts()[12:]) == sorted(prompt for prompt in provider.prompts()[:12] if any(question(n) in prompt for n in FAULTS))
     assert (scores(second)["state"] == "scored").all()
-    tables(asked_sweep, answering={"timeout": 1})
+    asked_sweep.tables(answering={"timeout": 1})
     assert len(provider.asked) == 20
 
 
 def test_a_provider_that_is_down_leaves_every_answer_missing_and_the_rankings_scored(asked_sweep: AskedSweep) -> None:
-    run = tables(asked_sweep, answering={"base_url": f"http://127.0.0.1:{closed_port()}/v1"})
+    run = asked_sweep.tables(answering={"base_url": f"http://127.0.0.1:{closed_port()}/v1"})
     (line,) = missing_answers(run)
     assert line.startswith("12 of 12 answers are missing and not scored (12 × answering 'openai': words at http://127.0.0.1:")
     assert "failed 1 time: no answer (ConnectError)" in line
