@@ -31,7 +31,11 @@ class ChatProvider(Loopback):
 
     def fault(self, body: dict[str, Any]) -> dict[str, Any]:
         prompt = body["messages"][-1]["content"]
-        return next((dict(fault) for text, fault in self.faults_of.items() if text in prompt), None) or super().fault(body) or self.reply_to(body)
+        return (
+            next((dict(fault) for text, fault in self.faults_of.items() if text in prompt), None)
+            or super().fault(body)
+            or self.reply_to(body)
+        )
 
     def prompts(self) -> list[str]:
         return [body["messages"][-1]["content"] for body in self.asked]

@@ -34,10 +34,10 @@ def piloted(asked: AskedSweep, **changes: Any) -> list[str]:
 
 
 # A prompt without passages has more tokens than the smaller budget.
-@pytest.mark.parametrize(("budget", "conditions", "variants"), [(40, ["none", "retrieved"], 2), (300, ["gold", "retrieved", "counterfactual"], 4)])
-def test_a_sweep_stays_within_the_bounds_of_its_plan(
-    asked_sweep: AskedSweep, budget: int, conditions: list[str], variants: int
-) -> None:
+@pytest.mark.parametrize(
+    ("budget", "conditions", "variants"), [(40, ["none", "retrieved"], 2), (300, ["gold", "retrieved", "counterfactual"], 4)]
+)
+def test_a_sweep_stays_within_the_bounds_of_its_plan(asked_sweep: AskedSweep, budget: int, conditions: list[str], variants: int) -> None:
     provider = asked_sweep.provider
     provider.reply_to = counted
     sweep = {"answering": [asked_sweep.generator(prompt=["cited-1", "short-1"], **PRICES)]}
@@ -94,7 +94,9 @@ def test_a_generator_without_calls_has_nothing_to_estimate(asked_sweep: AskedSwe
 
 def test_a_model_without_prices_has_a_bound_without_money(asked_sweep: AskedSweep) -> None:
     plan = planned(asked_sweep, answering={"base_url": "http://models.invalid/v1", "api_key_env": "PATH"})
-    assert "answers cost at most 12 calls, 3,600 tokens of prompts, 768 of answers, cost unknown without prices" in "\n".join(plan_lines(plan))
+    assert "answers cost at most 12 calls, 3,600 tokens of prompts, 768 of answers, cost unknown without prices" in "\n".join(
+        plan_lines(plan)
+    )
 
 
 def test_a_pilot_without_any_answer_says_why(asked_sweep: AskedSweep) -> None:

@@ -1,8 +1,10 @@
 """Sweeps whose provider fails: the answers that are missing have their reasons, and the next sweep makes only these calls."""
 
+from typing import Any
+
 import pandas as pd
 
-from tests.asked_sweeps import AskedSweep, question
+from tests.asked_sweeps import AskedSweep, question, write_questions
 from tests.loopback import closed_port
 from workbench.execution.answering.missing import missing_answers
 from workbench.results.run_tables import RunTables
@@ -45,7 +47,9 @@ def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_b
     provider.faults_of.clear()
     second = asked_sweep.tables(answering={"timeout": 1})
     assert missing_answers(second) == []
-    assert sorted(provider.prompts()[12:]) == sorted(prompt for prompt in provider.prompts()[:12] if any(question(n) in prompt for n in FAULTS))
+    assert sorted(provider.prompts()[12:]) == sorted(
+        prompt for prompt in provider.prompts()[:12] if any(question(n) in prompt for n in FAULTS)
+    )
     assert (scores(second)["state"] == "scored").all()
     asked_sweep.tables(answering={"timeout": 1})
     assert len(provider.asked) == 20
@@ -58,3 +62,20 @@ def test_a_provider_that_is_down_leaves_every_answer_missing_and_the_rankings_sc
     assert "failed 1 time: no answer (ConnectError)" in line
     assert run.queries.loc[run.queries["metric"] == "recall@3", "state"].eq("scored").all()
     assert asked_sweep.provider.asked == []
+
+
+def test_a_provider_that_stays_down_does_not_keep_every_variant_waiting(asked_sweep: AskedSweep) -> None:
+    provider = asked_sweep.provider
+    provider.faults, provider.lasting = [{"status": 500}], True
+    data = write_questions(asked_sweep.folder / "more", 40)
+    changes: dict[str, Any] = {"data": data, "conditions": ["none", "gold", "retrieved"], "answering": {"concurrency": 2}}
+    run = asked_sweep.tables(**changes)
+    # Twenty calls and one in flight, and in each other condition those that start at once.
+    assert len(provider.asked) <= 21 + 2 + 2
+    (line,) = missing_answers(run)
+    assert line.startswith("120 of 120 answers are missing and not scored (")
+    assert "× not asked because the calls before it failed: answering 'openai': words at http://127.0.0.1:" in line
+    provider.faults = []
+    asked = len(provider.asked)
+    assert missing_answers(asked_sweep.tables(**changes)) == []
+    assert len(provider.asked) == asked + 120

@@ -53,7 +53,10 @@ def test_without_evidence_the_best_chunks_of_relevant_documents_are_the_gold_con
     run = ran(asked_sweep, write_questions(asked_sweep.folder / "x", 5, evidence=False))
     assert reasons(run, "gold") == {""}
     gold = run.answers[run.answers["condition"] == "gold"]
-    assert all(json.loads(passages)[0]["doc_id"] == f"d{query_id[1:]}" for query_id, passages in zip(gold["query_id"], gold["passages"], strict=True))
+    assert all(
+        json.loads(passages)[0]["doc_id"] == f"d{query_id[1:]}"
+        for query_id, passages in zip(gold["query_id"], gold["passages"], strict=True)
+    )
     assert states(run, "answer_recall", "gold") == {"scored": 5}
 
 

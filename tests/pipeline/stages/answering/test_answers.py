@@ -59,7 +59,9 @@ def test_no_result_of_retrieval_depends_on_the_prompt(asked_sweep: AskedSweep) -
     keys = []
     for prompt in ("cited-1", "short-1"):
         settings = asked_sweep.settings()
-        pipeline = {stage: settings["pipeline"][stage] for stage in ("chunking", "context")} | {"answering": asked_sweep.generator(prompt=prompt)}
+        pipeline = {stage: settings["pipeline"][stage] for stage in ("chunking", "context")} | {
+            "answering": asked_sweep.generator(prompt=prompt)
+        }
         experiment = asked_sweep.experiment(pipeline=pipeline)
         graph = Graph(context_of(experiment, asked_sweep.outputs))
         (configuration,) = experiment.configurations
