@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.asked_sweeps import AskedSweep, write_questions
 from workbench.context.conditions import CONDITIONS
 from workbench.execution.outputs import write_outputs
