@@ -33,16 +33,16 @@ def piloted(asked: AskedSweep, **changes: Any) -> list[str]:
     return [result.line for result in pilot(asked.experiment(**changes), asked.outputs, lambda _: None)]
 
 
-# A prompt without passages has more tokens than the smaller budget.
-@pytest.mark.parametrize(
-    ("budget", "conditions", "variants"), [(40, ["none", "retrieved"], 2), (300, ["gold", "retrieved", "counterfactual"], 4)]
-)
-def test_a_sweep_stays_within_the_bounds_of_its_plan(asked_sweep: AskedSweep, budget: int, conditions: list[str], variants: int) -> None:
+@pytest.mark.parametrize(("conditions", "variants"), [(["none", "retrieved"], 2), (["gold", "retrieved", "counterfactual"], 4)])
+def test_a_sweep_stays_within_the_bounds_of_its_plan(asked_sweep: AskedSweep, conditions: list[str], variants: int) -> None:
     provider = asked_sweep.provider
     provider.reply_to = counted
     sweep = {"answering": [asked_sweep.generator(prompt=["cited-1", "short-1"], **PRICES)]}
     data = write_questions(asked_sweep.folder / "few", 4)
-    changes: dict[str, Any] = {"sweep": sweep, "conditions": conditions, "repeats": 2, "context": {"budget": budget}, "data": data}
+    # The prompt of a long question exceeds the budget without passages.
+    questions = data / "questions.jsonl"
+    questions.write_text(questions.read_text("utf-8").replace("room 3 switched?", f"room 3 switched{400 * ' on'}?"), "utf-8")
+    changes: dict[str, Any] = {"sweep": sweep, "conditions": conditions, "repeats": 2, "context": {"budget": 200}, "data": data}
     bound = total(planned(asked_sweep, **changes))
     run = asked_sweep.tables(**changes)
     answered = run.answers[run.answers["reason"] == ""]

@@ -108,3 +108,9 @@ def test_answers_from_the_cache_keep_the_time_of_their_calls_and_cost_nothing_ag
         assert (again["tokens_answer_input"], again["cost_answers"]) == (0, 0)
     assert dearer["computed_answers"] == 1
     assert len(asked_sweep.provider.asked) == 12
+
+
+def test_a_budget_without_room_for_a_passage_fails_instead_of_asking_without_passages(asked_sweep: AskedSweep) -> None:
+    (fault,) = asked_sweep.run(context={"budget": 40}).failures.values()
+    assert fault == "a context of 40 tokens has no room for passages: prompt and question alone have 103 or more; raise the budget of context"
+    assert asked_sweep.provider.asked == []
