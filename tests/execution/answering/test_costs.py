@@ -41,7 +41,7 @@ def test_a_sweep_stays_within_the_bounds_of_its_plan(asked_sweep: AskedSweep, co
     data = write_questions(asked_sweep.folder / "few", 4)
     # The prompt of a long question exceeds the budget without passages.
     questions = data / "questions.jsonl"
-    questions.write_text(questions.read_text("utf-8").replace("room 3 switched?", f"room 3 switched{400 * ' on'}?"), "utf-8")
+    questions.write_text(questions.read_text("utf-8").replace("room 3 switched?", f"room 3 switched{4000 * ' on'}?"), "utf-8")
     changes: dict[str, Any] = {"sweep": sweep, "conditions": conditions, "repeats": 2, "context": {"budget": 200}, "data": data}
     bound = total(planned(asked_sweep, **changes))
     run = asked_sweep.tables(**changes)
