@@ -4,9 +4,11 @@ import subprocess
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from click.testing import CliRunner
 
 from tests.asked_sweeps import AskedSweep, question
+from tests.canary import CANARY, contains_canary
 from tests.loopback import closed_port
 from workbench.cli.main import main
 
@@ -16,19 +18,24 @@ def done(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, result.exit_code, result.stdout, result.stderr)
 
 
-def test_a_sweep_with_missing_answers_ends_in_3_and_the_next_one_in_0(asked_sweep: AskedSweep) -> None:
+def test_a_sweep_with_missing_answers_ends_in_3_and_the_next_one_in_0(asked_sweep: AskedSweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_EVAL_OPENAI_API_KEY", CANARY)
     provider, path = asked_sweep.provider, asked_sweep.write()
-    provider.faults_of = {question(1): {"raw": b"<html>"}, question(2): {"text": ""}}
+    provider.faults_of = {question(1): {"raw": b"<html>"}, question(2): {"status": 400, "message": f"no room for {CANARY}"}}
     first = done("sweep", path, "--outputs", asked_sweep.outputs)
     assert first.returncode == 3, first.stderr
     (line,) = [line for line in first.stderr.splitlines() if line.startswith("workbench: ")]
     assert line == (
-        "workbench: 2 of 12 answers are missing and not scored (1 × the reply is HTML; 1 × the answer is empty); run again to ask only for these"
+        "workbench: 2 of 12 answers are missing and not scored (1 × the reply is HTML; 1 × the server refused the request (400: no room for … some_error)); run again to ask only for these"
     )
     assert "report: " in first.stdout
     answers = pd.read_parquet(asked_sweep.outputs / "asked" / "answers.parquet").set_index("query_id")
-    assert (answers["error"]["q1"], answers["error"]["q2"]) == ("the reply is HTML", "the answer is empty")
+    assert (answers["error"]["q1"], answers["error"]["q2"]) == ("the reply is HTML", "the server refused the request (400: no room for … some_error)")
     assert done("report", path, "--outputs", asked_sweep.outputs).returncode == 2
+    # Also of notebooks, report and history.
+    assert provider.headers[0]["authorization"] == f"Bearer {CANARY}"
+    assert [path for path in asked_sweep.folder.rglob("*") if path.is_file() and contains_canary(path)] == []
+    assert CANARY not in first.stdout + first.stderr
     provider.faults_of.clear()
     second = done("sweep", path, "--outputs", asked_sweep.outputs)
     assert second.returncode == 0, second.stderr
