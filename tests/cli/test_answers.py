@@ -30,7 +30,10 @@ def test_a_sweep_with_missing_answers_ends_in_3_and_the_next_one_in_0(asked_swee
     )
     assert "report: " in first.stdout
     answers = pd.read_parquet(asked_sweep.outputs / "asked" / "answers.parquet").set_index("query_id")
-    assert (answers["error"]["q1"], answers["error"]["q2"]) == ("the reply is HTML", "the server refused the request (400: no room for … some_error)")
+    assert (answers["error"]["q1"], answers["error"]["q2"]) == (
+        "the reply is HTML",
+        "the server refused the request (400: no room for … some_error)",
+    )
     assert done("report", path, "--outputs", asked_sweep.outputs).returncode == 2
     # Also of notebooks, report and history.
     assert provider.headers[0]["authorization"] == f"Bearer {CANARY}"

@@ -86,6 +86,13 @@ def test_a_pilot_of_stored_answers_makes_no_call(asked_sweep: AskedSweep) -> Non
     assert len(asked_sweep.provider.asked) == 12
 
 
+def test_an_estimate_is_that_of_the_missing_answers(asked_sweep: AskedSweep) -> None:
+    asked_sweep.tables()
+    (line,) = piloted(asked_sweep, conditions=["gold", "retrieved"])
+    assert "estimated from 12 answers for all 12: " in line
+    assert len(asked_sweep.provider.asked) == 24
+
+
 def test_a_generator_without_calls_has_nothing_to_estimate(asked_sweep: AskedSweep) -> None:
     pipeline = asked_sweep.settings()["pipeline"] | {"answering": {"kind": "extractive"}}
     with pytest.raises(InputError, match="no answer of a model is missing, so there is nothing to estimate; leave out --pilot"):

@@ -97,10 +97,12 @@ def _line(answered: Sequence[GeneratedAnswer], answers: Sequence[GeneratedAnswer
 
 
 def _requests(graph: Graph, configuration: Configuration) -> list[AnswerRequest]:
-    """Return the questions of all variants with their contexts, computing what these need."""
+    """Return the questions of the variants without stored answers, with their contexts, computing what these need."""
     requests, queries = [], graph.run.dataset.queries
     for variant in graph.run.variants:
         (node,) = graph.nodes(configuration, ["answers"], [variant])
+        if graph.is_stored(node):
+            continue
         (contexts,) = (graph.obtain(earlier) for earlier in graph.before(node))
         requests += [AnswerRequest(queries[number], passages, variant) for number, passages in passages_of(contexts).items()]
     return requests

@@ -112,5 +112,22 @@ def test_answers_from_the_cache_keep_the_time_of_their_calls_and_cost_nothing_ag
 
 def test_a_budget_without_room_for_a_passage_fails_instead_of_asking_without_passages(asked_sweep: AskedSweep) -> None:
     (fault,) = asked_sweep.run(context={"budget": 40}).failures.values()
-    assert fault == "a context of 40 tokens has no room for passages: prompt and question alone have 103 or more; raise the budget of context"
+    assert (
+        fault == "a context of 40 tokens has no room for passages: prompt and question alone have 103 or more; raise the budget of context"
+    )
     assert asked_sweep.provider.asked == []
+
+
+def test_what_a_server_does_not_count_is_unknown_and_not_0(asked_sweep: AskedSweep) -> None:
+    asked_sweep.provider.reply_to = lambda _: {"tokens": None}
+    run = asked_sweep.tables(answering={"price_input": 1.0, "price_output": 2.0})
+    assert run.answers[["input_tokens", "output_tokens", "cost"]].isna().all(axis=None)
+    assert not {"tokens_answer_input", "tokens_answer_output", "cost_answers"} & timings(run).keys()
+    # Nothing was paid for answers from the store.
+    assert timings(asked_sweep.tables(answering={"price_input": 1.0, "price_output": 2.0}))["cost_answers"] == 0
+
+
+def test_a_model_without_prices_has_tokens_and_no_cost(asked_sweep: AskedSweep) -> None:
+    spent = timings(asked_sweep.tables())
+    assert (spent["tokens_answer_input"], spent["tokens_answer_output"]) == (120, 12)
+    assert "cost_answers" not in spent
