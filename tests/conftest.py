@@ -24,7 +24,16 @@ from workbench.results.history import FINGERPRINTS, SCHEMA
 from workbench.storage.vector_cache import Vectors
 
 # Fixtures for several folders: small worlds written by hand, and small finished runs.
-pytest_plugins = ["tests.canary", "tests.gguf", "tests.small_worlds", "tests.small_sweep", "tests.made_runs", "tests.answered_runs"]
+pytest_plugins = [
+    "tests.canary",
+    "tests.chat_provider",
+    "tests.asked_sweeps",
+    "tests.gguf",
+    "tests.small_worlds",
+    "tests.small_sweep",
+    "tests.made_runs",
+    "tests.answered_runs",
+]
 
 ROOT = Path(__file__).parent.parent
 # Components of another package are tested by the same laws as those of the registry.

@@ -1,6 +1,7 @@
 """A real server on the loopback that plays a provider: it answers well unless a test queues faults, and keeps what it was asked."""
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -35,7 +36,8 @@ class Loopback(ThreadingHTTPServer):
     def host(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def fault(self) -> dict[str, Any]:
+    def fault(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the fault of the answer to a request."""
         return (self.faults[0] if self.lasting else self.faults.pop(0)) if self.faults else {}
 
 
@@ -50,7 +52,7 @@ class LoopbackHandler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.asked.append(body)
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
-        fault = self.server.fault()
+        fault = self.server.fault(body)
         if fault.get("hang"):
             self.server.closing.wait(30)
         if fault.get("status"):
@@ -99,3 +101,10 @@ def serving(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Server]) -> Iter
         server.closing.set()
         server.shutdown()
         server.server_close()
+
+
+def closed_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])

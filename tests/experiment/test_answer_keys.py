@@ -93,9 +93,18 @@ def test_limits_and_crossed_slices_are_read() -> None:
         ({"metrics": ["recall@5", "token_f1"]}, "metric token_f1 is of answers, and nothing is answered; add answering"),
         ({"pipeline": {"answering": {"kind": "extractve"}}}, "answering has no kind 'extractve' (did you mean 'extractive'?)"),
         ({"pipeline": {"context": {"order": "best"}}}, "context 'packed' order is 'best'"),
+        (
+            {"pipeline": {"answering": {"kind": "chat", "model": "x"}}, "metrics": ["recall@5", "token_f1"]},
+            "no provider of chat models is set",
+        ),
+        ({"repeats": "2"}, "repeats is '2', not a whole number from 1 to 100"),
+        ({"limits": {"usd": -1}}, "limits usd is -1, not greater than 0"),
+        ({"conditions": ["retrieved", "retrieved"]}, "a condition occurs twice; name each once"),
+        ({"conditions": []}, "no condition; name at least one, such as retrieved"),
     ],
 )
-def test_a_wrong_value_is_one_line_with_its_fix(settings: dict[str, Any], fault: str) -> None:
+def test_a_wrong_value_is_one_line_with_its_fix(settings: dict[str, Any], fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAG_EVAL_PROVIDER", raising=False)
     found = faults(**settings)
     assert len(found) == 1
     assert fault in found[0]

@@ -1,105 +1,15 @@
-"""A real server on the loopback interface that speaks the protocols of OpenAI, Anthropic and Ollama."""
+"""Calls of clients to a server on the loopback interface that plays any provider."""
 
 import asyncio
-import gzip
-import threading
-import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
-from tests.loopback import Loopback, LoopbackHandler, serving
+from tests.chat_provider import ChatProvider
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
-from workbench.llm.providers.served import ServedClient, forget_refusals
+from workbench.llm.providers.served import ServedClient
 from workbench.llm.registry import CLIENTS
 
 SERVED = sorted(kind for kind, client in CLIENTS.items() if issubclass(client, ServedClient))
 KEY = "sk-very-secret-key"
-_VARIABLES = "ANTHROPIC_API_KEY ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN RAG_EVAL_PROVIDER HTTPS_PROXY https_proxy"
-_SETTINGS = "OLLAMA_BASE_URL OLLAMA_MODEL ANTHROPIC_API_KEY ANTHROPIC_MODEL OPENAI_API_KEY OPENAI_MODEL OPENAI_BASE_URL"
-
-
-class ChatProvider(Loopback):
-    """Answers `yes` after `seconds`. A fault has `text`, `finish`, `tokens`, `logprobs` or `refusal` of the answer, `drip`, or `gzip`."""
-
-    def __init__(self) -> None:
-        super().__init__(ChatHandler)
-        self.seconds = 0.0
-        self.at_once = self.most_at_once = 0
-        self.guard = threading.Lock()
-
-    def prompts(self) -> list[str]:
-        return [body["messages"][-1]["content"] for body in self.asked]
-
-
-class ChatHandler(LoopbackHandler):
-    server: ChatProvider
-
-    def do_POST(self) -> None:  # noqa: N802
-        with self.server.guard:
-            self.server.at_once += 1
-            self.server.most_at_once = max(self.server.most_at_once, self.server.at_once)
-        try:
-            time.sleep(self.server.seconds)
-            super().do_POST()
-        finally:
-            with self.server.guard:
-                self.server.at_once -= 1
-
-    def error(self, message: str) -> Any:
-        if self.path == "/api/chat":
-            return {"error": message}
-        return {"type": "error", "error": {"type": "some_error", "message": message}}
-
-    def answer(self, body: dict[str, Any], fault: dict[str, Any]) -> Any:
-        text, finish, tokens = fault.get("text", "yes"), fault.get("finish"), fault.get("tokens", (10, 1))
-        if self.path == "/api/chat":
-            counted = {"prompt_eval_count": tokens[0], "eval_count": tokens[1]} if tokens else {}
-            more = {"logprobs": fault["logprobs"]} if "logprobs" in fault else {}
-            message = {"role": "assistant", "content": text}
-            return {"model": body["model"], "message": message, "done": True, "done_reason": finish or "stop"} | counted | more
-        if self.path == "/v1/messages":
-            counted = {"usage": {"input_tokens": tokens[0], "output_tokens": tokens[1]}} if tokens else {}
-            blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": text}]
-            stop = {"length": "max_tokens", None: "end_turn"}.get(finish, finish)
-            return {"type": "message", "model": body["model"], "content": blocks, "stop_reason": stop} | counted
-        assert self.path == "/v1/chat/completions"
-        counted = {"usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}} if tokens else {}
-        message = {"role": "assistant", "content": text, "refusal": fault.get("refusal")}
-        choice = {"index": 0, "message": message, "finish_reason": finish or "stop"}
-        if "logprobs" in fault:
-            choice["logprobs"] = {"content": fault["logprobs"]}
-        return {"model": body["model"], "choices": [choice]} | counted
-
-    def send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
-        if (headers or {}).get("content-encoding") == "gzip":
-            content = gzip.compress(content)
-        pause = float((headers or {}).pop("pause", 0))
-        if not pause:
-            super().send(status, content, headers)
-            return
-        self.send_response(status)
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        for place in range(len(content)):
-            if self.server.closing.wait(pause):
-                return
-            self.wfile.write(content[place : place + 1])
-
-
-@pytest.fixture
-def new_provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], ChatProvider]]:
-    for name in [*_VARIABLES.split(), *(f"RAG_EVAL_{setting}" for setting in _SETTINGS.split())]:
-        monkeypatch.delenv(name, raising=False)
-    forget_refusals()
-    yield from serving(monkeypatch, ChatProvider)
-    forget_refusals()
-
-
-@pytest.fixture
-def provider(new_provider: Callable[[], ChatProvider]) -> ChatProvider:
-    return new_provider()
 
 
 def make(kind: str, provider: ChatProvider, **settings: Any) -> ServedClient:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
 from workbench.llm.base import CallFailure, Reply
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all
 
-from .conftest import ChatProvider, call, make
+from .conftest import call, make
 
 if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache

@@ -86,6 +86,10 @@ class Generator(Component, ABC):
         """Return the tokens that the prompt adds around the passage with a number, from 1."""
         return 0
 
+    def most_prompt_tokens(self, question: str, budget: int) -> int:
+        """Return the most tokens of a prompt with a question. A prompt that exceeds the budget without passages is sent without passages."""
+        return max(budget, self.overhead(question))
+
     @property
     def most_output_tokens(self) -> int:
         """Return the most tokens of an answer of a model, 0 without a model."""

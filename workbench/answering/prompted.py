@@ -11,7 +11,7 @@ from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
 from workbench.context.conditions import NONE
-from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
 from workbench.models.tokenizers import count
@@ -72,8 +72,11 @@ class PromptedGenerator(Generator):
 
     def overhead(self, question: str) -> int:
         """Return the tokens of the prompt with a question and no passage."""
-        messages = self._prompt().messages(question, ())
-        return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)
+        return self._tokens(self._prompt().messages(question, ()))
+
+    def most_prompt_tokens(self, question: str, budget: int) -> int:
+        """Return the most tokens of a prompt with a question, also of one that asks without passages."""
+        return max(super().most_prompt_tokens(question, budget), self._tokens(self._prompt().closed_book_messages(question)))
 
     def passage_overhead(self, number: int) -> int:
         """Return the tokens of a passage's number and fences."""
@@ -109,6 +112,9 @@ class PromptedGenerator(Generator):
             seconds=outcome.seconds,
             cached=outcome.cached,
         )
+
+    def _tokens(self, messages: Sequence[Message]) -> int:
+        return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)
 
     def _prompt(self) -> Prompt:
         return prompt_of(self.prompt)

@@ -134,7 +134,8 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 def plan(experiment: ExperimentArguments, ask: bool) -> None:
     """Print which results a sweep would compute and reuse, the tokens to embed, the most that answers cost, and the expected minutes.
 
-    A configuration that cannot be planned is named with its error. The exit code is then still 0, since a sweep runs the others.
+    A configuration that cannot be planned is named with its error. The exit code is then still 0, since a sweep runs the others. It is 3 if
+    all of a pilot's calls failed.
     """
     from workbench.execution.plan import plan_experiment, plan_lines
 
@@ -144,8 +145,11 @@ def plan(experiment: ExperimentArguments, ask: bool) -> None:
     if ask:
         from workbench.execution.answering.pilot import pilot
 
-        for line in pilot(spec, experiment.outputs, say_aside):
-            say(line)
+        results = pilot(spec, experiment.outputs, say_aside)
+        for result in results:
+            say(result.line)
+        if not all(result.estimated for result in results):
+            sys.exit(3)
 
 
 @click.command()

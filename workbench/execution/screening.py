@@ -15,7 +15,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.execution.local import Say, check_code, context_of, primary_of
+from workbench.execution.local import Say, check_code, context_of, primary_of, retrieval_primary
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
@@ -105,6 +105,8 @@ def as_screened(experiment: ExperimentSpec, outputs: Path) -> ExperimentSpec:
     if not path.is_file():
         return experiment
     proxies = proxies_of(experiment, outputs, int(pd.read_parquet(path)["queries"].iloc[0]))
+    if _by_answers(proxies):
+        return experiment
     entry = proxies.run.workspace.store.get(_KIND, proxies.key)
     return _without(experiment, entry) if entry else experiment
 
@@ -114,7 +116,7 @@ def proxies_of(experiment: ExperimentSpec, outputs: Path, queries: int) -> Proxi
     context = context_of(experiment, outputs)
     answerable = [place for place, query in enumerate(context.dataset.queries) if query.answerable]
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
-    sample, primary = _sampled(context.dataset, chosen.tolist()), primary_of(experiment, context.dataset)
+    sample, primary = _sampled(context.dataset, chosen.tolist()), retrieval_primary(experiment, context.dataset)
     graph = Graph(replace(context, dataset=sample, metrics=(primary,), indexed=False, primary=None))
     return Proxies(experiment, graph, len(answerable), {each.name: proxy_of(each) for each in experiment.configurations})
 
@@ -122,8 +124,9 @@ def proxies_of(experiment: ExperimentSpec, outputs: Path, queries: int) -> Proxi
 def proxy_of(configuration: Configuration) -> Configuration:
     """Return the configuration with exact search and static embeddings, as wide as its embedder's window, if it has embeddings.
 
-    The embeddings are distilled from the same model if it is a sentence-transformers model, else from all-MiniLM-L6-v2.
+    It answers nothing, because calls of a model are not cheap. The embeddings are distilled from the same model if it is a sentence-transformers model, else from all-MiniLM-L6-v2.
     """
+    configuration = replace(configuration, context=None, answering=None)
     embedder, retrieval = configuration.embedding, configuration.retrieval
     if isinstance(retrieval, DenseRetriever):
         # Proxies have no index.
@@ -150,6 +153,8 @@ def _sampled(dataset: Dataset, places: list[int]) -> Dataset:
 
 def _unscreenable(proxies: Proxies) -> str:
     """Return why an experiment cannot be screened, or an empty text if it can."""
+    if _by_answers(proxies):
+        return "the primary metric is of answers, and a proxy answers no question; set primary to a metric of rankings"
     configurations, queries = len(proxies.cheap), len(proxies.run.dataset.queries)
     if configurations < FEWEST:
         return f"screening needs {FEWEST} configurations, but the experiment has {configurations}"
@@ -158,6 +163,10 @@ def _unscreenable(proxies: Proxies) -> str:
     if all(len(group) == 1 for group in proxies.groups):
         return "no two configurations share embedder and retrieval, and a proxy cannot compare others"
     return ""
+
+
+def _by_answers(proxies: Proxies) -> bool:
+    return primary_of(proxies.experiment, proxies.run.dataset).of_answers
 
 
 def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:

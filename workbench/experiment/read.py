@@ -106,10 +106,13 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     if isinstance(smallest, bool) or not isinstance(smallest, int | float) or smallest <= 0:
         faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
     dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
+    before = len(faults)
     configurations = configurations_of(settings, faults)
+    whole = len(faults) == before
     answered = any(configuration.answering for configuration in configurations)
     metrics, primary = metrics_of(settings, (*DEFAULT_METRICS, *(DEFAULT_ANSWER_METRICS if answered else ())), faults)
-    if not answered:
+    # A faulty generator is no missing one.
+    if whole and not answered:
         faults += [f"metric {metric} is of answers, and nothing is answered; add answering" for metric in metrics if metric.of_answers]
     faults += _unpriced(settings, configurations)
     variants, limits, crossed = variants_in(settings, faults), limits_in(settings, faults), crossed_in(settings, faults)

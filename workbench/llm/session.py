@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
 from workbench.errors import InputError
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.cached_replies import call_key, reply_of, value_of
 from workbench.llm.claims import CallClaims
 from workbench.llm.client import ChatClient
+from workbench.llm.outages import Outage, OutageRecord
 from workbench.llm.tokens import most_prompt_tokens, most_tokens
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class CallBudget:
             for limit, used, name in (
                 (limits.calls, spent.calls, plural(limits.calls or 0, "call")),
                 (limits.tokens, spent.tokens, plural(limits.tokens or 0, "token")),
-                (limits.usd, spent.usd, f"{limits.usd} USD"),
+                (limits.usd, spent.usd, f"{limits.usd or 0:g} USD"),
             ):
                 if limit is not None and used >= limit:
                     return CallFailure(f"the budget of {name} is spent", kind="budget")
@@ -76,16 +78,18 @@ class CallBudget:
 
 @dataclass(frozen=True)
 class CallResources:
-    """The cache of calls, None for none, and the budget of the run."""
+    """The cache of calls, None for none, the budget of the run, and the servers that were down."""
 
     cache: "CallCache | None" = None
     budget: CallBudget = field(default_factory=CallBudget)
+    outages: OutageRecord = field(default_factory=OutageRecord)
 
 
 def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResources) -> Iterator[tuple[int, Reply | CallFailure]]:
     """Yield the outcome of each call with its place, as they finish; cached replies first. A reply is in the cache before it is yielded.
 
-    Equal calls are made once. Calls run in a thread while the caller works on outcomes, and end if the caller stops.
+    Equal calls are made once. Calls run in a thread while the caller works on outcomes, and end if the caller stops. Once a server has failed
+    many calls in a row, with all their retries, it is taken to be down, and further calls fail at once.
 
     Raises
     ------
@@ -96,7 +100,7 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     """
     if resources.budget.limits.usd is not None and client.billed and client.cost(0, 0) is None:
         fix = f"set {client.stage}.price_input and {client.stage}.price_output, in USD for a million tokens"
-        raise InputError(f"the limit of {resources.budget.limits.usd} USD needs the prices of {client.label}", fix)
+        raise InputError(f"the limit of {resources.budget.limits.usd:g} USD needs the prices of {client.label}", fix)
     places: dict[str, list[int]] = {}
     identity = client.identity()
     for place, call in enumerate(calls):
@@ -106,15 +110,20 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     for key, value in cached.items():
         yield from ((place, reply_of(value, client)) for place in places[key])
     if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
-        for key, outcome in _Session(client, missing, claims, resources.budget).outcomes():
-            yield from ((place, outcome) for place in places[key])
+        server = fingerprint(identity)
+        outage = resources.outages.begin(server, client.concurrency)
+        try:
+            for key, outcome in _Session(client, missing, claims, resources.budget, outage).outcomes():
+                yield from ((place, outcome) for place in places[key])
+        finally:
+            resources.outages.end(server, outage)
 
 
 class _Session:
     """Calls by their keys that are made at once, on an event loop in a thread."""
 
-    def __init__(self, client: ChatClient, calls: Mapping[str, ChatCall], claims: CallClaims, budget: CallBudget) -> None:
-        self._client, self._calls, self._claims, self._budget = client, calls, claims, budget
+    def __init__(self, client: ChatClient, calls: Mapping[str, ChatCall], claims: CallClaims, budget: CallBudget, outage: Outage) -> None:
+        self._client, self._calls, self._claims, self._budget, self._outage = client, calls, claims, budget, outage
         # Outcomes that are not in the cache yet, then those for the caller; None after the last, or the error that ended all.
         self._finished: list[tuple[str, Outcome, asyncio.Event]] = []
         self._delivered: queue.SimpleQueue[tuple[str, Outcome] | BaseException | None] = queue.SimpleQueue()
@@ -185,10 +194,11 @@ class _Session:
     async def _work(self) -> None:
         while (key := await self._ready.get()) is not None:
             call = self._calls[key]
-            outcome: Outcome | None = self._budget.start()
+            outcome: Outcome | None = self._outage.failure() or self._budget.start()
             if outcome is None:
                 outcome = await self._client.ask(call)
                 self._budget.finish(*_spent(call, outcome, self._client))
+                self._outage.note(outcome)
             # A process that is killed loses no more replies than the calls that it makes at once, however slow the disk.
             await self._finish(key, outcome).wait()
 

@@ -6,7 +6,8 @@ from httpx2 import AsyncByteStream, Response, SyncByteStream
 
 # Vectors of 2,048 texts have about half of this.
 LARGEST_REPLY = 128 * 2**20
-LARGEST_ANSWER = 10 * 2**20
+# A reply of 10 MB is no answer: the longest that models write have less than 1 MB.
+LARGEST_ANSWER = 8 * 2**20
 
 
 class ReplyTooLargeError(OSError):

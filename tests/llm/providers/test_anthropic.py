@@ -1,7 +1,8 @@
+from tests.chat_provider import ChatProvider
 from workbench.llm.base import ChatCall, Message
 from workbench.llm.providers.anthropic import AnthropicClient
 
-from ..conftest import ChatProvider, call, failure, make, reply
+from ..conftest import call, failure, make, reply
 
 
 def test_a_request_has_the_system_prompt_apart_and_the_version_of_the_protocol(provider: ChatProvider) -> None:

@@ -1,8 +1,9 @@
 import pytest
 
+from tests.chat_provider import ChatProvider
 from workbench.llm.providers.ollama import OllamaClient, cut_prompt
 
-from ..conftest import ChatProvider, call, failure, make, reply
+from ..conftest import call, failure, make, reply
 
 
 def test_a_request_has_a_window_for_prompt_and_answer_and_refuses_a_cut_prompt(provider: ChatProvider) -> None:

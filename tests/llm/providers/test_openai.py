@@ -1,8 +1,9 @@
 import pytest
 
+from tests.chat_provider import ChatProvider
 from workbench.llm.providers.openai import OpenAIClient
 
-from ..conftest import ChatProvider, call, failure, make, reply
+from ..conftest import call, failure, make, reply
 
 
 def test_a_request_has_the_parameters_that_are_set(provider: ChatProvider) -> None:

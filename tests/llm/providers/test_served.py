@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
 from workbench.llm.providers.served import ServedClient
 
-from ..conftest import KEY, SERVED, ChatProvider, asked, call, failure, make, reply
+from ..conftest import KEY, SERVED, asked, call, failure, make, reply
 
 Make = Callable[..., ServedClient]
 
@@ -107,7 +108,7 @@ STRANGE: list[tuple[dict[str, Any], str]] = [
     ({"text": "", "finish": "length"}, "the answer is empty because it used all of its tokens"),
     ({"text": "half \ud800"}, "the answer contains half of a surrogate pair"),
     ({"text": 3}, "the reply has no answer"),
-    (raw(b"x" * (10 * 2**20 + 1)), "the server sent more than 10 MB in one reply"),
+    (raw(b"x" * (8 * 2**20 + 1)), "the server sent more than 8 MB in one reply"),
     (raw(b"{}", **{"content-encoding": "gzip"}), "the server sent a compressed reply"),
 ]
 

@@ -19,6 +19,7 @@ from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import Entry
 
 _LATENCIES = {"p50": 50, "p95": 95}
+_SPENT = {"tokens_answer_input": "input_tokens", "tokens_answer_output": "output_tokens", "cost_answers": "cost"}
 
 
 def answers_table(context: RunContext, result: Result) -> pd.DataFrame:
@@ -74,21 +75,20 @@ def _slice(passage: Passage) -> dict[str, Any]:
 
 
 def answer_timings(result: Result) -> dict[str, float]:
-    """Return the milliseconds of an answer in the condition `retrieved`, and the calls, tokens and cost of this run's calls."""
+    """Return the milliseconds of an answer in the condition `retrieved`, and the tokens and cost of this run's calls, if all are known."""
     if result.configuration.answering is None:
         return {}
     timings: dict[str, float] = {}
+    spent = dict.fromkeys(_SPENT, 0.0)
     for slot, entry in result.entries["answers"].items():
         calls, rows = entry.values("calls"), entry.table("answers")
         seconds = np.array(calls["seconds"], dtype=np.float64)
-        answered = seconds[(rows["error"] == "").to_numpy() & (seconds > 0)]
-        if slot in ("", RETRIEVED) and len(answered):
-            timings |= {f"latency_answer_{name}": float(np.percentile(answered, share) * 1000) for name, share in _LATENCIES.items()}
+        answered = (rows["error"] == "").to_numpy()
+        timed = seconds[answered & (seconds > 0)]
+        if slot in ("", RETRIEVED) and len(timed):
+            timings |= {f"latency_answer_{name}": float(np.percentile(timed, share) * 1000) for name, share in _LATENCIES.items()}
         new = ~np.array(calls["cached"], dtype=np.bool_) if entry.computed else np.zeros(len(rows), dtype=np.bool_)
-        spent = {
-            "tokens_answer_input": float(rows.loc[new, "input_tokens"].sum()),
-            "tokens_answer_output": float(rows.loc[new, "output_tokens"].sum()),
-            "cost_answers": float(rows.loc[new, "cost"].sum()),
-        }
-        timings |= {name: timings.get(name, 0.0) + value for name, value in spent.items()}
-    return timings
+        # A sum with an unknown part is unknown: servers may count no tokens, and models have no prices.
+        for name, column in _SPENT.items():
+            spent[name] += float(rows.loc[new & answered, column].astype("float64").sum(skipna=False))
+    return timings | {name: value for name, value in spent.items() if not np.isnan(value)}

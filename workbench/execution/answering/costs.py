@@ -41,8 +41,9 @@ def bounds_of(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[
             continue
         missing = {graph.key(node) for node in graph.nodes(configuration, ["answers"]) if not graph.is_stored(node)} - counted
         counted |= missing
-        calls = len(missing) * len(graph.run.dataset.queries)
-        tokens = calls * context.budget, calls * generator.most_output_tokens
+        questions = [query.text for query in graph.run.dataset.queries] if missing else []
+        calls, prompts = len(missing) * len(questions), sum(generator.most_prompt_tokens(text, context.budget) for text in questions)
+        tokens = len(missing) * prompts, calls * generator.most_output_tokens
         bounds[configuration.name] = CallBound(calls, *tokens, cost_of(generator.prices, *tokens))
     return bounds
 

@@ -23,7 +23,7 @@ ITEMS = 20
 
 @dataclass(frozen=True)
 class PilotEstimate:
-    """The estimated total of a quantity over all answers, with its 95 % interval, NaN for fewer than two answers."""
+    """The estimated total of a quantity over all answers, with its 95 % interval, NaN for one answer of several."""
 
     total: float
     low: float
@@ -33,6 +33,8 @@ class PilotEstimate:
     def of(cls, sample: Sequence[float], items: int) -> "PilotEstimate":
         """Extrapolate the mean of a random sample to all items (Student's t with the correction for a finite population)."""
         values = np.array(sample, dtype=np.float64)
+        if len(values) == items:
+            return cls(*[float(values.sum())] * 3)
         if len(values) < 2:
             return cls(float(values.sum() * items), float("nan"), float("nan"))
         error = float(values.std(ddof=1)) / np.sqrt(len(values)) * np.sqrt(max(0.0, 1 - len(values) / items))
@@ -44,33 +46,42 @@ class PilotEstimate:
         return f"{number(self.total, digits)} {interval(max(0.0, self.low), self.high, digits)}"
 
 
-def pilot(experiment: ExperimentSpec, outputs: Path, say: Say) -> list[str]:
-    """Ask a random sample of 20 questions of each configuration that calls a model, and return a line for each with its estimated cost.
+@dataclass(frozen=True)
+class PilotResult:
+    """The line about a configuration's estimate, and whether it has one: without any answer there is none."""
 
-    The replies are in the cache of calls, so a sweep does not ask these questions again. Raises InputError if no configuration calls a model.
+    line: str
+    estimated: bool = True
+
+
+def pilot(experiment: ExperimentSpec, outputs: Path, say: Say) -> list[PilotResult]:
+    """Ask a random sample of 20 questions of each configuration whose answers by a model are missing, and estimate what all of them cost.
+
+    The replies are in the cache of calls, so a sweep does not ask these questions again. Raises InputError if no such answer is missing.
     """
     check_code(experiment)
     graph = Graph(context_of(experiment, outputs))
     bounds = bounds_of(graph, experiment.configurations)
-    asked = [configuration for configuration in experiment.configurations if bounds.get(configuration.name)]
+    asked = [each for each in experiment.configurations if each.name in bounds and bounds[each.name].calls]
     if not asked:
-        raise InputError("no configuration has answers of a model to estimate", "leave out --pilot")
-    lines = []
+        raise InputError("no answer of a model is missing, so there is nothing to estimate", "leave out --pilot")
+    results = []
     for configuration in asked:
         say(f"pilot: {configuration.name}")
-        lines.append(f"{configuration.name}: {_estimated(graph, configuration)}")
-    return lines
+        results.append(_estimated(graph, configuration))
+    return results
 
 
-def _estimated(graph: Graph, configuration: Configuration) -> str:
+def _estimated(graph: Graph, configuration: Configuration) -> PilotResult:
     requests, generator = _requests(graph, configuration), configuration.answering
     if generator is None or not requests:
-        return "no question has a context"
+        return PilotResult(f"{configuration.name}: no question has a context")
     random = np.random.default_rng(int(fingerprint([request.query.query_id for request in requests])[:8], 16))
     sample = [requests[place] for place in sorted(random.choice(len(requests), min(ITEMS, len(requests)), replace=False).tolist())]
     resources = AnswerResources(graph.run.workspace.vectors, graph.run.calls)
     answers = [answer for _, answer in generator.answer(sample, resources)]
-    return _line([answer for answer in answers if not answer.error], answers, len(requests))
+    answered = [answer for answer in answers if not answer.error]
+    return PilotResult(f"{configuration.name}: {_line(answered, answers, len(requests))}", bool(answered))
 
 
 def _line(answered: Sequence[GeneratedAnswer], answers: Sequence[GeneratedAnswer], items: int) -> str:
@@ -86,10 +97,12 @@ def _line(answered: Sequence[GeneratedAnswer], answers: Sequence[GeneratedAnswer
 
 
 def _requests(graph: Graph, configuration: Configuration) -> list[AnswerRequest]:
-    """Return the questions of all variants with their contexts, computing what these need."""
+    """Return the questions of the variants without stored answers, with their contexts, computing what these need."""
     requests, queries = [], graph.run.dataset.queries
     for variant in graph.run.variants:
         (node,) = graph.nodes(configuration, ["answers"], [variant])
+        if graph.is_stored(node):
+            continue
         (contexts,) = (graph.obtain(earlier) for earlier in graph.before(node))
         requests += [AnswerRequest(queries[number], passages, variant) for number, passages in passages_of(contexts).items()]
     return requests

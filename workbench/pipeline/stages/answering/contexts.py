@@ -18,7 +18,7 @@ from workbench.context.contexts import ContextMaker
 from workbench.context.delivered_slices import DeliveredSlices, passage_of
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.fingerprint import fingerprint
-from workbench.errors import RunError
+from workbench.errors import InputError, RunError
 from workbench.metrics.case import Case
 from workbench.metrics.delivery import delivered
 from workbench.models.tokenizers import vocabulary_digest
@@ -145,6 +145,9 @@ def _maker(inputs: Inputs) -> ContextMaker:
     configuration, run, condition = inputs.configuration, inputs.run, inputs.node.variant.condition
     generator, packing = _generator(configuration), configuration.context
     overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(generator, run), strict=True))
+    if packing and condition != NONE and overheads and min(overheads.values()) >= packing.budget:
+        what = f"a context of {packing.budget} tokens has no room for passages: prompt and question alone have {min(overheads.values())} or more"
+        raise InputError(what, "raise the budget of context")
 
     return ContextMaker(
         slices=_slices(run, inputs.entry("chunks") if condition != NONE else None),

@@ -1,0 +1,81 @@
+"""Sweeps whose provider fails: the answers that are missing have their reasons, and the next sweep makes only these calls."""
+
+from typing import Any
+
+import pandas as pd
+
+from tests.asked_sweeps import AskedSweep, question, write_questions
+from tests.loopback import closed_port
+from workbench.execution.answering.missing import missing_answers
+from workbench.results.run_tables import RunTables
+
+TEN_MEGABYTES = b'{"choices": [{"message": {"content": "' + b"x" * 10_000_000 + b'"}, "finish_reason": "stop"}]}'
+# The fault of each question, and what the reason of its missing answer says.
+FAULTS = {
+    0: ({"raw": b"<html><body>Gateway</body></html>"}, "the reply is HTML"),
+    1: ({"raw": b'{"choices": ['}, "the reply is no valid JSON"),
+    2: ({"text": "  "}, "the answer is empty"),
+    3: ({"finish": "content_filter"}, "the provider's safety filter refused the answer"),
+    4: ({"raw": TEN_MEGABYTES}, "the server sent more than 8 MB in one reply"),
+    5: ({"raw": b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'}, "the reply is not valid UTF-8"),
+    6: ({"raw": b" " * 1000, "headers": {"pause": "0.05"}}, "no complete answer within 1 seconds"),
+    7: ({"status": 500, "message": "the graphics card is lost"}, "500: the graphics card is lost"),
+}
+
+
+def scores(run: RunTables) -> pd.DataFrame:
+    return run.queries[run.queries["metric"] == "answer_recall"].set_index("query_id")
+
+
+def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_by_the_next_sweep(asked_sweep: AskedSweep) -> None:
+    provider = asked_sweep.provider
+    provider.faults_of = {question(number): fault for number, (fault, _) in FAULTS.items()}
+    first = asked_sweep.tables(answering={"timeout": 1})
+    errors, rows = first.answers.set_index("query_id")["error"], scores(first)
+    for number, (_, reason) in FAULTS.items():
+        assert reason in errors[f"q{number}"]
+        assert (rows["state"][f"q{number}"], rows["reason"][f"q{number}"]) == ("unscored", errors[f"q{number}"])
+    assert (errors[[f"q{number}" for number in range(8, 12)]] == "").all()
+    assert rows["state"].value_counts().to_dict() == {"unscored": 8, "scored": 4}
+    (mean,) = first.metrics[(first.metrics["metric"] == "answer_recall") & (first.metrics["slice"] == "all")].to_dict("records")
+    assert (mean["n"], mean["unscored"]) == (4, 8)
+    (line,) = missing_answers(first)
+    assert line.startswith("8 of 12 answers are missing and not scored (1 × ")
+    assert line.endswith("run again to ask only for these")
+    assert len(provider.asked) == 12
+
+    provider.faults_of.clear()
+    second = asked_sweep.tables(answering={"timeout": 1})
+    assert missing_answers(second) == []
+    assert sorted(provider.prompts()[12:]) == sorted(
+        prompt for prompt in provider.prompts()[:12] if any(question(n) in prompt for n in FAULTS)
+    )
+    assert (scores(second)["state"] == "scored").all()
+    asked_sweep.tables(answering={"timeout": 1})
+    assert len(provider.asked) == 20
+
+
+def test_a_provider_that_is_down_leaves_every_answer_missing_and_the_rankings_scored(asked_sweep: AskedSweep) -> None:
+    run = asked_sweep.tables(answering={"base_url": f"http://127.0.0.1:{closed_port()}/v1"})
+    (line,) = missing_answers(run)
+    assert line.startswith("12 of 12 answers are missing and not scored (12 × answering 'openai': words at http://127.0.0.1:")
+    assert "failed 1 time: no answer (ConnectError)" in line
+    assert run.queries.loc[run.queries["metric"] == "recall@3", "state"].eq("scored").all()
+    assert asked_sweep.provider.asked == []
+
+
+def test_a_provider_that_stays_down_does_not_keep_every_variant_waiting(asked_sweep: AskedSweep) -> None:
+    provider = asked_sweep.provider
+    provider.faults, provider.lasting = [{"status": 500}], True
+    data = write_questions(asked_sweep.folder / "more", 40)
+    changes: dict[str, Any] = {"data": data, "conditions": ["none", "gold", "retrieved"], "answering": {"concurrency": 2}}
+    run = asked_sweep.tables(**changes)
+    # Twenty calls and one in flight, and in each other condition those that start at once.
+    assert len(provider.asked) <= 21 + 2 + 2
+    (line,) = missing_answers(run)
+    assert line.startswith("120 of 120 answers are missing and not scored (")
+    assert "× not asked because the calls before it failed: answering 'openai': words at http://127.0.0.1:" in line
+    provider.faults = []
+    asked = len(provider.asked)
+    assert missing_answers(asked_sweep.tables(**changes)) == []
+    assert len(provider.asked) == asked + 120
