@@ -52,8 +52,8 @@ def test_on_clapnq_the_best_threshold_of_one_half_holds_on_the_other(big_data: C
     for threshold in THRESHOLDS:
         print("clapnq", threshold, *(f"{answered:.2f} {refused:.2f}" for answered, refused in (side[threshold] for side in shares)))
     assert max(THRESHOLDS, key=lambda threshold: sum(shares[0][threshold])) == 0.6
-    assert sum(shares[1][0.6]) / 2 == pytest.approx(0.79, abs=0.02)
-    assert shares[1][0.5] == pytest.approx((0.94, 0.52), abs=0.03)
+    assert sum(shares[1][0.6]) / 2 == pytest.approx(0.755, abs=0.02)
+    assert shares[1][0.5] == pytest.approx((0.92, 0.53), abs=0.03)
 
 
 def test_on_the_handbook_half_of_the_unanswerable_questions_are_refused() -> None:
@@ -62,4 +62,4 @@ def test_on_the_handbook_half_of_the_unanswerable_questions_are_refused() -> Non
     found = confidences(dataset.queries, [Passage(chunk.doc_id, chunk.start, chunk.end, chunk.text) for chunk in chunks], 8)
     for threshold in THRESHOLDS:
         print("handbook", threshold, "{:.2f} {:.2f}".format(*rates(dataset.queries, found, threshold)))
-    assert rates(dataset.queries, found, 0.5) == pytest.approx((0.82, 0.5), abs=0.04)
+    assert rates(dataset.queries, found, 0.5) == pytest.approx((0.78, 0.55), abs=0.03)

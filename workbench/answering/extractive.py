@@ -38,16 +38,14 @@ class ExtractiveGenerator(Generator):
     """The sentences of the context that are closest to the question, by embeddings and words. No language model is needed.
 
     The score of a sentence is 0.5 cosine + 0.5 recall of the question's words. The cosine is that of all-MiniLM-L6-v2; words are stemmed,
-    without stop words. The answer is a refusal if no passage and no sentence reaches the cosine `threshold`.
+    without stop words. The answer is a refusal if no sentence reaches the cosine `threshold`.
     """
 
     verbatim: ClassVar[bool] = True
 
     kind: Literal["extractive"] = "extractive"
     sentences: int = Field(default=2, ge=1, le=20, description="The number of sentences in an answer.")
-    threshold: float = Field(
-        default=0.5, ge=0, le=1, description="The cosine with the question that a passage or a sentence must reach for an answer."
-    )
+    threshold: float = Field(default=0.5, ge=0, le=1, description="The cosine with the question that a sentence must reach for an answer.")
 
     @property
     def compared_by(self) -> Embedder:
@@ -65,7 +63,7 @@ class ExtractiveGenerator(Generator):
         return {"version": self.version, **self.model_dump(mode="json"), "embedding": vectors}
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
-        """Yield the answers in the order of the requests. `confidence` is the cosine that is compared with `threshold`."""
+        """Yield the answers in the order of the requests. `confidence` is the largest cosine, which is compared with `threshold`."""
         for start in range(0, len(requests), _BLOCK):
             block = requests[start : start + _BLOCK]
             comparison = _Comparison(block, self.compared_by, resources.vectors)
@@ -75,8 +73,7 @@ class ExtractiveGenerator(Generator):
     def _answer(self, request: AnswerRequest, comparison: "_Comparison") -> GeneratedAnswer:
         quotable = _quotable(request.passages, comparison.quotations)
         cosines = comparison.cosines(request.query.text, [quotation.text for quotation in quotable])
-        passages = comparison.cosines(request.query.text, [passage.text for passage in request.passages])
-        confidence = float(np.concatenate([cosines, passages]).max(initial=0.0))
+        confidence = float(cosines.max(initial=0.0))
         if not quotable or confidence < self.threshold:
             return GeneratedAnswer(REFUSAL, confidence=confidence, refused=True)
         scores = 0.5 * cosines + 0.5 * comparison.recalls(request.query.text, [quotation.text for quotation in quotable])
@@ -86,27 +83,27 @@ class ExtractiveGenerator(Generator):
 
 
 class _Comparison:
-    """The vectors and words of some questions, of the passages of their contexts, and of the sentences of these."""
+    """The vectors and words of some questions and of the sentences of their contexts."""
 
     def __init__(self, requests: Sequence[AnswerRequest], embedder: Embedder, cache: VectorCache) -> None:
-        passages = list(dict.fromkeys(passage.text for request in requests for passage in request.passages))
         questions = list(dict.fromkeys(request.query.text for request in requests))
+        passages = dict.fromkeys(passage.text for request in requests for passage in request.passages)
         self.quotations = {text: quotations(text) for text in passages}
-        texts = list(dict.fromkeys([*passages, *itertools.chain.from_iterable(self.quotations.values())]))
+        sentences = list(dict.fromkeys(itertools.chain.from_iterable(self.quotations.values())))
         self._questions = _vectors(questions, embedder, "query", cache)
-        self._texts = _vectors(texts, embedder, "document", cache)
-        every = list(dict.fromkeys([*questions, *texts]))
+        self._sentences = _vectors(sentences, embedder, "document", cache)
+        every = list(dict.fromkeys([*questions, *sentences]))
         self._words = dict(zip(every, map(frozenset, BM25Retriever().words(every)), strict=True))
 
     def cosines(self, question: str, texts: Sequence[str]) -> Floats:
-        """Return the cosine of each text with a question, 0 where it is negative."""
+        """Return the cosine of each sentence with a question, 0 where it is negative."""
         if not texts:
             return np.zeros(0)
-        cosines = np.stack([self._texts[text] for text in texts]) @ self._questions[question]
+        cosines = np.stack([self._sentences[text] for text in texts]) @ self._questions[question]
         return np.asarray(np.round(np.clip(cosines, 0, 1).astype(np.float64), _DECIMALS), dtype=np.float64)
 
     def recalls(self, question: str, texts: Sequence[str]) -> Floats:
-        """Return the share of a question's words that each text contains, 0 for a question without words."""
+        """Return the share of a question's words that each sentence contains, 0 for a question without words."""
         words = self._words[question]
         return np.array([len(words & self._words[text]) / max(1, len(words)) for text in texts])
 
