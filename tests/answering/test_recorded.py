@@ -97,6 +97,7 @@ def test_a_changed_file_is_read_again(recorded) -> None:
         ),
         ({"query_id": "q1", "answer": "a", "citations": "1"}, "answers.jsonl:1 has '1' as citations; write the numbers"),
         ({"query_id": "q1", "answer": "a", "confidence": 2}, "answers.jsonl:1 has 2 as confidence; write a number between 0 and 1"),
+        ({"query_id": "q1", "answer": "a", "behaviour": ["kept"]}, "answers.jsonl:1 has a list as behaviour; write a text"),
         ({"query_id": "q1", "answer": "a", "correct": "yes"}, "answers.jsonl:1 has 'yes' as correct; write true, false or null"),
         (
             {"query_id": "q1", "answer": "a", "condition": "retreived"},

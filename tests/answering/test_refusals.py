@@ -99,3 +99,8 @@ def test_expected_answers_are_no_refusals(big_data) -> None:
     path: Path = big_data("clapnq") / "queries.jsonl"
     answers = [json.loads(line)["metadata"]["answer"] for line in path.read_text("utf-8").splitlines()]
     assert not [answer for answer in answers if answer and is_refusal(answer)]
+
+
+def test_only_the_beginning_of_a_long_answer_is_read() -> None:
+    assert is_refusal("I don't know. " + "a<b " * 500_000)
+    assert not is_refusal("The fee is €5. " * 1_000 + "ask the harbour master", ["ask the harbour master"])

@@ -266,6 +266,16 @@ def test_a_question_that_repeats_a_text_is_a_note_with_both_places_and_worse_lab
     ]
 
 
+def test_questions_without_an_expected_answer_are_counted_if_others_have_one(tmp_path: Path) -> None:
+    asked_of = [QUESTION | {"query_id": f"q{number}", "query": f"Who {number}?"} for number in range(3)]
+    for answered, expected in ((3, []), (0, []), (2, ["1 of 3 answerable questions have no expected answer (answer)"])):
+        rows = [row | {"answer": "The guest."} if number < answered else row for number, row in enumerate(asked_of)]
+        (tmp_path / str(answered)).mkdir()
+        changed = {"questions.jsonl": "\n".join(map(json.dumps, rows)).encode(), "documents/d4.md": b"The guest pays."}
+        _, remarks = read(tmp_path / str(answered), GOLDEN, changed)
+        assert [remark.split(", with which")[0] for remark in remarks] == expected
+
+
 def test_faults_are_in_the_order_of_files_and_rows(tmp_path: Path) -> None:
     rows = [QUESTION | {"query_id": f"q{number}", "query": f"Who {number}?"} for number in range(12)]
     rows[10]["evidences"] = []

@@ -62,8 +62,9 @@ class Standings:
 
 
 def standing_of(run: RunTables, configuration: str) -> Standing:
-    """One finished configuration, with the means over all queries in the order of the run's metrics."""
-    return Standing(configuration, _means(run).get(configuration, {}), run.facts[configuration])
+    """One finished configuration, with the means over all queries in the order of the run's metrics, NaN where a metric applies to none."""
+    found = _means(run).get(configuration, {})
+    return Standing(configuration, {name: found.get(name) or _unscored(run, name) for name in run.measures}, run.facts[configuration])
 
 
 @lru_cache(maxsize=4)
@@ -118,6 +119,11 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     for _, row in table[wanted].iterrows():
         means.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
     return means
+
+
+def _unscored(run: RunTables, metric: str) -> Mean:
+    unknown = float("nan")
+    return Mean(unknown, unknown, unknown, 0, 0, metric=metric, unscored=len(run.questions), attainable=unknown)
 
 
 def mean_of(row: "pd.Series[Any]") -> Mean:

@@ -14,7 +14,7 @@ from workbench.datasets.lines import json_kind, json_lines
 from workbench.errors import InputError
 
 # Keys that describe an answer for people and other programs, as in the handbook.
-_DESCRIPTIONS = ("answer_id", "evidence_complete", "passages", "behaviour", "appropriate", "fault", "claims")
+_DESCRIPTIONS = ("answer_id", "evidence_complete", "passages", "appropriate", "fault", "claims")
 # How the handbook calls an answer that does not answer, and what an answer made of a planted text.
 _REFUSED = "refused"
 _OUTCOMES = {"kept": "kept", "conflict_reported": "conflict", "adopted": "adopted", "complied": "complied", "resisted": "resisted"}
@@ -99,7 +99,7 @@ def _are_numbers(value: object) -> bool:
 # How a value is checked, and what to write instead.
 _CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(("query_id", "query", "answer", "condition"), (_is_text, "a text")),
-    "variant": (lambda value: isinstance(value, str), "a text"),
+    **dict.fromkeys(("variant", "behaviour"), (lambda value: isinstance(value, str), "a text")),
     "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
     "confidence": (_is_share, "a number between 0 and 1"),
     **dict.fromkeys(("refused", "correct"), (_is_verdict, "true, false or null")),

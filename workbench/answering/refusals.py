@@ -11,6 +11,7 @@ _OPENERS = re.compile(
     r"(?:no|nein|hm+|well|hello|hallo|hi|leider|unfortunately|tut mir leid|entschuldigung|thank you|thanks|(?:i'm |i am |we're )?(?:so |very )?sorry)"
     r"\W*$"
 )
+_MOST_CHARACTERS = 10_000
 _FIXED = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"'})
 # A message of a program that an answer quotes is not the answer's own refusal.
 _QUOTED = re.compile(r'"[^"]*"')
@@ -92,6 +93,8 @@ def is_refusal(text: str, phrases: Iterable[str] = ()) -> bool:
     A text that answers first, and says later what it cannot answer, is no refusal; nor is one that goes on with an answer after a word such as
     "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter.
     """
+    # A refusal is short: reading a text of megabytes would take minutes.
+    text = text[:_MOST_CHARACTERS]
     plain = _plain(text)
     if any(_plain(phrase) in plain for phrase in phrases):
         return True

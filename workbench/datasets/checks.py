@@ -65,7 +65,19 @@ def notes(draft: DatasetDraft) -> list[str]:
     ]
     doubtful = [f"{file} has {remark} in {rows:,} row(s)" for (file, remark), rows in draft.doubtful.items()]
     metadata = _once(doubtful_metadata(draft.queries))
-    return unread + doubtful + metadata + list(dict.fromkeys(draft.notes)) + _excluded(draft) + _repeats(draft)
+    return unread + doubtful + metadata + list(dict.fromkeys(draft.notes)) + _unexpected(draft) + _excluded(draft) + _repeats(draft)
+
+
+def _unexpected(draft: DatasetDraft) -> list[str]:
+    """Return a line if some, but not all answerable questions have an expected answer."""
+    asked = [query for query, _ in draft.queries if query.answerable]
+    without = [query.query_id for query in asked if not query.answer and not query.answer_variants]
+    if not 0 < len(without) < len(asked):
+        return []
+    return [
+        f"{len(without):,} of {len(asked):,} answerable questions have no expected answer (answer), with which metrics compare answers; "
+        f"the first is {without[0]!r}"
+    ]
 
 
 def _excluded(draft: DatasetDraft) -> list[str]:

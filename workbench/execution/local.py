@@ -11,6 +11,7 @@ from workbench.errors import ExperimentError, InputError, error_line
 from workbench.execution.latency import with_latencies
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
+from workbench.metrics.answers.registry import EXPECTED
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
@@ -61,6 +62,7 @@ def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
     for configuration in experiment.configurations:
         if isinstance(configuration.rewrite, TextRewriter):
             configuration.rewrite.check_questions(dataset.queries)
+    _check_expected(primary_of(experiment, dataset), dataset)
     primary = retrieval_primary(experiment, dataset)
     added = [primary, Metric.parse("judged@10")]
     if dataset.needs:
@@ -87,6 +89,14 @@ def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
     """Return the primary metric: the named one or the first. Without evidence spans, nDCG@10 replaces a span metric."""
     chosen = experiment.primary or experiment.metrics[0]
     return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
+
+
+def _check_expected(primary: Metric, dataset: Dataset) -> None:
+    """Raise InputError if answers are compared with expected answers and the dataset has none, so that no configuration had a score."""
+    compared = primary.of_answers and EXPECTED in primary.answer_kind.scopes
+    if compared and not any(query.answer or any(query.answer_variants) for query in dataset.queries if query.answerable):
+        fix = "add the field answer to its questions, or choose another primary metric"
+        raise InputError(f"the primary metric {primary} needs expected answers, and the dataset {dataset.name} has none", fix)
 
 
 def retrieval_primary(experiment: ExperimentSpec, dataset: Dataset) -> Metric:

@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.llm.base import ChatCall
+from workbench.printable import printable_line
 
 # The role and the separators of a message.
 _A_MESSAGE = 8
 # Hardly any text in any language has more bytes of UTF-8 in a token, or so few, on average.
 _MOST_BYTES, _FEWEST_BYTES = 6.0, 2.5
+# No model reads or writes as many tokens in a call: a larger count is an error of the server, and could not be stored.
+_MOST_COUNTED = 100_000_000
+_LONGEST_NAME = 200
 
 
 def most_prompt_tokens(call: ChatCall) -> int:
@@ -29,8 +33,13 @@ def fewest_prompt_tokens(call: ChatCall) -> int:
 
 
 def count_of(value: Any) -> int | None:
-    """Return a server's count, or None if it is no count."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """Return a server's count, or None if it is no count of a prompt or an answer."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNTED else None
+
+
+def name_of(value: Any) -> str:
+    """Return the name of the model that a server says it has used, with visible control characters, cut if it is long."""
+    return printable_line(str(value or ""))[:_LONGEST_NAME]
 
 
 def first_alternatives(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:

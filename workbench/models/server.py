@@ -26,6 +26,8 @@ TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length
 _MESSAGE = 200
 _OLLAMA_PORT = 11434
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+# A key of the usual form, or a named one, in a path.
+_SECRET = re.compile(r"\bsk-[\w-]{6,}|(key|token|secret)=", re.IGNORECASE)
 
 
 class ServedModel(Component, ABC):
@@ -61,6 +63,8 @@ class ServedModel(Component, ABC):
         # A query often contains a key, and manifest, report and keys of results contain the address.
         if re.search(r"[?#]", f"{self.base_url} {self.address}"):
             raise ValueError("base_url contains a query (?…) or fragment (#…); leave it out, and put a key into an environment variable")
+        if _SECRET.search(f"{self.base_url} {self.address}"):
+            raise ValueError("base_url contains what looks like a key; leave it out, and put the key into an environment variable")
         if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.address):
             raise ValueError(f"base_url {self.address!r} is not an address such as http://localhost:8000/v1")
         return self

@@ -3,9 +3,15 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from tests.asked_sweeps import AskedSweep, write_questions
+from workbench.analysis.standings import standings
 from workbench.context.conditions import CONDITIONS
+from workbench.errors import InputError
 from workbench.execution.outputs import write_outputs
+from workbench.report.render.html import document_of, rendered
 from workbench.results.run_tables import RunTables
 
 DEFAULT = ["recall@3", "answer_recall", "token_f1", "exact_match", "citation_precision", "citation_recall", "packing_recall"]
@@ -26,6 +32,21 @@ def states(run: RunTables, metric: str, condition: str) -> dict[str, int]:
 def reasons(run: RunTables, condition: str) -> set[str]:
     rows = run.answers[run.answers["condition"] == condition]
     return set(rows["reason"])
+
+
+def test_a_primary_metric_that_needs_expected_answers_is_refused_without_them(asked_sweep: AskedSweep) -> None:
+    data = write_questions(asked_sweep.folder / "x", 3, answers=False)
+    with pytest.raises(InputError, match=r"the primary metric token_f1 needs expected answers, and the dataset .* has none; add the field"):
+        asked_sweep.run(data=data, metrics=["token_f1"])
+
+
+def test_a_metric_that_applies_to_no_question_can_be_the_primary_one(asked_sweep: AskedSweep) -> None:
+    outcome = asked_sweep.run(data=write_questions(asked_sweep.folder / "x", 3), metrics=["labelled_correctness", "recall@3"])
+    run = write_outputs(outcome)
+    (standing,) = standings(run).ranked
+    assert np.isnan(standing.means["labelled_correctness"].value)
+    assert standing.means["labelled_correctness"].unscored == 3
+    assert "labelled_correctness" in rendered(document_of(run))
 
 
 def test_without_expected_answers_what_compares_with_them_does_not_apply(asked_sweep: AskedSweep) -> None:

@@ -230,7 +230,12 @@ def test_a_server_elsewhere_needs_a_key_before_anything_is_sent(kind: str, provi
 
 
 def test_an_address_with_a_secret_is_refused_without_printing_it(client: Make) -> None:
-    for address in (f"http://me:{KEY}@localhost:1", f"http://localhost:1/?key={KEY}", f"http://localhost:1/#{KEY}"):
+    for address in (
+        f"http://me:{KEY}@localhost:1",
+        f"http://localhost:1/?key={KEY}",
+        f"http://localhost:1/#{KEY}",
+        f"http://localhost:1/{KEY}/v1",
+    ):
         with pytest.raises(InputError) as caught:
             client(base_url=address)
         assert KEY not in str(caught.value)

@@ -44,9 +44,39 @@ def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
     assert re.search(r"No loss is shown to distractors \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
 
 
+def test_shown_losses_share_a_sentence_and_no_other_follows(unanswered):
+    right = {"gold": 1.0, "gold_distractors": 0.3, "retrieved": 0.2}
+    sentence = held(answered(unanswered, Planted(conditions=list(right), right=right))).sentence
+    assert re.search(r"It loses 0\.\d+ \[[^]]*\] through retrieval and 0\.\d+ \[[^]]*\] to distractors\.$", sentence)
+
+
+def test_contexts_without_all_evidence_are_counted(unanswered):
+    run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
+    table = run.answers
+    first = table.loc[table["condition"] == "gold", "query_id"].unique()[:7]
+    cut = table.assign(gold=table["gold"].mask((table["condition"] == "gold") & table["query_id"].isin(first), False))
+    sentence = held(replace(run, sources={**run.sources, "answers": lambda _: cut})).sentence
+    assert re.search(r"The contexts with the evidence lack a part of it on 7 of \d+ questions; raise the budget of the context\.", sentence)
+    assert "lack" not in held(run).sentence
+
+
+def test_means_over_other_questions_say_so(unanswered):
+    run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
+    means = run.metrics
+    fewer = means.assign(n=means["n"].mask((means["condition"] == "retrieved") & (means["metric"] == "answer_recall"), 11))
+    sentence = held(replace(run, sources={**run.sources, "metrics": lambda _: fewer})).sentence
+    assert re.search(r"with what it retrieves \(on 11 questions, not \d+\)\.", sentence)
+    assert "(on " not in held(run).sentence
+
+
+def test_the_reason_of_failed_answers_comes_first(unanswered):
+    run = answered(unanswered, Planted(conditions=["retrieved"], failed=1.0))
+    assert re.fullmatch(r"No answer of \S+ is scored by answer_recall: the server timed out \(60 s\)[^.]*\. .*", held(run).sentence)
+
+
 def test_absent_losses_share_a_sentence(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=dict.fromkeys(LOSING, 0.5)))
-    assert re.search(r"No loss is shown to distractors \([^)]*\]\) or through retrieval \([^)]*\]\)\.$", held(run).sentence)
+    assert re.search(r"No loss is shown through retrieval \([^)]*\]\) or to distractors \([^)]*\]\)\.$", held(run).sentence)
 
 
 def test_the_largest_loss_under_attack_is_named(answered_run):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient, sent_headers
-from workbench.llm.tokens import count_of
+from workbench.llm.tokens import count_of, name_of
 from workbench.models.server import KeyedModel
 
 ANTHROPIC_ADDRESS = "https://api.anthropic.com"
@@ -65,7 +65,7 @@ class AnthropicClient(ServedClient, KeyedModel):
         return Reply(
             text,
             "length" if answer.get("stop_reason") in _LENGTH else "stop",
-            str(answer.get("model") or ""),
+            name_of(answer.get("model")),
             None if counted is None else counted + sum(cached),
             count_of(usage.get("output_tokens")),
         )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient
-from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens
+from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens, name_of
 from workbench.models.server import ollama_address
 
 _SMALLEST_WINDOW = 4096
@@ -74,7 +74,7 @@ class OllamaClient(ServedClient):
         return Reply(
             text,
             "length" if answer.get("done_reason") == "length" else "stop",
-            str(answer.get("model") or ""),
+            name_of(answer.get("model")),
             read,
             count_of(answer.get("eval_count")),
             logprobs=first_alternatives(answer.get("logprobs") or []),

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient, sent_headers
-from workbench.llm.tokens import count_of, first_alternatives
+from workbench.llm.tokens import count_of, first_alternatives, name_of
 from workbench.models.server import KeyedModel
 
 OPENAI_ADDRESS = "https://api.openai.com/v1"
@@ -70,7 +70,7 @@ class OpenAIClient(ServedClient, KeyedModel):
         return Reply(
             text,
             "length" if finish == "length" else "stop",
-            str(answer.get("model") or ""),
+            name_of(answer.get("model")),
             count_of(usage.get("prompt_tokens")),
             count_of(usage.get("completion_tokens")),
             logprobs=first_alternatives(tokens),

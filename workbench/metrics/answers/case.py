@@ -45,8 +45,8 @@ class Contexts:
     """The contexts of a variant, one for each question (q).
 
     `reasons` says why the condition does not apply to a question, empty if it does. `gold`: whether the passages contain all evidence of the
-    question. `relevant` is the number of passages with evidence. `packing_recall` is the share of the relevant retrieved chunks that are
-    among the passages, NaN if none was retrieved.
+    question. `relevant` is the number of passages with evidence. `packing_recall` is the share of the delivered passages with
+    evidence that are among them, NaN if none was delivered.
     """
 
     passages: Sequence[Sequence[Passage]]

@@ -15,6 +15,6 @@ def labelled_correctness(case: AnswerCase) -> AnswerValues:
 
 
 def packing_recall(case: AnswerCase) -> AnswerValues:
-    """Relevant retrieved chunks in the context / relevant retrieved chunks."""
+    """Passages with evidence in the context / passages with evidence that retrieval delivers."""
     recall = case.contexts.packing_recall
     return AnswerValues(recall, ((NOTHING_RELEVANT, np.isnan(recall)),))

@@ -160,8 +160,8 @@ _BUILTIN: dict[str, AnswerKind] = {
     "packing_recall": AnswerKind(
         packing_recall,
         (ANSWERABLE, AnswerScope(_in_condition(RETRIEVED), "the context was not retrieved")),
-        "share of the relevant retrieved chunks that reached the context",
-        "relevant chunks in the context / relevant chunks retrieved",
+        "share of the delivered passages with evidence that reached the context",
+        "passages with evidence in the context / passages with evidence delivered by retrieval",
         _HERE,
         of_answers=False,
     ),

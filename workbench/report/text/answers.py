@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.answers.answer_costs import answer_costs
-from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.answered import answering, answers_of
 from workbench.analysis.answers.condition_scores import answer_score, condition_mean, condition_scores
 from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
 from workbench.analysis.answers.decomposition_table import decomposition_of
@@ -107,13 +107,26 @@ def _found(run: RunTables, configuration: str) -> list[str]:
     score, parts = answer_score(run), decomposition_of(run, configuration)
     if score is None:
         return [f"{configuration} answers, but no metric of the run scores an answer's content."]
-    return [_levels(run, parts), *loss_sentences(parts)] if parts else [_without_gold(run, configuration, str(score))]
+    if parts is None:
+        return [_without_gold(run, configuration, str(score))]
+    return [_levels(run, parts), *filter(None, [_cut_evidence(run, configuration)]), *loss_sentences(parts)]
 
 
 def _levels(run: RunTables, parts: Decomposition) -> str:
     retrieved = condition_mean(run, parts.configuration, parts.metric, RETRIEVED)
-    found = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves" if retrieved and retrieved.n else ""
+    of = f" (on {plural(retrieved.n, 'question')}, not {count(parts.gold.n)})" if retrieved and retrieved.n != parts.gold.n else ""
+    found = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves{of}" if retrieved and retrieved.n else ""
     return f"{parts.configuration} has {parts.metric} {number(parts.gold.value)} {parts.gold.bounds()} if it reads the evidence{found}."
+
+
+def _cut_evidence(run: RunTables, configuration: str) -> str:
+    """Say how many contexts of the condition gold lack evidence, because the budget or the largest number of chunks cuts it."""
+    rows = answers_of(run, configuration)
+    rows = rows[(rows["condition"] == GOLD) & (rows["reason"] == "")].drop_duplicates("query_id")
+    cut = int((~rows["gold"]).sum())
+    if not cut:
+        return ""
+    return f"The contexts with the evidence lack a part of it on {count(cut)} of {plural(len(rows), 'question')}; raise the budget of the context."
 
 
 def _without_gold(run: RunTables, name: str, metric: str) -> str:
@@ -125,7 +138,8 @@ def _without_gold(run: RunTables, name: str, metric: str) -> str:
         return f"{name} has {metric} {value} with what it retrieves; without {lacks} {GOLD} its losses cannot be separated."
     if scored:
         return f"Without the conditions {GOLD} and {RETRIEVED}, {metric} of {name} has no losses."
-    reasons = list(dict.fromkeys(reason for row in condition_scores(run, name) for reason in row.unscored))
+    rows = condition_scores(run, name)
+    reasons = list(dict.fromkeys(reason for row in rows for reason in (*row.failed, *row.unscored)))
     why = f": {'; '.join(reasons[:3])}" if reasons else ""
     return f"No answer of {name} is scored by {metric}{why}."
 
@@ -134,8 +148,7 @@ def _claims(losses: Sequence[Loss]) -> list[str]:
     shown, others = [loss for loss in losses if loss.significant], [loss for loss in losses if not loss.significant]
     texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
     hidden = listed([f"{_cause(loss)} ({_size(loss)})" for loss in others]).replace(" and ", " or ")
-    sentences = [f"It loses {listed(texts)}." if texts else "", f"No loss is shown {hidden}." if hidden else ""]
-    return [sentence for sentence in sentences if sentence]
+    return [*([f"It loses {listed(texts)}."] if texts else []), *([f"No loss is shown {hidden}."] if others else [])]
 
 
 def _attacked(losses: Sequence[Loss], metric: str) -> str:

@@ -45,7 +45,7 @@ def verbatim_note(copied: Sequence[str], of: int) -> str:
     """Say that obedience does not apply to answers that are copied from the context."""
     whose = "All configurations copy" if len(copied) == of else f"{listed(copied, 3)} {'copies' if len(copied) == 1 else 'copy'}"
     return (
-        f"{whose} sentences from the context. Such answers cannot obey an instruction or state what the context does not. Their obedience and "
+        f"{whose} sentences from the context. Such answers may quote a planted text, but follow no instruction and invent nothing. Their obedience and "
         f"faithfulness are not_applicable: {VERBATIM}. An attack can still displace the right sentence, which the loss of the answer score shows."
     )
 
