@@ -1,8 +1,11 @@
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
 import pytest
+from papermill.iorw import papermill_io
 
 from workbench.errors import InputError, NotebookError
 from workbench.notebook_runner.notebooks import run_notebook
@@ -56,6 +59,23 @@ def test_the_kernel_starts_in_the_folder_of_the_notebook_so_that_it_finds_what_l
     assert run(tmp_path, source)
     (entry,) = (Store(tmp_path / "store").root / "notebooks").glob("*/record.json")
     assert json.loads(entry.read_text()) == {"word": str(tmp_path / "outputs")}
+
+
+def test_relative_folders_are_found_although_another_run_changes_papermills_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = notebook(tmp_path, "import time\ntime.sleep(1)", RECORD)
+    handler = papermill_io.get_handler("local")
+
+    def end_of_a_run_that_began_elsewhere() -> None:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("store/notebooks/*.tmp/notebook.ipynb")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        handler.cwd(str(tmp_path.parent))
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(end_of_a_run_that_began_elsewhere)
+        assert run_notebook(Store(Path("store")), source, {"root": str(tmp_path / "store")}, "results", Path("outputs") / "book.ipynb")
+    assert outputs(tmp_path) == {"book.ipynb"}
 
 
 def test_a_parameter_that_is_not_declared_is_refused(tmp_path):

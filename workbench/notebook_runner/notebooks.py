@@ -96,8 +96,9 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
         # With the default address, two processes in one folder would talk to each other's kernels.
         with tempfile.TemporaryDirectory(prefix="workbench-") as sockets:
             papermill.execute_notebook(
-                str(source),
-                str(executed),
+                # Absolute, because papermill reads and writes in a directory that two runs at once can leave changed.
+                str(source.absolute()),
+                str(executed.absolute()),
                 parameters=parameters,
                 kernel_name="python3",
                 progress_bar=False,
