@@ -12,6 +12,7 @@ from workbench.context.conditions import CONDITIONS, RANKED, variants_of
 from workbench.context.context_packing import ContextPacking
 from workbench.context.packing import OVER_BUDGET
 from workbench.execution.local import Outcome
+from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.answering.contexts import passages_of
@@ -93,15 +94,28 @@ def test_the_conditions_contain_the_evidence_that_they_say(made: Callable[..., E
         assert valid(perturbed)["gold"].all()
 
 
-def test_retrieved_is_what_the_configuration_delivers(graph: Graph, made: Callable[..., Entry], configuration: Configuration) -> None:
-    entries = graph.walk(configuration, ["chunks", "hits"])
+@pytest.fixture(scope="module")
+def of_k(graph: Graph) -> Graph:
+    """The graph of a run whose primary metric has no cut in tokens, so that k chunks are delivered."""
+    return Graph(replace(graph.run, primary=Metric.parse("recall@5")))
+
+
+def test_retrieved_is_what_the_configuration_delivers(
+    graph: Graph, of_k: Graph, made: Callable[..., Entry], configuration: Configuration
+) -> None:
+    entries, k = graph.walk(configuration, ["chunks", "hits"]), configuration.retrieval.k
     hits, chunks = entries["hits"][""].table("exact_hits"), entries["chunks"][""].table("chunks")
-    for query, passages in passages_of(made("retrieved")).items():
-        rows = chunks.loc[hits.loc[hits["query"] == query, "chunk"].tolist()[: configuration.retrieval.k]]
+    (node,) = of_k.nodes(configuration, ["contexts"], [Variant("retrieved")])
+    first, longer = passages_of(of_k.obtain(node)), passages_of(made("retrieved"))
+    assert graph.run.primary == Metric.parse("span_recall@500t")
+    for query, passages in first.items():
+        rows = chunks.loc[hits.loc[hits["query"] == query, "chunk"].tolist()[:k]]
         slices = rows[["doc", "delivered_start", "delivered_end"]].itertuples(index=False, name=None)
         assert [(passage.doc_id, passage.start, passage.end) for passage in passages] == [
             (graph.run.doc_ids[doc], start, end) for doc, start, end in slices
         ]
+        assert longer[query][: k - 1] == passages[: k - 1]
+        assert sum(len(passage.text) for passage in longer[query]) > sum(len(passage.text) for passage in passages)
 
 
 def test_a_small_budget_cuts_passages_with_a_reason_and_lowers_the_recall_of_packing(
@@ -135,12 +149,14 @@ def test_delivered_tokens_limit_the_candidates(made: Callable[..., Entry], confi
 
 
 def test_repeats_share_their_context_and_conditions_without_a_ranking_ignore_the_retriever(
-    graph: Graph, configuration: Configuration
+    graph: Graph, of_k: Graph, configuration: Configuration
 ) -> None:
     own = keys(graph, configuration)
     assert len(set(own.values())) == len(own) == 14
-    other = keys(graph, replace(configuration, retrieval=configuration.retrieval.model_copy(update={"k": 4})))
-    assert {slot or "retrieved" for slot in own if own[slot] != other[slot]} == RANKED | {"irrelevant_only"}
+    fewer = replace(configuration, retrieval=configuration.retrieval.model_copy(update={"k": 4}))
+    for one, changed in ((graph, RANKED), (of_k, RANKED | {"irrelevant_only"})):
+        before, after = keys(one, configuration), keys(one, fewer)
+        assert {slot or "retrieved" for slot in before if before[slot] != after[slot]} == changed
     packed = keys(graph, replace(configuration, context=ContextPacking(order="ends")))
     assert not set(packed.values()) & set(own.values())
     assert keys(graph, replace(configuration, answering=ExtractiveGenerator(sentences=1))) == own
