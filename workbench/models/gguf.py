@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel, Field
+
 from workbench.core.environment import advice, expand, requested_threads, usable_cores
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
@@ -16,6 +18,18 @@ _MAGIC = b"GGUF"
 # An answering model and a judge. A sweep over more models loads them one after another.
 _AT_ONCE = 2
 _loading = threading.Lock()
+
+
+class GgufModel(BaseModel):
+    """The settings of a chat model in a GGUF file, for the components that run one."""
+
+    path: str = Field(min_length=1, description="The GGUF file; `~` and environment variables are expanded.")
+    context_window: int | None = Field(
+        default=4096,
+        ge=64,
+        description="The tokens that prompt and answer may have together; `null`: as many as the model was trained for.",
+    )
+    threads: int | None = Field(default=None, ge=1, le=512, description="How many cores to use, by default one less than there are.")
 
 
 def check_gguf(path: str, owner: str) -> Path:

@@ -12,13 +12,13 @@ from pydantic import Field
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.tokens import count_of, first_alternatives
-from workbench.models.gguf import check_gguf, default_threads, gguf_digest, load
+from workbench.models.gguf import GgufModel, check_gguf, default_threads, gguf_digest, load
 from workbench.printable import printable
 
 _MESSAGE = 200
 
 
-class LocalClient(ChatClient):
+class LocalClient(GgufModel, ChatClient):
     """A chat model in a GGUF file, run by llama.cpp in this process (extra `local`). Calls are made one after another.
 
     The chat template is the one in the file. Equal calls at temperature 0 have equal replies, whatever was asked before.
@@ -31,13 +31,6 @@ class LocalClient(ChatClient):
     """
 
     kind: Literal["local"] = "local"
-    path: str = Field(min_length=1, description="The GGUF file; `~` and environment variables are expanded.")
-    context_window: int | None = Field(
-        default=4096,
-        ge=64,
-        description="The tokens that prompt and answer may have together; `null`: as many as the model was trained for.",
-    )
-    threads: int | None = Field(default=None, ge=1, le=512, description="How many cores to use, by default one less than there are.")
     # llama.cpp computes several calls in one batch, whose results would depend on each other in the last digits.
     concurrency: int = Field(default=1, ge=1, le=1, description="How many calls are made at once.")
 
