@@ -222,6 +222,15 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement of an answer that can be verified alone: its `text`, and the words [`start`, `end`) of the answer that state it."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class TokenCut:
     """A cut after this many tokens of delivered text."""
 

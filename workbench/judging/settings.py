@@ -1,0 +1,58 @@
+"""The judges of a run and the thresholds of its end-to-end test."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+
+from workbench.judging.base import Judge, Task
+from workbench.judging.claims.base import ClaimSplitter
+
+
+class EndToEndThresholds(BaseModel):
+    """What a question must reach to pass the end-to-end test, besides a retrieved document that is expected, and no wrong refusal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context_relevance: float = Field(default=0.5, ge=0, le=1, description="The least relevance of every passage of the context.")
+    faithfulness: float = Field(default=0.85, ge=0, le=1, description="The least share of supported claims.")
+    answer_relevance: float = Field(default=0.5, ge=0, le=1, description="The least relevance of the answer to the question.")
+    correctness: float = Field(default=0.5, ge=0, le=1, description="The least score of correctness.")
+    characters: int = Field(default=50, ge=0, description="The number of characters that an answer must exceed.")
+
+
+class Judging(BaseModel):
+    """The judges of a run, which are the same for all configurations, and how answers are split into claims.
+
+    `relevance` judges passages and answers. `rubric` is None if no judge is named for it. `conditions` names those whose answers are judged, all
+    of the run if empty.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    claims: SerializeAsAny[ClaimSplitter]
+    support: SerializeAsAny[Judge]
+    relevance: SerializeAsAny[Judge]
+    correctness: SerializeAsAny[Judge]
+    rubric: SerializeAsAny[Judge] | None = None
+    conditions: tuple[str, ...] = ()
+    thresholds: EndToEndThresholds = EndToEndThresholds()
+
+    @property
+    def judges(self) -> Mapping[Task, Judge]:
+        """Return the judge of each task, in order of the tasks."""
+        tasks: dict[Task, Judge] = {
+            "support": self.support,
+            "context_relevance": self.relevance,
+            "answer_relevance": self.relevance,
+            "correctness": self.correctness,
+        }
+        return tasks | ({"rubric": self.rubric} if self.rubric else {})
+
+    def recorded_settings(self) -> dict[str, Any]:
+        """Return all settings as a run records them."""
+        parts = {
+            name: part.recorded_settings() for name in ("claims", "support", "relevance", "correctness") for part in [getattr(self, name)]
+        }
+        rubric = {"rubric": self.rubric.recorded_settings()} if self.rubric else {}
+        return parts | rubric | {"conditions": list(self.conditions), "thresholds": self.thresholds.model_dump()}
