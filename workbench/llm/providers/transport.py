@@ -73,8 +73,8 @@ def asynchronous_client(local: bool, encrypted: bool) -> httpx2.AsyncClient:
 
     Requests to a server on this machine bypass proxies. The number of connections is limited by the number of calls at once.
     """
-    # Reading the certificates takes longer than many calls.
-    verify = httpx2.create_ssl_context() if encrypted else False
+    # Reading the certificates takes longer than many calls, and connections share a context also if they are not encrypted.
+    verify = httpx2.create_ssl_context(verify=encrypted)
     proxied = not local and bool(getproxies())
     return httpx2.AsyncClient(
         trust_env=proxied,
@@ -85,6 +85,11 @@ def asynchronous_client(local: bool, encrypted: bool) -> httpx2.AsyncClient:
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE),
         event_hooks={"response": [limit_answer]},
     )
+
+
+def unconnected_client() -> httpx2.Client:
+    """Return a client that sends nothing, for objects that need one but make no request. It reads no certificates."""
+    return httpx2.Client(transport=httpx2.BaseTransport(), trust_env=False)
 
 
 async def post(client: httpx2.AsyncClient, address: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> httpx2.Response:
