@@ -83,8 +83,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "unsure",
         "judging",
-        "the answer is wrong although all evidence is in the context, and no judge can say why: it failed, or it only scores",
-        "no judge can say why",
+        "the question failed, and nothing shows why: a judge failed or only scores, or the question has no labelled evidence",
+        "nothing shows why",
     ),
 )
 CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
