@@ -10,7 +10,7 @@ from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.decomposition_table import decomposition_table
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.parts_table import parts_table
-from workbench.analysis.questions.miss_causes import cause_meanings
+from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
 from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant, plural
@@ -219,7 +219,7 @@ class Results:
         >>> sorted(set(results.causes("fixed-128-0")["cause"]))
         ['boundary', 'rank']
         """
-        misses = self.tables.of("causes", self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
+        misses = missed_evidence(self.tables, self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
         misses.insert(1, "question", misses["query_id"].map(self.questions.set_index("query_id")["text"]))
         return misses.assign(meaning=misses["cause"].map(dict(cause_meanings(self.tables))))
 

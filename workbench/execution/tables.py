@@ -196,7 +196,8 @@ def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
     doc_ids = [span.doc_id if span else context.doc_ids[doc] for span, doc in zip(spans, rows["doc"].tolist(), strict=True)]
     evidence = [f"{doc_id}:{span.start}-{span.end}" if span else doc_id for span, doc_id in zip(spans, doc_ids, strict=True)]
     query_ids = context.query_ids[rows["query"].to_numpy(np.int64)]
-    return rows.assign(condition=RETRIEVED, query_id=query_ids, evidence=evidence, doc_id=doc_ids)
+    where = {"condition": RETRIEVED, "variant": "", "repeat": 0, "subject": "evidence"}
+    return rows.assign(query_id=query_ids, evidence=evidence, doc_id=doc_ids, **where)
 
 
 def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
