@@ -93,6 +93,7 @@ def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
     script, style = ((_TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
+    context |= {"within": ""}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(context | shown)
     # HTML does not allow control characters, which a terminal would obey, and half a surrogate pair is not valid UTF-8.
