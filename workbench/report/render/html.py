@@ -26,6 +26,8 @@ from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
 from workbench.report.sections.drill import drill_section
 from workbench.report.sections.exploratory import exploratory
+from workbench.report.sections.judging.causes import answer_failures
+from workbench.report.sections.judging.claims import unsupported_claims
 from workbench.report.sections.method import method, provenance
 from workbench.report.sections.pairs import pairs
 from workbench.report.sections.parts import parts_section
@@ -49,10 +51,12 @@ _SECTIONS = (
     answerable,
     pairs,
     drill_section,
+    answer_failures,
     conditions,
     attacks,
     refusals,
     answer_examples,
+    unsupported_claims,
     answer_costs_section,
     exploratory,
     cards,
