@@ -182,6 +182,11 @@ class RunTables:
         return {"repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
 
     @property
+    def judging(self) -> Mapping[str, Any] | None:
+        """The settings of the run's judges, None without. Older runs did not record them."""
+        return self.manifest.get("judging")
+
+    @property
     def configurations_settings(self) -> Mapping[str, Mapping[str, Any]]:
         """The settings of each configuration as `{chunking: {...}, embedding: {...} or None, retrieval: {...}}`."""
         return dict(self.manifest["configurations"])
