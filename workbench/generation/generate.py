@@ -100,7 +100,7 @@ class _Rounds:
         # First what costs no call.
         candidates = _open(candidates, lambda rest: [locate(candidate, self.search) for candidate in rest])
         candidates = _open(candidates, self._without_duplicates)
-        candidates = _open(candidates, lambda rest: _of(rest, True, verification.from_evidence))
+        candidates = _open(candidates, verification.from_evidence)
         candidates = _open(candidates, verification.only_there)
         candidates = _open(candidates, lambda rest: with_references(rest, self.asker, self.index, self.settings))
         candidates = _open(candidates, self._without_equals)
@@ -135,11 +135,7 @@ class _Rounds:
 
 def _open(candidates: Sequence[Candidate], stage: Stage) -> list[Candidate]:
     """Apply a stage to the candidates that are not dropped, and keep the others in their places."""
-    return _of(candidates, False, stage)
-
-
-def _of(candidates: Sequence[Candidate], with_evidence: bool, stage: Stage) -> list[Candidate]:
-    places = [place for place, each in enumerate(candidates) if not each.dropped and (each.needs or not with_evidence)]
+    places = [place for place, each in enumerate(candidates) if not each.dropped]
     result = list(candidates)
     for place, candidate in zip(places, stage([candidates[place] for place in places]), strict=True):
         result[place] = candidate

@@ -27,12 +27,14 @@ class Verification:
 
     def from_evidence(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Ask with the evidence only, which must give the same answer, and with each single piece of several, which must not."""
-        whole = [[self._text(need[0]) for need in each.needs] for each in candidates]
-        replies = self._ask([(each.question, texts) for each, texts in zip(candidates, whole, strict=True)], "check evidence")
-        checked = [self._from_evidence(each, reply) for each, reply in zip(candidates, replies, strict=True)]
-        several = [(place, text) for place, each in enumerate(checked) if not each.dropped and len(each.needs) > 1 for text in whole[place]]
-        alone = self._ask([(checked[place].question, [text]) for place, text in several], "check pieces of evidence")
-        for (place, _), reply in zip(several, alone, strict=True):
+        checked = list(candidates)
+        evidence = {place: [self._text(need[0]) for need in each.needs] for place, each in enumerate(checked) if each.needs}
+        replies = self._ask([(checked[place].question, texts) for place, texts in evidence.items()], "check evidence")
+        for place, reply in zip(evidence, replies, strict=True):
+            checked[place] = self._from_evidence(checked[place], reply)
+        pieces = [(place, text) for place, texts in evidence.items() if len(texts) > 1 and not checked[place].dropped for text in texts]
+        alone = self._ask([(checked[place].question, [text]) for place, text in pieces], "check pieces of evidence")
+        for (place, _), reply in zip(pieces, alone, strict=True):
             if not checked[place].dropped:
                 checked[place] = self._not_alone(checked[place], reply)
         return checked
