@@ -65,7 +65,16 @@ def notes(draft: DatasetDraft) -> list[str]:
     ]
     doubtful = [f"{file} has {remark} in {rows:,} row(s)" for (file, remark), rows in draft.doubtful.items()]
     metadata = _once(doubtful_metadata(draft.queries))
-    return unread + doubtful + metadata + list(dict.fromkeys(draft.notes)) + _synthetic(draft) + _unexpected(draft) + _excluded(draft) + _repeats(draft)
+    return (
+        unread
+        + doubtful
+        + metadata
+        + list(dict.fromkeys(draft.notes))
+        + _synthetic(draft)
+        + _unexpected(draft)
+        + _excluded(draft)
+        + _repeats(draft)
+    )
 
 
 def _synthetic(draft: DatasetDraft) -> list[str]:

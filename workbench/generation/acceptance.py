@@ -35,7 +35,7 @@ def accept_questions(path: Path, query_ids: Collection[str] | None, by: str) -> 
     for place in wanted:
         lines[place] = json.dumps(rows[place] | {ACCEPTED_BY: by.strip()}, ensure_ascii=False, allow_nan=False)
     if wanted:
-        write_text(file, "".join(line + "\n" for line in lines))
+        write_text(file, "\n".join(lines))
     waiting = [place for place, row in rows.items() if row.get(SYNTHETIC) is True and not row.get(ACCEPTED_BY) and place not in wanted]
     return len(wanted), len(waiting)
 
@@ -46,7 +46,7 @@ def _rows(file: Path) -> tuple[list[str], dict[int, dict[str, Any]]]:
     rows = {int(where.rpartition(":")[2]) - 1: row for row, where in json_lines(file, draft)}
     if draft.faults:
         raise DatasetError(str(file), draft.faults)
-    return read_text(file, draft).splitlines(), rows
+    return read_text(file, draft).split("\n"), rows
 
 
 def _wanted(rows: dict[int, dict[str, Any]], query_ids: Collection[str] | None, file: Path) -> set[int]:

@@ -19,7 +19,7 @@ _DOCUMENTS = ("documents.jsonl", "documents")
 _DATASETS = (*QUESTION_FILES, *QUESTIONS, *TOPICS, "corpus.jsonl", "qrels")
 
 
-def read_sources(path: str, split: str | None = None, **given: str | int | None) -> Dataset:
+def read_sources(path: str, split: str | None = None, *, max_file_mb: int | None = None, **given: str | None) -> Dataset:
     """Return the documents at a path, with the questions that a dataset there has already.
 
     A folder without questions, and a JSON Lines file, are documents. Everything else is a dataset, which `datasets.sources.recognise` reads with
@@ -27,10 +27,10 @@ def read_sources(path: str, split: str | None = None, **given: str | int | None)
     """
     place = require(expand(path), "the documents")
     with readable():
-        documents = None if any(value is not None for value in given.values()) or split else _documents(place)
+        documents = None if split or any(given.values()) else _documents(place)
         if documents is None:
-            return recognise(path, split, **given).load()
-        draft = DatasetDraft(place.resolve().name, files=FileAccess((place, documents), MAX_FILE_MB))
+            return recognise(path, split, kind=given.pop("kind", None), max_file_mb=max_file_mb, **given).load()
+        draft = DatasetDraft(place.resolve().name, files=FileAccess((place, documents), max_file_mb or MAX_FILE_MB))
         read_documents(documents, draft)
     if draft.faults:
         raise DatasetError(f"documents {path}", draft.faults)

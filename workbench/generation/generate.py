@@ -111,7 +111,9 @@ class _Rounds:
         """Drop questions that are nearly the same as a known one."""
         found = cosines([candidate.question for candidate in candidates], self.known, self.index.cache)
         return [
-            self._duplicate(candidate, self.known[int(np.argmax(row))]) if len(row) and row.max() >= self.settings.duplicate_cosine else candidate
+            self._duplicate(candidate, self.known[int(np.argmax(row))])
+            if len(row) and row.max() >= self.settings.duplicate_cosine
+            else candidate
             for candidate, row in zip(candidates, found, strict=True)
         ]
 

@@ -1,10 +1,10 @@
 """The prompts of the generation: a file for each version, with a message for the system and one for the user."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from collections.abc import Sequence
 
 from workbench.answering.prompt_file import fence
 from workbench.core.fingerprint import fingerprint
