@@ -29,7 +29,7 @@ class GenerationSettings(BaseModel):
     duplicate_cosine: float = Field(default=0.9, gt=0, le=1)
     # Documents that the reference answer is written from, and passages of each.
     reference_documents: int = Field(default=4, ge=3, le=5)
-    reference_passages: int = Field(default=3, ge=1, le=20)
+    reference_passages: int = Field(default=6, ge=1, le=20)
     # Tokens of a reply.
     max_tokens: int = Field(default=512, ge=64, le=8192)
 
