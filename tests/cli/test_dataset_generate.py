@@ -101,9 +101,7 @@ def test_a_budget_of_calls_ends_in_3_and_the_next_run_goes_on(documents: Path, r
     assert other.exit_code == 0
 
 
-def test_failures_are_counted_and_a_key_is_nowhere(
-    documents: Path, reading_model: ReadingModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_are_counted_and_a_key_is_nowhere(documents: Path, reading_model: ReadingModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_EVAL_OPENAI_API_KEY", CANARY)
     reading_model.provider.faults = [{"status": 500, "message": "overloaded"}, {"refusal": "I will not."}]
     done = generate(documents, reading_model, "--questions", 4, "--multi-hop", 0, "--unanswerable", 0)
@@ -141,8 +139,8 @@ def test_a_model_that_writes_no_json_ends_in_1_with_its_replies(documents: Path,
     [
         (["--local", "none.gguf"], "--local has no use for --provider; leave one of them out"),
         (["--usd", "1", "--base-url", "http://example.org/v1"], "--usd 1 needs the prices of answering 'openai': qwen3-4b at "),
-        (["--split", "dev"], "has no file questions.jsonl"),
-        (["--model", ""], "no model of the provider 'openai' is set"),
+        (["--split", "dev"], "pages has no documents; expected documents.jsonl or documents/"),
+        (["--model", ""], "OpenAIClient model is ''"),
     ],
 )
 def test_wrong_options_are_one_line(
@@ -189,7 +187,9 @@ def test_no_work_of_a_person_is_overwritten(documents: Path, reading_model: Read
     assert "and all are accepted" in dataset("check", folder).stdout
 
 
-@pytest.mark.parametrize("words", [[], ["--all", "--questions", "a"], ["--questions", " , "], ["--questions", "b"], ["--questions", "plain"]])
+@pytest.mark.parametrize(
+    "words", [[], ["--all", "--questions", "a"], ["--questions", " , "], ["--questions", "b"], ["--questions", "plain"]]
+)
 def test_what_cannot_be_accepted_is_one_line_and_changes_nothing(tmp_path: Path, words: list[str]) -> None:
     file = tmp_path / "questions.jsonl"
     file.write_text('{"query_id": "a", "query": "Who?", "synthetic": true}\n{"query_id": "plain", "query": "Why?"}\n')

@@ -7,7 +7,7 @@ from workbench.generation.passages import cosines
 from workbench.storage.vector_cache import VectorCache
 
 # The share of the expected answer's words that the other must have, or else their cosine. Numbers and negations must agree in any case.
-WORDS, COSINE = 0.6, 0.8
+WORDS, COSINE = 0.5, 0.8
 _NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|nobody|nothing|without|cannot|nein|nicht|nie|niemand|kein\w*|ohne)\b|n't\b")
 
 
@@ -23,8 +23,9 @@ def answers_agree(answer: str, expected: str, cache: VectorCache) -> bool:
         return False
     if bool(_NEGATION.search(_plain(answer))) != bool(_NEGATION.search(_plain(expected))):
         return False
-    common = set(given) & set(wanted)
-    return len(common) >= WORDS * len(set(wanted)) or float(cosines([answer], [expected], cache)[0, 0]) >= COSINE
+    if len(set(given) & set(wanted)) >= WORDS * len(set(wanted)):
+        return True
+    return bool(cosines([answer], [expected], cache)[0, 0] >= COSINE)
 
 
 def _plain(text: str) -> str:
