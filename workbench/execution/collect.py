@@ -101,9 +101,10 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "baseline": experiment.baseline,
         "average": experiment.average,
         "smallest_difference": experiment.smallest_difference,
-        "metrics": {str(metric): _measure(metric) for metric in (*outcome.context.metrics, *outcome.context.answer_metrics)},
+        "metrics": {str(metric): _measure(metric) for metric in outcome.context.all_metrics},
         "conditions": list(dict.fromkeys(variant.condition for variant in outcome.context.variants)),
         "repeats": 1 + max(variant.repeat for variant in outcome.context.variants),
+        "judging": experiment.judging.recorded_settings() if experiment.judging else None,
         "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},
         "dataset": {
             "name": dataset.name,
