@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -69,11 +69,13 @@ def _shown(outcome: Outcome) -> list[pd.DataFrame]:
 
 def _has(outcome: Outcome, table: str) -> bool:
     """Return whether a run has a table of its configurations."""
-    needs: Mapping[str, Callable[[Configuration], bool]] = {
+    judged = outcome.context.judging is not None
+    needs: dict[str, Callable[[Configuration], bool]] = {
         "rewrites": lambda configuration: configuration.rewrite is not None,
         "hit_sources": lambda configuration: configuration.retrieval.fuses,
         "answers": lambda configuration: configuration.answering is not None,
     }
+    needs |= dict.fromkeys(("claims", "answer_judgements"), lambda configuration: judged and configuration.answering is not None)
     return table not in needs or any(needs[table](result.configuration) for result in outcome.results)
 
 

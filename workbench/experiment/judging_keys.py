@@ -97,7 +97,7 @@ def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | No
 
 def _part(key: str, given: Settings, faults: list[str]) -> BaseModel | None:
     """Return the component of a key. Settings without a kind change the usual one."""
-    value = given.get(key, _USUAL.get(key))
+    value: Any = given.get(key, _USUAL.get(key))
     if is_mapping(value) and "kind" not in value and key in _USUAL:
         value = _USUAL[key] | value
     owner = f"judging.{key}"

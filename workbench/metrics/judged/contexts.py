@@ -5,7 +5,6 @@ import numpy as np
 from workbench.metrics.answers.case import AnswerValues
 from workbench.metrics.answers.citations import proves
 from workbench.metrics.case import Cut
-from workbench.metrics.coverage import Bools
 from workbench.metrics.judged.case import JudgedCase
 from workbench.metrics.judged.values import Reasons, error_of, floats, grouped, mean_of, scores_of
 
@@ -21,12 +20,8 @@ def context_precision_gold(case: JudgedCase, cut: Cut) -> AnswerValues:
     values, unlabelled = [], []
     for place, passages in enumerate(answered.contexts.passages):
         needs = answered.labels.needs[place]
-        relevant: Bools = (
-            proves(answered, place).any(axis=0)
-            if needs
-            else np.array([passage.doc_id in case.relevant[place] for passage in passages], dtype=np.bool_)
-        )
-        first = relevant[: cut.k]
+        by_documents = np.array([passage.doc_id in case.relevant[place] for passage in passages], dtype=np.bool_)
+        first = (proves(answered, place).any(axis=0) if needs else by_documents)[: cut.k]
         values.append(float(first.mean()) if len(first) else np.nan)
         unlabelled.append(not needs and not case.relevant[place])
     return AnswerValues(floats(values), ((NO_LABELS, np.array(unlabelled, dtype=np.bool_)), *_empty(case)))

@@ -68,11 +68,11 @@ class JudgedScoresStage(Stage):
 def judged_cases(run: RunContext, configuration: Configuration, entries: Entries) -> dict[Variant, JudgedCase]:
     """Return the case of each judged variant, from the entries of `contexts`, `answers`, `claims`, `verdicts` and `judgements`."""
     answered = cases_of(run, configuration, entries, run.judged_variants)
-    return {variant: _case(run, case, *judged_entries(run, configuration, entries, variant)) for variant, case in answered.items()}
+    return {variant: _case(run, case, *judged_entries(configuration, entries, variant)) for variant, case in answered.items()}
 
 
 def judged_entries(
-    run: RunContext, configuration: Configuration, entries: Entries, variant: Variant
+    configuration: Configuration, entries: Entries, variant: Variant
 ) -> tuple[Entry, tuple[Entry, ...], tuple[tuple[Task, Entry], ...]]:
     """Return the entries of a variant: its claims, its verdicts by the judges `support` and `overlap`, and its judgements by task."""
 
