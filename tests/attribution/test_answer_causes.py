@@ -84,8 +84,8 @@ def test_a_denied_claim_is_named_although_another_could_not_be_verified() -> Non
     assert named(replace(WRONG, claims=(UNKNOWN, ABSENT))) == "unsupported"
 
 
-def test_a_faithful_wrong_answer_of_unknown_relevance_is_unsure() -> None:
-    assert named(replace(WRONG, relevant=None)) == "unsure"
+def test_a_faithful_wrong_answer_did_not_use_the_evidence_whatever_its_relevance() -> None:
+    assert named(replace(WRONG, relevant=None)) == "unused"
 
 
 @pytest.mark.parametrize("blind", [replace(REFUSED, missed=None), replace(WRONG, missed=None)])

@@ -65,7 +65,7 @@ def test_a_single_fault_breaks_exactly_one_stage(cases, handbook, unmet_needs, l
 
 def test_a_fault_of_the_answer_says_what_its_cause_says(cases):
     copied = ("off_topic", "unused", "unrefused")
-    verdicts = {"contradiction": {"contradicted"}, "refusal": set(), "unsure": {""}, **dict.fromkeys(copied, {"supported"})}
+    verdicts = {"contradiction": {"contradicted"}, "refusal": set(), "unsure": {""}, **{cause: {"supported"} for cause in copied}}
     for case in cases:
         if len(case.broken) == 1 and case.cause in GENERATION:
             seen = case.observation

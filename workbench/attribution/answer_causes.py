@@ -98,10 +98,8 @@ def _of_faithful(seen: ObservedAnswer) -> str:
     """The cause of a faithful answer that is wrong.
 
     A faithful answer that misses the question usually had nothing better to say: that is a fault of retrieval. Where the labels show that all
-    evidence is in the context, they know better, and the generator chose the wrong part of it.
+    evidence is in the context, they know better: the generator did not use it, and may have missed the question.
     """
-    if seen.relevant is None:
-        return "unsure"
-    if not seen.relevant:
-        return "off_topic" if seen.missed is not None else "rank"
-    return "unused" if seen.missed is not None else "unsure"
+    if seen.missed is None:
+        return "rank" if seen.relevant is False else "unsure"
+    return "off_topic" if seen.relevant is False else "unused"
