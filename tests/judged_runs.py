@@ -15,7 +15,7 @@ from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 
 SUFFICED = "retrieved", "gold"
-JUDGE = {"task": "support", "judge": "chat qwen3:4b", "role": "judge", "reason": "", "auroc": 0.93, "always_yes": 0.55}
+JUDGE = {"task": "support", "judge": "chat: qwen3:4b", "role": "judge", "reason": "", "auroc": 0.93, "always_yes": 0.55}
 JUDGE |= {"repeatability": 0.98, "passed": 88, "failed": 10, "unscored": 2}
 SCORE = JUDGE | {"judge": "overlap", "role": "score", "reason": "AUROC 0.56 is below 0.65", "auroc": 0.56, "always_yes": 0.71}
 SCORE |= {"repeatability": 1.0, "passed": 55, "failed": 45, "unscored": 0}
@@ -31,6 +31,7 @@ class Judged:
     failed: float = 0.0
     claims: bool = True
     causes: bool = True
+    labels: int = 0
     seed: int = 0
 
 
@@ -46,15 +47,21 @@ def judged(run: RunTables, planted: Judged = Judged()) -> RunTables:
             worst.setdefault(tuple(row[name] for name in _KEYS), row["claim"])
     known = run.questions.set_index("query_id")["answerable"].to_dict()
     causes = [row for answer in given if planted.causes and (row := _cause(answer, known, worst))]
-    judges = [(JUDGE if planted.gives_verdicts else SCORE) | {"task": task} for task in ("support", "context_relevance", "answer_relevance")]
+    judges = [
+        (JUDGE if planted.gives_verdicts else SCORE) | {"task": task} for task in ("support", "context_relevance", "answer_relevance")
+    ]
     judges.append(SCORE | {"task": "correctness"})
     tables = {
         "claims": pd.DataFrame(claims, columns=SCHEMAS["claims"].names),
         "causes": pd.concat([run.causes, pd.DataFrame(causes, columns=SCHEMAS["causes"].names)], ignore_index=True),
         "judges": pd.DataFrame(judges),
+        "answer_judgements": pd.DataFrame(_judgements(given), columns=SCHEMAS["answer_judgements"].names),
     }
+    if planted.labels:
+        tables["corrected"] = pd.DataFrame(_corrected(run, planted.labels))
     whole = {name: conform(SCHEMAS[name], table) for name, table in tables.items()}
-    manifest = dict(run.manifest) | {"judging": {"conditions": list(planted.conditions)}}
+    support = {"kind": "chat", "model": "qwen3:4b"} if planted.gives_verdicts else {"kind": "overlap", "embedding": {"model": "minilm"}}
+    manifest = dict(run.manifest) | {"judging": {"support": support, "conditions": list(planted.conditions)}}
     return replace(run, manifest=manifest, sources={**run.sources, **{name: lambda _, table=table: table for name, table in whole.items()}})
 
 
@@ -66,8 +73,16 @@ def _claims(run: RunTables, answer: dict[str, Any], planted: Judged, rng: np.ran
     cuts = [(0, len(text) // 2), (len(text) // 2, len(text))]
     for number, (start, end) in enumerate(cuts):
         row = {name: answer[name] for name in _KEYS} | {"number": number, "claim": text[start:end], "start": start, "end": end}
-        row |= {"verdict": "", "score": np.nan, "confidence": np.nan, "passage": -1, "chunk_id": "", "evidence_start": -1, "evidence_end": -1}
-        row |= {"quote": "", "flags": "[]", "judge": "chat qwen3:4b" if planted.gives_verdicts else "overlap", "error": ""}
+        row |= {
+            "verdict": "",
+            "score": np.nan,
+            "confidence": np.nan,
+            "passage": -1,
+            "chunk_id": "",
+            "evidence_start": -1,
+            "evidence_end": -1,
+        }
+        row |= {"quote": "", "flags": "[]", "judge": "chat: qwen3:4b" if planted.gives_verdicts else "overlap", "error": ""}
         if rng.random() < planted.failed:
             rows.append(row | {"error": "the server timed out (60 s)"})
             continue
@@ -85,6 +100,32 @@ def _claims(run: RunTables, answer: dict[str, Any], planted: Judged, rng: np.ran
             row |= {"evidence_start": low, "evidence_end": high, "quote": source[low:high]}
         rows.append(row)
     return rows
+
+
+def _judgements(given: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One of ten judgements of correctness has failed."""
+    rows = []
+    for place, answer in enumerate(given):
+        failed = place % 10 == 0
+        row = {name: answer[name] for name in _KEYS} | {"task": "correctness", "passage": -1, "judge": "overlap"}
+        rows.append(row | {"score": np.nan if failed else 0.5, "error": "the server timed out (60 s)" if failed else ""})
+    return rows
+
+
+def _corrected(run: RunTables, labels: int) -> list[dict[str, Any]]:
+    a, b, *_ = run.names
+    fixed = {"metric": "answer_recall", "labels": labels, "n": 116}
+    mean = {"scope": "mean", "other": "", "value": 0.55, "low": 0.44, "high": 0.66, "target": "population", "method": "post-stratified"}
+    difference = {
+        "scope": "difference",
+        "other": b,
+        "value": 0.02,
+        "low": -0.05,
+        "high": 0.09,
+        "target": "items",
+        "method": "pairwise rectified",
+    }
+    return [fixed | mean | {"configuration": name} for name in (a, b)] + [fixed | difference | {"configuration": a}]
 
 
 def _text(run: RunTables, slice_: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ from workbench.report.sections.drill import drill_section
 from workbench.report.sections.exploratory import exploratory
 from workbench.report.sections.judging.causes import answer_failures
 from workbench.report.sections.judging.claims import unsupported_claims
+from workbench.report.sections.judging.judges import judges
 from workbench.report.sections.method import method, provenance
 from workbench.report.sections.pairs import pairs
 from workbench.report.sections.parts import parts_section
@@ -57,6 +58,7 @@ _SECTIONS = (
     refusals,
     answer_examples,
     unsupported_claims,
+    judges,
     answer_costs_section,
     exploratory,
     cards,

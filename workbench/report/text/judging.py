@@ -23,7 +23,11 @@ def failure_sentence(failures: AnswerFailures) -> str:
     name, context = failures.configuration, _CONTEXTS.get(failures.condition, f"contexts of the condition {failures.condition}")
     if not failures.of:
         return f"{name} has no answer from {context}, so no failure is counted."
-    missing = f" {plural(failures.missing, 'answer')} {'is' if failures.missing == 1 else 'are'} missing and not counted." if failures.missing else ""
+    missing = (
+        f" {plural(failures.missing, 'answer')} {'is' if failures.missing == 1 else 'are'} missing and not counted."
+        if failures.missing
+        else ""
+    )
     if not failures.failed:
         return f"No answer of {name} from {context} is known to fail: {plural(failures.of, 'answer')}.{missing}"
     bounds = f" {failures.share.bounds()}" if failures.share else ""

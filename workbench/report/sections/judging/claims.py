@@ -33,7 +33,9 @@ def claims_fold(answer: ShownAnswer, opened: bool = False) -> Fold | None:
         return Fold(f"Claims: {answer.name}", [Prose(_unsplit(found))], "not split", "reply-context") if found.error else None
     present = [state for state in CLAIM_STATES if any(claim.state == state for claim in found.claims)]
     marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
-    legend = [piece for state in present for piece in (Piece(_MEANINGS[state], state, "score" if state == "scored" else state), Piece("   "))]
+    legend = [
+        piece for state in present for piece in (Piece(_MEANINGS[state], state, "score" if state == "scored" else state), Piece("   "))
+    ]
     blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), _claims_table(answer)]
     return Fold(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
 
@@ -69,7 +71,10 @@ def claim_blocks(findings: Findings, configuration: str, most: int = _MOST) -> l
     what = "claims with the lowest scores" if scored else "claims that no passage supports, contradicted ones first"
     shown = f"{count(len(weak[:most]))} of {count(len(weak))}" if len(weak) > most else "all"
     caption = f"The {what} ({shown})"
-    return [Prose(sentence), Table(caption, _columns(scored, [words("question")]), [_row(claim, scored, question=True) for claim in weak[:most]], _FLAGS)]
+    return [
+        Prose(sentence),
+        Table(caption, _columns(scored, [words("question")]), [_row(claim, scored, question=True) for claim in weak[:most]], _FLAGS),
+    ]
 
 
 def _claims_table(answer: ShownAnswer) -> Table:
@@ -84,7 +89,11 @@ def _columns(scored: bool, first: Sequence[Column]) -> list[Column]:
 
 
 def _row(claim: ShownClaim, scored: bool, answer: str = "", question: bool = False) -> Row:
-    first = Cell("", claim.query_id, queries=(claim.query_id,)) if question else _linked(str(claim.number), answer and claim_anchor(answer, claim))
+    first = (
+        Cell("", claim.query_id, queries=(claim.query_id,))
+        if question
+        else _linked(str(claim.number), answer and claim_anchor(answer, claim))
+    )
     shown = claim.score if scored else claim.confidence
     value = value_cell(shown, 2) if not math.isnan(shown) else Cell("–", sort=math.nan)
     verdict = [] if scored else [Cell(claim_label(claim))]
