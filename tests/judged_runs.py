@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered
-from workbench.context.conditions import CONDITIONS
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 

@@ -65,7 +65,7 @@ def claims_of(run: RunTables, configuration: str, key: AnswerKey) -> AnswerClaim
 
 def claim_states(run: RunTables, configuration: str, condition: str = RETRIEVED) -> dict[ClaimState, int]:
     """Count the claims of a configuration's answers in a condition by state, the worst first."""
-    found = [each for each in _all_claims(run, configuration, condition)]
+    found = _all_claims(run, configuration, condition)
     return {state: many for state in CLAIM_STATES if (many := sum(each.state == state for each in found))}
 
 
@@ -87,8 +87,12 @@ def _all_claims(run: RunTables, configuration: str, condition: str) -> list[Show
 @lru_cache(maxsize=8)
 def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, AnswerClaims]:
     rows = run.of("claims", configuration)
-    keys = ["condition", "variant", "repeat", "query_id"]
-    return {(str(c), str(v), int(r), str(q)): _answer_claims(group) for (c, v, r, q), group in rows.groupby(keys, sort=False)}
+    found: dict[AnswerKey, AnswerClaims] = {}
+    for _, group in rows.groupby(["condition", "variant", "repeat", "query_id"], sort=False):
+        first = group.iloc[0]
+        key = (str(first["condition"]), str(first["variant"]), int(first["repeat"]), str(first["query_id"]))
+        found[key] = _answer_claims(group)
+    return found
 
 
 def _answer_claims(rows: pd.DataFrame) -> AnswerClaims:
@@ -121,5 +125,5 @@ def _claim(row: Mapping[Any, Any]) -> ShownClaim:
 def _state(row: Mapping[Any, Any]) -> ClaimState:
     verdict: ClaimState | str = row["verdict"]
     if verdict in ("supported", "contradicted", "absent"):
-        return verdict  # type: ignore[return-value]  # one of the verdicts
+        return verdict
     return "unjudged" if row["error"] or math.isnan(row["score"]) else "scored"

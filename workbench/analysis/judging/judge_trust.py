@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.judging.base import TASKS, Task
 from workbench.results.run_tables import RunTables
@@ -69,7 +69,7 @@ def verdicts_judge(run: RunTables) -> JudgeTrust | None:
     return next((each for each in judge_trust(run) if each.task == "support"), None)
 
 
-def _trust(run: RunTables, task: Task, row: Mapping[str, object]) -> JudgeTrust:
+def _trust(run: RunTables, task: Task, row: Mapping[Any, Any]) -> JudgeTrust:
     labels, judge = _labels(run, task), str(row["judge"])
     elsewhere = any(part in judge.casefold() for part in _MEASURED_ELSEWHERE)
     judged, unscored = _counts(run, task)
@@ -78,12 +78,12 @@ def _trust(run: RunTables, task: Task, row: Mapping[str, object]) -> JudgeTrust:
         judge=judge,
         role=str(row["role"]),
         reason=str(row["reason"]),
-        auroc=float(str(row["auroc"])),
-        always_yes=float(str(row["always_yes"])),
-        repeatability=float(str(row["repeatability"])),
-        passed=int(str(row["passed"])),
-        failed=int(str(row["failed"])),
-        untested=int(str(row["unscored"])),
+        auroc=float(row["auroc"]),
+        always_yes=float(row["always_yes"]),
+        repeatability=float(row["repeatability"]),
+        passed=int(row["passed"]),
+        failed=int(row["failed"]),
+        untested=int(row["unscored"]),
         labels=labels,
         measured="run" if labels else "elsewhere" if elsewhere else "unmeasured",
         judged=judged,
@@ -94,7 +94,7 @@ def _trust(run: RunTables, task: Task, row: Mapping[str, object]) -> JudgeTrust:
 def _labels(run: RunTables, task: Task) -> int:
     """The labels of this run behind the corrected means of a task's metrics, the sum over configurations."""
     rows = run.corrected
-    rows = rows[(rows["other"] == "") & rows["metric"].str.partition("@")[0].isin(_METRICS[task])]
+    rows = rows[(rows["other"] == "") & rows["metric"].str.replace("@.*", "", regex=True).isin(_METRICS[task])]
     return int(rows.groupby("metric")["labels"].sum().max()) if len(rows) else 0
 
 
