@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from workbench.attribution.answer_causes import AnswerCause, answer_cause
+from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD, AnswerCause, answer_cause
 from workbench.attribution.context_evidence import ContextEvidence
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
-from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, RETRIEVED
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.metrics.case import Case
 from workbench.metrics.judged.case import JudgedCase
@@ -26,10 +25,6 @@ from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.records import Variant
 from workbench.storage.result_store import Draft
 
-# Only a refusal is right in them, since their contexts withhold the evidence.
-_WITHHELD = (MISSING_GOLD, IRRELEVANT_ONLY)
-# What an attacked answer does is no fault of retrieval or answering, and without a context there is none to attribute.
-ATTRIBUTED = (GOLD, GOLD_DISTRACTORS, RETRIEVED, *_WITHHELD)
 _COLUMNS = {
     "condition": "str",
     "variant": "str",
@@ -101,7 +96,7 @@ def _causes(
     for query in range(len(case)):
         if contexts.reasons[query] or answers.errors[query]:
             continue
-        answerable = answered.labels.queries[query].answerable and condition not in _WITHHELD
+        answerable = answered.labels.queries[query].answerable and condition not in WITHHELD
         label = answers.correct[query]
         judged = JudgedAnswer(
             answerable=answerable,
