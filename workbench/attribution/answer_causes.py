@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.attribution.causes import earliest
+from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, RETRIEVED
 from workbench.judging.base import Verdict
+
+# Only a refusal is right in them, since their contexts withhold the evidence.
+WITHHELD = (MISSING_GOLD, IRRELEVANT_ONLY)
+# Failures under other conditions have no cause: an attack is no fault of retrieval or answering, and without a context there is nothing to blame.
+ATTRIBUTED = (GOLD, GOLD_DISTRACTORS, RETRIEVED, *WITHHELD)
 
 
 @dataclass(frozen=True, slots=True)

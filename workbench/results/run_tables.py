@@ -25,7 +25,7 @@ WHERE = "where"
 # The inode and the time of a run's manifest.
 RunMark = tuple[int, int] | None
 # Timings that describe a single run rather than the configuration's speed.
-_OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
+_OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index", "judgements_made")
 
 
 @dataclass(frozen=True)
