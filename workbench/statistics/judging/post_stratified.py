@@ -76,7 +76,9 @@ def _alpha(labels: int) -> float:
     return float(2 * stats.norm.sf(t_quantile(int(labels) - 1)))
 
 
-def _between_documents(items: LabelledItems, predicted: Floats, residual: Floats, labelled: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> tuple[float, float]:
+def _between_documents(
+    items: LabelledItems, predicted: Floats, residual: Floats, labelled: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]"
+) -> tuple[float, float]:
     """Return t² · variance of the predictions, and the design effect of the labels times (t / t(n - 1))².
 
     The variance of the sum of predictions and residuals minus that of the residuals is used if it is larger: it includes the covariance.
