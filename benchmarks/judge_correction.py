@@ -5,9 +5,10 @@
 
 import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -91,7 +92,7 @@ class JudgedWorld:
         return np.where(random.random(len(truth)) < self.unparsed, np.nan, verdict)
 
 
-WORLDS = {
+WORLDS: Mapping[str, Mapping[str, Any]] = {
     "independent": {},
     "documents differ": {"correlation": 0.2, "judged_together": 0.1},
     "unequal documents, difficulty": {"correlation": 0.2, "judged_together": 0.1, "unequal": True, "difficulty": 0.7},

@@ -87,8 +87,8 @@ class JudgedLabels:
     position: Floats
 
     def __getitem__(self, chosen: Bools) -> "JudgedLabels":
-        columns = (self.judged, self.label, self.score, self.weight, self.codes, self.length, self.position)
-        return JudgedLabels(*(column[chosen] for column in columns))
+        judged, label, score, weight = (column[chosen] for column in (self.judged, self.label, self.score, self.weight))
+        return JudgedLabels(judged, label, score, weight, self.codes[chosen], self.length[chosen], self.position[chosen])
 
     def __len__(self) -> int:
         return len(self.label)
@@ -184,11 +184,11 @@ def _bootstrapped(items: JudgedLabels, statistic: Statistic) -> CalibrationValue
         return CalibrationValue(value, np.nan, np.nan, len(items))
     found = statistic(items.resampled)
     low, high = np.nanquantile(found, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
-    return CalibrationValue(value, *((low, high) if high > low else (np.nan, np.nan)), len(items))
+    return CalibrationValue(value, low, high, len(items)) if high > low else CalibrationValue(value, np.nan, np.nan, len(items))
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
+    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0))
 
 
 def _scores(items: JudgedLabels) -> Floats:
@@ -215,7 +215,7 @@ def _kappa(first: Floats, second: Floats) -> Statistic:
         whole = weights.sum(axis=1)
         agreed, yes, also = (_ratio(weights @ part, whole) for part in ((first == second).astype(np.float64), first, second))
         chance = yes * also + (1 - yes) * (1 - also)
-        return np.divide(agreed - chance, 1 - chance, out=np.full(len(whole), np.nan), where=chance < 1)
+        return np.asarray(np.divide(agreed - chance, 1 - chance, out=np.full(len(whole), np.nan), where=chance < 1))
 
     return statistic
 
@@ -231,7 +231,7 @@ def _correlated(items: JudgedLabels, error: Floats, values: Floats) -> Calibrati
         mean_x, mean_y = _ratio(weights @ x, whole), _ratio(weights @ y, whole)
         covariance = _ratio(weights @ (x * y), whole) - mean_x * mean_y
         spread = (_ratio(weights @ x**2, whole) - mean_x**2) * (_ratio(weights @ y**2, whole) - mean_y**2)
-        return np.divide(covariance, np.sqrt(np.maximum(spread, 0)), out=np.full(len(whole), np.nan), where=spread > 1e-9)
+        return np.asarray(np.divide(covariance, np.sqrt(np.maximum(spread, 0)), out=np.full(len(whole), np.nan), where=spread > 1e-9))
 
     return _bootstrapped(items, statistic)
 
