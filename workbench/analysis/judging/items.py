@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.questions.passages import text_of
+from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
@@ -48,8 +49,9 @@ def judged_items(run: RunTables, task: str, condition: str) -> pd.DataFrame:
         yes = (rows["verdict"] == "supported").astype(np.float64).mask(rows["verdict"] == "")
     else:
         yes = (rows["score"] >= YES).astype(np.float64).mask(rows["score"].isna())
-    names = [rows[name].astype(str) for name in ("configuration", "condition", "query_id", "repeat", "number")]
-    ids = [json.dumps([task, *parts], ensure_ascii=False) for parts in zip(*names, strict=True)]
+    names = [rows[name].astype(str) for name in ("configuration", "query_id", "repeat", "number", "claim", "answer")]
+    # Texts are part of the id, so that a label belongs to no other text.
+    ids = [fingerprint(task, condition, *parts)[:16] for parts in zip(*names, strict=True)]
     return rows.assign(yes=yes, item_id=ids)
 
 
@@ -75,7 +77,7 @@ def label_of(labels: "pd.Series[str]", metric: str) -> "pd.Series[float]":
     return (labels == wanted).astype(np.float64).mask(labels == "")
 
 
-def passages_shown(run: RunTables, task: str, condition: str) -> dict[tuple[str, int, str], tuple[str, ...]]:
+def passages_shown(run: RunTables, condition: str) -> dict[tuple[str, int, str], tuple[str, ...]]:
     """Return the texts of the context of each answer, by configuration, repeat and question."""
     rows = run.answers[(run.answers["condition"] == condition) & (run.answers["variant"] == "")]
     keys = zip(rows["configuration"].tolist(), rows["repeat"].tolist(), rows["query_id"].tolist(), strict=True)

@@ -26,15 +26,16 @@ def lines_to_label(run: RunTables, task: str, condition: str, number: int, seed:
     drawn = drawn_items(items, number, seed, each_class)
     chosen = shuffled([item_id for each in drawn.values() for item_id in (*each.at_random, *each.by_class)], seed)
     questions = run.questions.set_index("query_id")
-    passages = passages_shown(run, task, condition) if task == "support" else {}
-    rows = items.set_index("item_id")
+    passages = passages_shown(run, condition) if task == "support" else {}
+    rows = {str(row["item_id"]): row for row in items.to_dict("records")}
     lines = []
     for item_id in chosen:
-        row = rows.loc[item_id]
-        question = questions.loc[row["query_id"]]
+        row = rows[item_id]
+        configuration, query_id = str(row["configuration"]), str(row["query_id"])
+        question = questions.loc[query_id]
         expected = str(question["answer"]) if task == "correctness" else ""
-        context = passages.get((row["configuration"], int(row["repeat"]), row["query_id"]), ())
         texts = (str(question["text"]), str(row["answer"]), str(row["claim"]), expected)
-        place = (item_id, task, str(row["configuration"]), condition, str(row["query_id"]))
+        context = passages.get((configuration, int(row["repeat"]), query_id), ())
+        place = (item_id, task, configuration, condition, query_id)
         lines.append(LabelLine(*place, *texts, context, seed=seed, number=number, each_class=each_class))
     return lines
