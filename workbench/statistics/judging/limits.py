@@ -1,7 +1,7 @@
 """Limits of shares of labelled items, and how much shared documents widen them."""
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.intervals import ALPHA
@@ -18,8 +18,8 @@ def jeffreys(successes: float, n: float, alpha: float = ALPHA) -> tuple[float, f
     if n <= 0:
         return 0.0, 1.0
     failures = max(0.0, n - successes)
-    low = stats.beta.ppf(alpha / 2, successes + 0.5, failures + 0.5) if successes > 0 else 0.0
-    high = stats.beta.isf(alpha / 2, successes + 0.5, failures + 0.5) if failures > 1e-9 else 1.0
+    low = special.betaincinv(successes + 0.5, failures + 0.5, alpha / 2) if successes > 1e-9 else 0.0
+    high = special.betaincinv(successes + 0.5, failures + 0.5, 1 - alpha / 2) if failures > 1e-9 else 1.0
     return float(low), float(high)
 
 

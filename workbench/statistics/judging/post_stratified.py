@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from workbench.metrics.coverage import Floats
+from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import robust, t_quantile
 from workbench.statistics.judging.items import LABELS_ALONE, POST_STRATIFIED, CorrectedValue, LabelledItems, Target, require_labels
@@ -76,7 +76,7 @@ def _alpha(labels: int) -> float:
     return float(2 * stats.norm.sf(t_quantile(int(labels) - 1)))
 
 
-def _between_documents(items: LabelledItems, predicted: Floats, residual: Floats, labelled: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> tuple[float, float]:
+def _between_documents(items: LabelledItems, predicted: Floats, residual: Floats, labelled: Bools) -> tuple[float, float]:
     """Return t² · variance of the predictions, and the design effect of the labels times (t / t(n - 1))².
 
     The variance of the sum of predictions and residuals minus that of the residuals is used if it is larger: it includes the covariance.
