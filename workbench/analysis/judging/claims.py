@@ -46,7 +46,7 @@ class ShownClaim:
 
 
 @dataclass(frozen=True)
-class AnswerClaims:
+class ShownClaims:
     """The claims of an answer. `error` is why the answer could not be split, else empty."""
 
     claims: tuple[ShownClaim, ...] = ()
@@ -58,9 +58,9 @@ def has_claims(run: RunTables) -> bool:
     return len(run.claims) > 0
 
 
-def claims_of(run: RunTables, configuration: str, key: AnswerKey) -> AnswerClaims:
+def claims_of(run: RunTables, configuration: str, key: AnswerKey) -> ShownClaims:
     """Return the claims of an answer by condition, variant, repeat and question, without any if it has none."""
-    return _by_answer(run, configuration).get(key, AnswerClaims())
+    return _by_answer(run, configuration).get(key, ShownClaims())
 
 
 def claim_states(run: RunTables, configuration: str, condition: str = RETRIEVED) -> dict[ClaimState, int]:
@@ -85,9 +85,9 @@ def _all_claims(run: RunTables, configuration: str, condition: str) -> list[Show
 
 
 @lru_cache(maxsize=8)
-def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, AnswerClaims]:
+def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, ShownClaims]:
     rows = run.of("claims", configuration)
-    found: dict[AnswerKey, AnswerClaims] = {}
+    found: dict[AnswerKey, ShownClaims] = {}
     for _, group in rows.groupby(["condition", "variant", "repeat", "query_id"], sort=False):
         first = group.iloc[0]
         key = (str(first["condition"]), str(first["variant"]), int(first["repeat"]), str(first["query_id"]))
@@ -95,10 +95,10 @@ def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, AnswerC
     return found
 
 
-def _answer_claims(rows: pd.DataFrame) -> AnswerClaims:
+def _answer_claims(rows: pd.DataFrame) -> ShownClaims:
     records = rows.sort_values("number", kind="stable").to_dict("records")
     errors = [str(row["error"]) for row in records if row["number"] < 0]
-    return AnswerClaims(tuple(_claim(row) for row in records if row["number"] >= 0), errors[0] if errors else "")
+    return ShownClaims(tuple(_claim(row) for row in records if row["number"] >= 0), errors[0] if errors else "")
 
 
 def _claim(row: Mapping[Any, Any]) -> ShownClaim:

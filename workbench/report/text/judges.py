@@ -5,17 +5,15 @@ import math
 from workbench.analysis.judging.conflicts import ROLES, SharedModel, self_judging, shared_families, synthetic_questions
 from workbench.analysis.judging.judge_trust import OVERLAP, JudgeTrust, judge_trust, verdicts_judge
 from workbench.core.formatting import count, listed, number, plural, share
-from workbench.judging.base import Task
 from workbench.results.run_tables import RunTables
 
-_TASKS: dict[Task, str] = {
+_TASKS: dict[str, str] = {
     "support": "the support of claims",
     "context_relevance": "the relevance of passages",
     "answer_relevance": "the relevance of answers",
     "correctness": "the correctness of answers",
     "rubric": "answers by a rubric",
 }
-_MEASURED = {"elsewhere": "measured elsewhere", "unmeasured": "not measured"}
 # Measured with `workbench judge` on labels of people; docs/judges.md has the intervals.
 OVERLAP_ERROR = (
     "Against labels of people, overlap has an AUROC of 0.78 on claims about the handbook, 0.84 on MTRAG, 0.81 on WiCE, 0.84 on QAGS-CNN, 0.92 on BEGIN "
@@ -27,15 +25,15 @@ OFFER = (
     "word is changed, and prints the setting to judge with it. A chat model judges with judging: {support: {kind: chat}}."
 )
 
+UNLABELLED = (
+    "Without labels of this run, the error of its judges is not known and no mean is corrected. workbench judge sample draws items at random for labelling, "
+    "and workbench judge calibrate measures the judge by the labels and corrects the means."
+)
 
-def task_text(task: Task) -> str:
+
+def task_text(task: str) -> str:
     """Name what is judged in a task."""
     return _TASKS[task]
-
-
-def measured_text(trust: JudgeTrust) -> str:
-    """Say by which labels a judge was measured: the badge."""
-    return f"measured on {plural(trust.labels, 'label')} of this run" if trust.measured == "run" else _MEASURED[trust.measured]
 
 
 def trust_sentence(trust: JudgeTrust) -> str:
@@ -52,7 +50,7 @@ def trust_sentence(trust: JudgeTrust) -> str:
         else "not tested on known answers, "
     )
     missing = f" {count(trust.unscored)} of {plural(trust.judged, 'item')} {'has' if trust.unscored == 1 else 'have'} no judgement ({share(trust.unscored, trust.judged)})."
-    return f"{called}{why}: {known}{measured_text(trust)}.{missing if trust.unscored else ''}"
+    return f"{called}{why}: {known}{trust.badge}.{missing if trust.unscored else ''}"
 
 
 def overlap_sentences(run: RunTables) -> list[str]:
