@@ -49,6 +49,11 @@ class JudgeTrust:
         return self.passed + self.failed + self.untested > 0
 
 
+def has_judges(run: RunTables) -> bool:
+    """Whether the answers of the run were judged."""
+    return bool(run.judging) and len(run.answers) > 0
+
+
 @lru_cache(maxsize=4)
 def judge_trust(run: RunTables) -> tuple[JudgeTrust, ...]:
     """Return the judge of each task of a run, in the order of the tasks. Empty without judges."""
