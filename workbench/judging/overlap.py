@@ -31,10 +31,11 @@ def _embedder(settings: Any) -> Any:
 class OverlapJudge(Judge):
     """How much of the words, numbers and meaning of a text appears in another. It gives scores from 0 to 1, and no verdicts.
 
-    Support of a claim: the mean of the share of its words that the passages contain, times the share of its numbers, and the largest
-    cosine with a sentence of the passages. The score hardly sees a negation, another name or another relation. Words are stemmed, without
-    stop words. Relevance to a question: the largest cosine of a sentence with it. Correctness: the support of the expected answer by the answer,
-    the largest of its variants. The embedder is that of the judge, not of the configuration, so that one measure judges all configurations.
+    Support of a claim: the mean of two parts. One is the largest share of its words, times the share of its numbers, in three consecutive
+    sentences of a passage; the other the largest cosine with a sentence. The score hardly sees a negation, another name or another relation.
+    Relevance to a question: the largest cosine of a sentence with it. Correctness: the support of the expected answer by the answer, the largest of its
+    variants. Words are stemmed, without stop words. The embedder is that of the judge, not of the configuration, so that one
+    measure judges all configurations.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("support", "context_relevance", "answer_relevance", "correctness")
