@@ -75,12 +75,11 @@ class ComparedTexts:
 
     def evidence(self, text: str, passages: Sequence[str]) -> Evidence:
         """Return what passages contain of a text. A text without numbers has them all; of a text without words, nothing is contained."""
+        cosines = self._cosines(text, passages)
+        if not len(cosines):
+            return Evidence()
         words, numbers = self._words[text], numbers_of(text)
         parts = [self._passages[passage] for passage in passages]
-        if not any(part.slices for part in parts):
-            return Evidence()
-        cosines = np.concatenate([part.vectors @ self._vectors[text] for part in parts if part.slices])
-        cosines = np.round(np.clip(cosines, 0, 1).astype(np.float64), _DECIMALS)
         overlaps = _shares(words, (window for part in parts for window in part.window_words))
         if numbers:
             overlaps *= _shares(numbers, (window for part in parts for window in part.window_numbers))
@@ -91,6 +90,14 @@ class ComparedTexts:
             return found
         number, (start, end) = next(itertools.islice(_places(parts), best, None))
         return replace(found, passage=number, start=start, end=end, text=passages[number][start:end])
+
+    def cosine(self, text: str, passages: Sequence[str]) -> float:
+        """Return the largest cosine of a sentence of the passages with a text, 0 without a sentence."""
+        return float(self._cosines(text, passages).max(initial=0.0))
+
+    def _cosines(self, text: str, passages: Sequence[str]) -> Floats:
+        cosines = [self._passages[passage].vectors @ self._vectors[text] for passage in passages if self._passages[passage].slices]
+        return np.round(np.clip(np.concatenate([np.zeros(0), *cosines]), 0, 1), _DECIMALS)
 
 
 def numbers_of(text: str) -> Words:

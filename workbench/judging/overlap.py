@@ -90,13 +90,13 @@ class _Read(NamedTuple):
 
 
 def _judged(read: _Read, texts: ComparedTexts) -> Judgement:
-    found = [texts.evidence(text, read.passages) for text in read.wanted]
-    if not found:
+    if not read.wanted:
         return Judgement(error="the question has no expected answer")
+    if read.task in ("context_relevance", "answer_relevance"):
+        return Judgement(texts.cosine(read.wanted[0], read.passages))
+    found = [texts.evidence(text, read.passages) for text in read.wanted]
     if read.task == "correctness":
         return Judgement(max(evidence.support for evidence in found))
     evidence = found[0]
-    if read.task != "support":
-        return Judgement(evidence.cosine)
     different = flags(read.wanted[0], evidence.text) if evidence.text else ()
     return Judgement(evidence.support, passage=evidence.passage, start=evidence.start, end=evidence.end, flags=different)
