@@ -2,6 +2,7 @@
 
 import re
 
+from workbench.chunking.text.packing import Slice
 from workbench.chunking.text.sentences import partition, sentences
 
 # A row of a table and an item of a list are units, and a heading ends the paragraph before it.
@@ -14,7 +15,15 @@ _WORD = re.compile(r"\w")
 
 def quotations(text: str) -> list[str]:
     """Return the sentences, list items and table rows of a text as they are written, without headings and texts without a word."""
+    return [text[start:end] for start, end in quotable(text)]
+
+
+def quotable(text: str) -> list[Slice]:
+    """Return the slices of a text that `quotations` returns as texts."""
     starts = {start for start, _ in sentences(text)}
     starts |= {match.start() for match in _UNIT.finditer(text)} | {match.end() for match in _LINE.finditer(text)}
-    units = (text[start:end] for start, end in partition(text, sorted(starts)))
-    return [unit for unit in units if _WORD.search(unit) and not _HEADING.match(unit)]
+    return [(start, end) for start, end in partition(text, sorted(starts)) if _is_quotable(text[start:end])]
+
+
+def _is_quotable(unit: str) -> bool:
+    return bool(_WORD.search(unit)) and not _HEADING.match(unit)

@@ -15,6 +15,7 @@ import click
 from workbench import __version__
 from workbench.cli.dataset import dataset
 from workbench.cli.doctor import doctor
+from workbench.cli.judge import judge
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
 from workbench.core.environment import skip_schema_grammar
@@ -91,7 +92,7 @@ def main() -> None:
     """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
-for _command in (sweep, plan, report, dataset, export, doctor, lab):
+for _command in (sweep, plan, report, dataset, judge, export, doctor, lab):
     main.add_command(_command)
 
 

@@ -1,0 +1,10 @@
+"""The judges that an experiment can name. To add one, write its file and add a line here, or declare an entry point elsewhere."""
+
+from collections.abc import Mapping
+
+from workbench.core.registry import Registry
+from workbench.judging.base import Judge
+from workbench.judging.overlap import OverlapJudge
+
+_BUILTIN: dict[str, type[Judge]] = {"overlap": OverlapJudge}
+JUDGES: Mapping[str, type[Judge]] = Registry(_BUILTIN, "workbench.judges", Judge)
