@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from workbench.judging.prompt_file import ReplyForm
 from workbench.judging.prompted import PromptedJudge
+from workbench.judging.prompting.prompt_file import ReplyForm
 from workbench.llm.chat_model import GgufChatModel
 
 

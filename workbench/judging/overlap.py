@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from workbench.answering.base import AnswerResources

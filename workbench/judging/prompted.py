@@ -1,7 +1,7 @@
 """The base of judges that send a prompt to a chat model."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 
 from workbench.answering.base import AnswerResources
 from workbench.judging.base import TASKS, Judge, Judgement, JudgeRequest, Task
-from workbench.judging.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
-from workbench.judging.structured import SCHEMAS, structured_judgements
-from workbench.judging.yes_no import ALTERNATIVES, yes_no_judgement
+from workbench.judging.prompting.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
+from workbench.judging.prompting.structured import SCHEMAS, structured_judgements
+from workbench.judging.prompting.yes_no import ALTERNATIVES, yes_no_judgement
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
@@ -84,16 +84,16 @@ class PromptedJudge(Judge):
         return ChatCall(messages, 1, self.temperature, self.seed, top_logprobs=ALTERNATIVES)
 
     def judge(self, requests: Sequence[JudgeRequest], resources: AnswerResources) -> Iterator[tuple[int, Judgement]]:
-        """Yield the judgements as the calls finish. Without passages, a claim is absent, and no call is made."""
-        absent = [place for place, request in enumerate(requests) if request.task == "support" and not request.passages]
-        yield from ((place, Judgement(score=0.0, verdict="absent", confidence=1.0)) for place in absent)
-        groups = self._groups(requests, frozenset(absent))
+        """Yield the judgements as the calls finish. No call is made for what is decided without a model."""
+        decided = {place: judgement for place, request in enumerate(requests) if (judgement := _decided(request))}
+        yield from decided.items()
+        groups = self._groups(requests, decided.keys())
         calls = [self.call([requests[place] for place in group]) for group in groups]
         for number, outcome in ask_all(self.client(), calls, resources.calls) if calls else ():
             judged = self._judgements(outcome, [requests[place] for place in groups[number]])
             yield from zip(groups[number], judged, strict=True)
 
-    def _groups(self, requests: Sequence[JudgeRequest], without: frozenset[int]) -> list[list[int]]:
+    def _groups(self, requests: Sequence[JudgeRequest], without: Collection[int]) -> list[list[int]]:
         """Return the places of requests by calls. Claims share a call only if they are of one answer and context."""
         groups: dict[Any, list[int]] = {}
         for place, request in enumerate(requests):
@@ -116,6 +116,15 @@ class PromptedJudge(Judge):
 
     def _prompt(self, task: Task) -> JudgePrompt:
         return judge_prompt(task, getattr(self, f"{task}_prompt") or default_prompt(task, self.replies))
+
+
+def _decided(request: JudgeRequest) -> Judgement | None:
+    """Return the judgement of a claim without passages, which is absent, and why an answer without an expected one has none."""
+    if request.task == "support" and not request.passages:
+        return Judgement(score=0.0, verdict="absent", confidence=1.0)
+    if request.task == "correctness" and not request.expected:
+        return Judgement(error="the question has no expected answer")
+    return None
 
 
 def _share(reply: Reply, place: int, of: int) -> dict[str, Any]:

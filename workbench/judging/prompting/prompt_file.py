@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.judging.base import JudgeRequest, Task
-from workbench.judging.fence import Fence, fence_of
+from workbench.judging.prompting.fence import Fence, fence_of
 from workbench.llm.base import Message
 from workbench.llm.prompt_files import PromptLayout, filled, names_in, read_prompt
 
 # How a model replies: with JSON, or with a single word whose probability is read.
 ReplyForm = Literal["json", "yes_no"]
-PROMPTS = Path(__file__).with_name("prompts")
+PROMPTS = Path(__file__).parent.with_name("prompts")
 # The placeholders of the message for the user: those that it needs, and those that it may have.
 _PLACEHOLDERS: Mapping[Task, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "support": (("passages", "claims"), ("question", "answer")),

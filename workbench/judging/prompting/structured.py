@@ -4,8 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from workbench.judging.base import Judgement, JudgeRequest, Task, Verdict
-from workbench.judging.quotes import quoted_passage
-from workbench.judging.replies import MOST_RATING, UnreadableReplyError, entries, json_reply, rating, strict_object, truth, word_reply
+from workbench.judging.prompting.quotes import quoted_passage
+from workbench.judging.prompting.replies import (
+    MOST_RATING,
+    UnreadableReplyError,
+    entries,
+    json_reply,
+    rating,
+    strict_object,
+    truth,
+    word_reply,
+)
 
 _VERDICTS = tuple(verdict for verdict in get_args(Verdict) if verdict)
 _RATED = strict_object(rating={"type": "integer", "enum": [*range(MOST_RATING + 1)]})
