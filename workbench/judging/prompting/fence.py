@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_DIGITS = 12
+_DIGITS = 8
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Fence:
 def fence_of(texts: Sequence[str], others: Sequence[str] = ()) -> Fence:
     """Return the fence of these texts and of `others`, which do not determine its nonce but do not contain it either.
 
-    The nonce is a hash of the texts, so that equal prompts are equal calls. Nobody can write a document that contains it: each change of the
-    document is a change of the nonce.
+    The nonce is a hash of the texts, so that equal prompts are equal calls, and no text contains it: a document that is written to contain
+    its own nonce gets another one.
     """
     content = b"\0".join(text.encode("utf-8", "surrogatepass") for text in texts)
     number = 0
