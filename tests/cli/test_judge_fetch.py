@@ -15,7 +15,9 @@ def test_the_models_are_those_that_are_published() -> None:
 
 def test_a_wrong_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "mine.gguf").write_bytes(b"GGUF")
-    result = CliRunner().invoke(main, ["judge", "fetch", "smollm2-135m", "--from", str(tmp_path / "mine.gguf"), "--to", str(tmp_path / "to")])
+    result = CliRunner().invoke(
+        main, ["judge", "fetch", "smollm2-135m", "--from", str(tmp_path / "mine.gguf"), "--to", str(tmp_path / "to")]
+    )
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"workbench: {tmp_path}/mine.gguf is not the published SmolLM2-135M-Instruct.Q4_1.gguf: its sha256 is another;")

@@ -142,9 +142,11 @@ def test_a_local_file_is_copied_and_verified(tmp_path: Path) -> None:
     mine.write_bytes(CONTENT)
     assert fetched(str(mine), tmp_path / "models").read_bytes() == CONTENT
     mine.write_bytes(b"short")
-    with pytest.raises(ModelError, match="mine.bin is not the published tiny.gguf"):
+    with pytest.raises(ModelError, match=r"mine.bin is not the published tiny.gguf"):
         fetched(str(mine), tmp_path / "other")
-    with pytest.raises(InputError, match=r"nowhere.gguf is neither an address .* nor a file that can be read \(No such file or directory\)"):
+    with pytest.raises(
+        InputError, match=r"nowhere.gguf is neither an address .* nor a file that can be read \(No such file or directory\)"
+    ):
         fetched(str(tmp_path / "nowhere.gguf"), tmp_path / "other")
 
 
