@@ -24,7 +24,7 @@ Nested = Annotated[SerializeAsAny[Judge], BeforeValidator(_made)]
 
 @dataclass(frozen=True)
 class TrustedScores:
-    """Scores of the cheap judge whose decision agrees with the expensive judge: below `low` a no, from `high` on a yes.
+    """Scores of the cheap judge whose decision agrees with the expensive judge: up to `low` a no, from `high` on a yes, but not both.
 
     `no` and `yes` are the shares of such items of the sample that the expensive judge approves, with one approval and one rejection added.
     `agreement` is the share of the `sampled` items with such a score on which both judges agree, None if there are none.
@@ -39,7 +39,8 @@ class TrustedScores:
 
     def decision(self, score: float) -> float | None:
         """Return the share that is approved among items with such a score, or None if the expensive judge must decide."""
-        return self.yes if score >= self.high else self.no if score < self.low else None
+        no, yes = score <= self.low, score >= self.high
+        return None if no == yes else self.yes if yes else self.no
 
 
 class CascadeJudge(Judge):
@@ -127,8 +128,8 @@ class CascadeJudge(Judge):
 
     def _by_cheap(self, request: JudgeRequest, judged: Judgement, score: float, flags: tuple[str, ...]) -> Judgement:
         verdict = judged.verdict
-        if request.task == "support" and not verdict:
-            verdict = "supported" if score >= 0.5 else "absent"
+        if request.task == "support":
+            verdict = "supported" if score >= 0.5 else "contradicted" if verdict == "contradicted" else "absent"
         confidence = max(score, 1 - score)
         model = judged.model or self.cheap.label
         return replace(judged, score=score, verdict=verdict, confidence=confidence, flags=(*judged.flags, *flags), model=model)
@@ -141,16 +142,13 @@ def trusted_scores(pairs: Sequence[tuple[float | None, float | None]], agreement
     """
     scored = sorted((cheap, expensive >= 0.5) for cheap, expensive in pairs if cheap is not None and expensive is not None)
     scores, approved = np.array([score for score, _ in scored], dtype=float), np.array([yes for _, yes in scored], dtype=bool)
-    lows = [edge for edge in np.unique(scores) if _share(~approved[scores < edge]) >= agreement]
-    highs = [edge for edge in np.unique(scores) if _share(approved[scores >= edge]) >= agreement]
-    high = float(min(highs, default=math.inf))
-    low = min(float(max(lows, default=-math.inf)), high)
-    if not highs and len(scores) and _share(~approved) >= agreement:
-        low = math.inf  # the expensive judge approves of nothing
-    below, above = approved[scores < low], approved[scores >= high]
-    decided = len(below) + len(above)
-    agreeing = (int((~below).sum()) + int(above.sum())) / decided if decided else None
-    return TrustedScores(low, high, 1 - _share(~below), _share(above), agreeing, decided)
+    edges = np.unique(scores)
+    low = max((float(edge) for edge in edges if _share(~approved[scores <= edge]) >= agreement), default=-math.inf)
+    high = min((float(edge) for edge in edges if _share(approved[scores >= edge]) >= agreement), default=math.inf)
+    no, yes = (scores <= low) & (scores < high), (scores >= high) & (scores > low)
+    decided = int(no.sum() + yes.sum())
+    agreeing = float(((no & ~approved) | (yes & approved)).sum()) / decided if decided else None
+    return TrustedScores(low, high, 1 - _share(~approved[no]), _share(approved[yes]), agreeing, decided)
 
 
 def _share(agreeing: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
