@@ -33,7 +33,10 @@ def scores(requests: Sequence[JudgeRequest]) -> list[float]:
 
 def test_words_and_numbers_of_the_passages_support_a_claim() -> None:
     verbatim, paraphrase, number, other = scores(
-        [support(claim, GARDEN, FERRY) for claim in ("Dogs pay €2.", "For a dog one pays €2.", "Dogs pay €5.", "The bishop collects stamps.")]
+        [
+            support(claim, GARDEN, FERRY)
+            for claim in ("Dogs pay €2.", "For a dog one pays €2.", "Dogs pay €5.", "The bishop collects stamps.")
+        ]
     )
     assert verbatim == 1 > paraphrase > number > other
     assert number <= 0.5, "another number leaves only the cosine"
