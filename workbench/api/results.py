@@ -90,6 +90,21 @@ class Results:
         return self.tables.answers.copy()
 
     @property
+    def claims(self) -> pd.DataFrame:
+        """Every claim of the judged answers, with its verdict and the passage that decides it. Empty without judges."""
+        return self.tables.claims.copy()
+
+    @property
+    def judgements(self) -> pd.DataFrame:
+        """Every judgement of a passage or an answer. Empty without judges."""
+        return self.tables.answer_judgements.copy()
+
+    @property
+    def judges(self) -> pd.DataFrame:
+        """The judges of the run by task, with their test on known answers. Empty without judges."""
+        return self.tables.judges.copy()
+
+    @property
     def failures(self) -> dict[str, str]:
         """The error of each failed configuration."""
         return self.tables.failures

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import click
 
-from workbench.cli.judge import judge
 from workbench.core.terminal import say
 
 # Copied from the analysis, which takes longer to import than the help takes to print.
 TASKS = ("support", "correctness", "answer_relevance")
 
 
-@judge.command()
+@click.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
 @click.option("--labels", type=click.Path(path_type=Path), help="The file to write; by default judge_labels.jsonl in the folder.")
 @click.option("--task", type=click.Choice(TASKS), default="support", show_default=True, help="What is labelled: claims, or answers.")
@@ -42,7 +41,7 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     say(f"write {', '.join(labels_of(task))} into `label` and your name into `annotator`, then run workbench judge calibrate {folder}")
 
 
-@judge.command()
+@click.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
 @click.option(
     "--labels",

@@ -73,10 +73,12 @@ def component(
 
 
 def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: list[str]) -> Any:
-    """Return the value of a field, with components made from the settings of a field that has components by name."""
+    """Return the value of a field, with components made from the settings of a field that has a component, or components by name."""
     if not (issubclass(owner, Component) and field in owner.nested):
         return value
     table = _REGISTRIES[owner.nested[field]]
+    if is_mapping(value) and "kind" in value:
+        return component(place, value, table, faults)
     if not is_mapping(value):
         faults.append(
             f"{place} is {value!r}; name each with its settings, such as {{{', '.join(f'{kind}: {{}}' for kind in [*table][:2])}}}"

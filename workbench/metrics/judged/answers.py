@@ -30,4 +30,5 @@ def _judged(case: JudgedCase, task: Task) -> AnswerValues:
     # An empty text answers nothing, and is not shown to a judge.
     silent = refused | np.array([not text.strip() for text in case.answered.answers.texts], dtype=np.bool_)
     values = np.where(silent, 0.0, floats([mean_of(each) for each in found]))
-    return AnswerValues(values, unscored=grouped([error_of(each) for each in found]))
+    errors = [error_of(each, expected) for each, expected in zip(found, (~silent).astype(int).tolist(), strict=True)]
+    return AnswerValues(values, unscored=grouped(errors))

@@ -24,7 +24,7 @@ def contradiction_rate(case: JudgedCase, _: Cut) -> AnswerValues:
 def support_overlap(case: JudgedCase, _: Cut) -> AnswerValues:
     """Mean overlap of the claims with the context."""
     values = [mean_of(each.overlap) for each in case.judgements]
-    errors = [each.claims_error or error_of(each.overlap) for each in case.judgements]
+    errors = [each.claims_error or error_of(each.overlap, each.claims) for each in case.judgements]
     return AnswerValues(floats(values), _without_claims(case), grouped(errors))
 
 
@@ -35,7 +35,7 @@ def share_of(verdict: Verdict, judged: AnswerJudgements) -> float:
 
 def claims_error(judged: AnswerJudgements) -> str:
     """Return why not all claims of an answer have a verdict, or an empty text."""
-    return judged.claims_error or error_of(judged.support)
+    return judged.claims_error or error_of(judged.support, judged.claims)
 
 
 def _share(case: JudgedCase, verdict: Verdict) -> AnswerValues:

@@ -4,7 +4,7 @@ import numpy as np
 
 from workbench.metrics.answers.case import AnswerValues
 from workbench.metrics.answers.citations import proves
-from workbench.metrics.case import Cut
+from workbench.metrics.case import NO_CUT, Cut
 from workbench.metrics.judged.case import JudgedCase
 from workbench.metrics.judged.values import Reasons, error_of, floats, grouped, mean_of, scores_of
 
@@ -31,13 +31,18 @@ def context_precision_judged(case: JudgedCase, cut: Cut) -> AnswerValues:
     """Passages with a judged relevance of 2/3 or more / passages, among the first k of the context."""
     first = [each.passages[: cut.k] for each in case.judgements]
     values = [float(np.mean([score >= RELEVANT_AT_LEAST for score in scores_of(each)])) if each else np.nan for each in first]
-    return AnswerValues(floats(values), _empty(case), grouped([error_of(each) for each in first]))
+    return AnswerValues(floats(values), _empty(case), _errors(case, cut))
 
 
 def context_relevance(case: JudgedCase, _: Cut) -> AnswerValues:
     """Mean judged relevance of the passages of the context."""
-    values, errors = [mean_of(each.passages) for each in case.judgements], [error_of(each.passages) for each in case.judgements]
-    return AnswerValues(floats(values), _empty(case), grouped(errors))
+    values = [mean_of(each.passages) for each in case.judgements]
+    return AnswerValues(floats(values), _empty(case), _errors(case, NO_CUT))
+
+
+def _errors(case: JudgedCase, cut: Cut) -> Reasons:
+    pairs = zip(case.judgements, case.answered.contexts.passages, strict=True)
+    return grouped([error_of(judged.passages[: cut.k], len(passages[: cut.k])) for judged, passages in pairs])
 
 
 def _empty(case: JudgedCase) -> Reasons:

@@ -31,10 +31,12 @@ def _passes(case: JudgedCase, place: int) -> bool:
 
 
 def _error(case: JudgedCase, place: int) -> str:
-    judged = case.judgements[place]
+    query, judged = case.answered.labels.queries[place], case.judgements[place]
+    if not query.answerable or case.answered.answers.refused[place]:
+        return ""
     tasks = [judged.tasks[task] for task in ("answer_relevance", "correctness") if task in judged.tasks]
     grounding = claims_error(judged) if _tests_grounding(case) else ""
-    return grounding or error_of([*judged.passages, *tasks])
+    return grounding or error_of(judged.passages, len(case.answered.contexts.passages[place])) or error_of(tasks, 0)
 
 
 def _tests_grounding(case: JudgedCase) -> bool:

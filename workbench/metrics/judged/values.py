@@ -7,6 +7,7 @@ import numpy as np
 from workbench.judging.base import Judgement
 from workbench.metrics.coverage import Bools, Floats
 
+NOT_JUDGED = "not judged"
 Reasons = tuple[tuple[str, Bools], ...]
 
 
@@ -21,9 +22,10 @@ def mean_of(judgements: Sequence[Judgement]) -> float:
     return float(np.mean(scores)) if scores else np.nan
 
 
-def error_of(judgements: Sequence[Judgement]) -> str:
-    """Return the error of the first failed judgement, or an empty text."""
-    return next((judgement.error or "the judge gave no score" for judgement in judgements if _failed(judgement)), "")
+def error_of(judgements: Sequence[Judgement], expected: int) -> str:
+    """Return why there are not as many successful judgements as expected, or an empty text."""
+    errors = (judgement.error or "the judge gave no score" for judgement in judgements if _failed(judgement))
+    return next(errors, "" if len(judgements) >= expected else NOT_JUDGED)
 
 
 def grouped(reasons: Sequence[str]) -> Reasons:

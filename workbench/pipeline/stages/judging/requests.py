@@ -11,8 +11,8 @@ from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequ
 from workbench.storage.result_store import Draft
 
 Outcome = TypeVar("Outcome", Judgement, AnswerClaims)
-# What a call cost, and whether it failed or came from the cache of calls.
-_CALL = ("seconds", "cached", "error", "input_tokens", "output_tokens", "cost")
+# What a judgement cost, and whether it came from the cache of calls. One that no call made took no seconds.
+_CALL = ("seconds", "cached", "input_tokens", "output_tokens", "cost")
 
 
 def judgements_of(judge: Judge, requests: Sequence[JudgeRequest], resources: AnswerResources, title: str) -> list[Judgement]:
