@@ -43,12 +43,13 @@ def calibration_table(labelled: LabelledRun) -> pd.DataFrame:
 
 def badge(run: RunTables, task: str) -> str:
     """Return what is known about the judge of a task: `measured on 60 labels of this run: …`, `measured elsewhere …`, or `not measured`."""
-    table = run.calibration[run.calibration["task"] == task].set_index("measure")
-    if table.empty:
+    table = run.calibration
+    rows = table[(table["task"] == task) & (table["measure"] == "balanced_accuracy")].to_dict("records")
+    if not rows:
         return NOT_MEASURED
-    row = table.loc["balanced_accuracy"]
-    labels, source = int(table["labels"].iloc[0]), str(table["source"].iloc[0])
-    value = f"balanced accuracy {number(float(row['value']), 2)} {interval(float(row['low']), float(row['high']), 2)}"
+    row = rows[0]
+    labels, source = int(row["labels"]), str(row["source"])
+    value = f"balanced accuracy {number(row['value'], 2)} {interval(row['low'], row['high'], 2)}"
     if source == "elsewhere":
         return f"measured elsewhere, on {plural(labels, 'label')}: {value}"
     return f"measured on {plural(labels, 'label')} of this run: {value}"
@@ -68,13 +69,13 @@ def _of_run(labelled: LabelledRun) -> JudgedLabels:
     codes = clusters(labelled.run).codes[places(labelled.run, rows["query_id"])]
     text = rows["claim"] if labelled.task == "support" else rows["answer"]
     return JudgedLabels(
-        rows["yes"].to_numpy(np.float64),
+        _numbers(rows["yes"]),
         _approved(rows["label"]),
-        rows["score"].to_numpy(np.float64),
-        (of_class / counted)[chosen].to_numpy(np.float64),
+        _numbers(rows["score"]),
+        _numbers((of_class / counted)[chosen]),
         codes,
-        text.str.len().to_numpy(np.float64),
-        rows["passage"].mask(rows["passage"] < 0).to_numpy(np.float64),
+        _numbers(text.str.len()),
+        _numbers(rows["passage"].mask(rows["passage"] < 0)),
     )
 
 
@@ -93,8 +94,12 @@ def _of_lines(lines: Sequence[LabelLine]) -> JudgedLabels:
     return JudgedLabels(judged, labels, scores, np.ones(len(lines)), codes, lengths, np.full(len(lines), np.nan))
 
 
+def _numbers(column: "pd.Series[Any]") -> Floats:
+    return np.asarray(column, dtype=np.float64)
+
+
 def _approved(labels: "pd.Series[str]") -> Floats:
-    return labels.isin(["supported", "yes"]).to_numpy(np.float64)
+    return np.asarray(labels.isin(["supported", "yes"]), dtype=np.float64)
 
 
 def _people(labelled: LabelledRun) -> tuple[CalibrationValue, CalibrationValue] | None:

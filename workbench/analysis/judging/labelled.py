@@ -43,7 +43,7 @@ class LabelledRun:
     def of(self, configuration: str, metric: str) -> LabelledItems:
         """Return the items of a configuration for a metric, with the labels of drawn items."""
         rows = self.items[self.items["configuration"] == configuration]
-        label = label_of(rows["label"].where(rows["drawn"], ""), metric).to_numpy(np.float64)
+        label = np.asarray(label_of(rows["label"].where(rows["drawn"], ""), metric), dtype=np.float64)
         query = places(self.run, rows["query_id"]).astype(np.int64)
         observed = clusters(self.run)
         weight = item_weights(rows)
@@ -51,7 +51,7 @@ class LabelledRun:
             present = np.unique(query)
             sizes = np.bincount(observed.codes[present], minlength=int(observed.codes.max()) + 1)
             weight *= len(present) / np.count_nonzero(sizes) / sizes[observed.codes[query]]
-        judged = verdict_of(rows, metric).to_numpy(np.float64)
+        judged = np.asarray(verdict_of(rows, metric), dtype=np.float64)
         return LabelledItems(query, weight, judged, label, rows["at_random"].to_numpy(np.bool_), replace(observed, equal=False))
 
 
@@ -59,7 +59,7 @@ def item_weights(rows: pd.DataFrame) -> Floats:
     """The weight of each item of a configuration in the mean over questions: repeats of a question count equally, and items of a repeat."""
     repeats = rows.groupby("query_id")["repeat"].transform("nunique")
     items = rows.groupby(["query_id", "repeat"])["item_id"].transform("size")
-    return (1 / (repeats * items)).to_numpy(np.float64)
+    return np.asarray(1 / (repeats * items), dtype=np.float64)
 
 
 def labelled_run(run: RunTables, task: str, condition: str, lines: Sequence[LabelLine]) -> LabelledRun:

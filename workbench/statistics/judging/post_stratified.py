@@ -1,6 +1,7 @@
 """Correct the mean of a judge by labels: the share of labelled successes in each class of verdicts, weighted by the size of the class."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import stats
@@ -64,13 +65,14 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
         if len(values):
             residual[chosen] = weights * (values - mean) * share / weights.sum() * questions
     value = sum(each.share * each.mean for each in found)
-    shared, design, alpha = 0.0, 1.0, _alpha(labelled.sum())
+    shared, design, alpha = 0.0, 1.0, _alpha(int(labelled.sum()))
     if target == "population":
         shared, design = _between_documents(items, predicted * items.weight, residual, labelled)
     low, high = _mover(found, value, shared, design, alpha, target)
     return CorrectedValue(value, low, high, int(labelled.sum()), questions, target, method)
 
 
+@cache
 def _alpha(labels: int) -> float:
     """The level at which normal quantiles equal those of t with n - 1 degrees of freedom."""
     return float(2 * stats.norm.sf(t_quantile(int(labels) - 1)))
