@@ -119,7 +119,7 @@ def test_a_failed_call_leaves_its_answer_unscored_and_is_repeated_by_the_next_sw
     assert values(first, "answer_relevance")["q1"] == "unscored: the reply is no number"
     assert values(first, "answer_relevance")["q3"] == 0.8
     line, note = missing_judgements(outcome)
-    of = len(first.claims) * 2 + len(first.answer_judgements)
+    of = len(first.claims) + len(first.answer_judgements)
     assert line.startswith(f"2 of {of} judgements are missing and not scored (2 × ")
     assert line.endswith("); run again to ask only for these")
     assert note == f"2 of {of} replies of judges have no judgement and are not scored (2 × the reply is no number)"
@@ -139,7 +139,9 @@ def test_a_provider_that_is_down_ends_a_sweep_in_3_with_every_ranking_scored(jud
     path = judged_sweep.write(judging=dict.fromkeys(("support", "relevance", "correctness"), down))
     done = CliRunner().invoke(main, ["sweep", str(path), "--outputs", str(judged_sweep.outputs)])
     assert done.exit_code == 3, done.stderr
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("workbench: ")]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("workbench: ")]
+    assert len(lines) == 1, done.stderr
+    (line,) = lines
     assert "judgements are missing and not scored (" in line
     run = wb.load(judged_sweep.outputs / "judged").tables
     assert set(values(run, "recall@3", "retrieved").values()) == {1.0}

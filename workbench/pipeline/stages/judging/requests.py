@@ -55,7 +55,7 @@ def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], cal
     draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL})
     errors = [(outcome.error, _replied(outcome)) for outcome in outcomes if outcome.error]
     missing = {"failed": [error for error, replied in errors if not replied], "unread": [error for error, replied in errors if replied]}
-    draft.values("missing", {**missing, "of": len(outcomes)})
+    draft.values("missing", {**missing, "of": len(outcomes) if calls_model else 0})
     if calls_model and missing["failed"]:
         draft.mark_incomplete()
 
