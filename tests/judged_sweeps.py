@@ -13,6 +13,7 @@ from tests.chat_provider import ChatProvider
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.experiment.read import experiment_of
+from workbench.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.results.run_tables import RunTables
 
 QUESTIONS = 6
@@ -20,6 +21,9 @@ METRICS = ["recall@3", "faithfulness", "contradiction_rate", "context_relevance"
 METRICS += ["answer_relevance", "answer_correctness", "support_overlap", "end_to_end"]
 # What the judge says of the two claims of an answer.
 TRUE, FALSE = "0.9 supported", "0.1 absent"
+# The right replies to the known answers.
+KNOWN = {("support", case.context, case.answer): TRUE if case.min_score is not None else FALSE for case in faithfulness_cases()}
+KNOWN |= {("context_relevance", case.context, case.query): "0.9" if case.min_score is not None else "0.1" for case in relevance_cases()}
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,17 @@ class JudgedSweep:
 
 
 def judged_reply(body: dict[str, Any]) -> dict[str, Any]:
-    """Support only what a fact says, and find half of the passages relevant."""
-    task, _, subject, _ = body["messages"][-1]["content"].rsplit("\n", 1)[-1].split(" | ")
-    if task == "support":
-        return {"text": FALSE if "green" in subject else TRUE}
-    return {"text": "0.8"}
+    """Support only what a fact says and what is known to be true, and find every passage and answer of the run relevant."""
+    context, _, line = body["messages"][-1]["content"].rpartition("\n")
+    task, question, subject, _ = line.split(" | ")
+    if known := KNOWN.get((task, context, question or subject)):
+        return {"text": known}
+    return {"text": (FALSE if "green" in subject else TRUE) if task == "support" else "0.8"}
+
+
+def about_the_run(provider: ChatProvider) -> list[str]:
+    """Return the prompts that are not of the judges' test on known answers."""
+    return [prompt for prompt in provider.prompts() if "lamp of room" in prompt]
 
 
 @pytest.fixture

@@ -53,13 +53,8 @@ def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], cal
     # Equal requests share an outcome, whose cost counts once.
     calls = list({id(outcome): outcome for outcome in outcomes}.values()) if calls_model else []
     draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL})
-    errors = [(outcome.error, _replied(outcome)) for outcome in outcomes if outcome.error]
+    errors = [(outcome.error, outcome.replied) for outcome in outcomes if outcome.error]
     missing = {"failed": [error for error, replied in errors if not replied], "unread": [error for error, replied in errors if replied]}
     draft.values("missing", {**missing, "of": len(outcomes) if calls_model else 0})
     if calls_model and missing["failed"]:
         draft.mark_incomplete()
-
-
-def _replied(outcome: Judgement | AnswerClaims) -> bool:
-    """Return whether a model replied, also if its reply has no judgement."""
-    return bool(outcome.model or outcome.seconds or outcome.cached)
