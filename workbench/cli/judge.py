@@ -2,7 +2,14 @@
 
 import click
 
+from workbench.cli.judge_fetch import fetch
+from workbench.cli.judge_test import judge_test
+
 
 @click.group()
 def judge() -> None:
     """Test judges, label a sample of a run by hand, and correct its scores by the labels."""
+
+
+judge.add_command(judge_test)
+judge.add_command(fetch)

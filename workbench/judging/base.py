@@ -57,6 +57,11 @@ class Judgement:
     seconds: float = 0.0
     cached: bool = False
 
+    @property
+    def replied(self) -> bool:
+        """Return whether a model replied, also if its reply has no judgement. Asked again, it would reply the same."""
+        return bool(self.model or self.seconds or self.cached)
+
 
 class Judge(Component, ABC):
     """Judges claims, passages and answers. Raise `version` when equal requests begin to get other judgements."""
@@ -75,6 +80,11 @@ class Judge(Component, ABC):
     def identity(self, task: Task) -> Any:
         """Return everything that determines a judgement of a task besides the request, as canonical JSON."""
         return {"version": self.version, **self.model_dump(mode="json")}
+
+    @property
+    def finds_contradictions(self) -> bool:
+        """Return whether verdicts tell contradicted claims from absent ones. If not, no claim is `contradicted`."""
+        return self.gives_verdicts
 
     @property
     def label(self) -> str:

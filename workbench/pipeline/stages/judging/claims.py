@@ -46,6 +46,13 @@ def given_answers(entry: Entry) -> dict[int, str]:
     return dict(zip(given["query"].tolist(), given["text"].tolist(), strict=True))
 
 
+def stored_claims(entry: Entry) -> list[tuple[int, int, str]]:
+    """Return question, number and text of each claim."""
+    rows = entry.table("claims")
+    rows = rows[rows["number"] >= 0]
+    return list(zip(rows["query"].tolist(), rows["number"].tolist(), rows["text"].tolist(), strict=True))
+
+
 def _rows(query: int, outcome: AnswerClaims) -> list[tuple[int, int, str, int, int, str]]:
     if outcome.error:
         return [(query, -1, "", -1, -1, outcome.error)]

@@ -41,7 +41,7 @@ class JudgementsStage(JudgedStage):
         """Judge the passages or the answers. If a call of a model failed, the next run asks again."""
         ((task, judge),) = ((task, judge) for task, judge in self._judges(inputs.run).items() if task == inputs.node.part)
         answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
-        requests = dict(_requests(task, inputs.run.dataset.queries, contexts, answers))
+        requests = dict(judgement_requests(task, inputs.run.dataset.queries, contexts, answers))
         title = f"{task.replace('_', ' ')} {inputs.configuration.name} {inputs.node.variant}"
         found = judgements_of(judge, list(requests.values()), inputs.run.answer_resources, title)
         rows = [_row(*place, judgement) for place, judgement in zip(requests, found, strict=True)]
@@ -52,7 +52,7 @@ class JudgementsStage(JudgedStage):
         return {task: judge for task, judge in self.judging(run).judges.items() if task != "support"}
 
 
-def _requests(
+def judgement_requests(
     task: Task, queries: Sequence[Query], contexts: Mapping[int, tuple[Passage, ...]], answers: Mapping[int, str]
 ) -> Iterator[tuple[tuple[int, int], JudgeRequest]]:
     """Yield the requests of a task by question and passage."""

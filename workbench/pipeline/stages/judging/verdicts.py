@@ -1,7 +1,7 @@
 """Verify the claims of the answers against their contexts."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,9 +11,10 @@ from workbench.judging.overlap import OverlapJudge
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node
 from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.judging.claims import given_answers
+from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
+from workbench.records import Passage, Query
 from workbench.storage.result_store import Draft
 
 SUPPORT, OVERLAP = "support", "overlap"
@@ -51,25 +52,30 @@ class VerdictsStage(JudgedStage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Verify the claims. If a call of a model failed, the next run asks again."""
-        judge, claims = self._judge(inputs.node.part, inputs.run), inputs.entry("claims").table("claims")
-        claims = claims[claims["error"] == ""]
+        judge, claims = self._judge(inputs.node.part, inputs.run), stored_claims(inputs.entry("claims"))
         answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
-        keys = list(zip(claims["query"].tolist(), claims["number"].tolist(), strict=True))
-        texts = [inputs.run.dataset.queries[query].text for query, _ in keys]
-        requests = [
-            JudgeRequest("support", text, answers[query], claim, contexts[query])
-            for (query, _), text, claim in zip(keys, texts, claims["text"].tolist(), strict=True)
-        ]
+        asked = [claim for claim in claims if contexts[claim[0]]]
+        requests = list(support_requests(inputs.run.dataset.queries, contexts, answers, asked))
         title = f"verify {inputs.configuration.name} {inputs.node.variant}"
-        asked = [place for place, request in enumerate(requests) if request.passages]
-        found = judgements_of(judge, [requests[place] for place in asked], inputs.run.answer_resources, title)
+        found = judgements_of(judge, requests, inputs.run.answer_resources, title)
         judgements = dict(zip(asked, found, strict=True))
-        rows = [_row(*key, judgements.get(place) or unsupported(judge)) for place, key in enumerate(keys)]
+        rows = [_row(*claim[:2], judgements.get(claim) or unsupported(judge)) for claim in claims]
         draft.table("verdicts", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         record_calls(draft, found, judge.calls_model)
 
     def _judge(self, part: str, run: RunContext) -> Judge:
         return OverlapJudge() if part == OVERLAP else self.judging(run).support
+
+
+def support_requests(
+    queries: Sequence[Query],
+    contexts: Mapping[int, tuple[Passage, ...]],
+    answers: Mapping[int, str],
+    claims: Iterable[tuple[int, int, str]],
+) -> Iterator[JudgeRequest]:
+    """Yield the request to verify each claim, given by question, number and text."""
+    for query, _, claim in claims:
+        yield JudgeRequest("support", queries[query].text, answers[query], claim, contexts[query])
 
 
 def unsupported(judge: Judge) -> Judgement:
