@@ -89,7 +89,7 @@ def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | No
         return [f"metric {metric} is judged, and judging is none; remove judging: none" for metric in metrics if metric.judged and off]
     faults = [f"metric {metric} needs a judge; add judging.rubric" for metric in metrics if metric.name == "rubric" and not judging.rubric]
     decides = primary or next(iter(metrics), None)
-    if decides and decides.judged and decides.judged_kind.needs_verdicts and not judging.support.gives_verdicts:
+    if decides and decides.judged and decides.judged_kind.needs != "scores" and not judging.support.gives_verdicts:
         what = f"the primary metric {decides} counts verdicts, and judging.support {judging.support.kind!r} is a score, not a judge"
         faults.append(f"{what}; use another judge, or support_overlap")
     return faults
