@@ -11,7 +11,7 @@ from workbench.storage.vector_cache import VectorCache
     [
         ("Up to 30 days a year.", "30 days", True),
         ("30 days", "25 days", False),
-        ("€1,500", "1500 euros", True),
+        ("€1,500", "1500", True),
         ("It is not allowed.", "It is allowed.", False),
         ("You can’t sign it", "you can't sign", True),
         ("twelve people", "7 people", False),

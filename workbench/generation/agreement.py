@@ -7,7 +7,7 @@ from workbench.generation.passages import cosines
 from workbench.storage.vector_cache import VectorCache
 
 # The share of the expected answer's words that the other must have, or else their cosine. Numbers and negations must agree in any case.
-WORDS, COSINE = 0.5, 0.8
+WORDS, COSINE = 0.6, 0.8
 _NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|nobody|nothing|without|cannot|nein|nicht|nie|niemand|kein\w*|ohne)\b|n't\b")
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
@@ -16,12 +16,41 @@ _NUMBERS = {word: str(value) for value, word in enumerate(_ONES.split())} | {
 }
 # Words that two answers share whatever they say.
 _COMMON = frozenset(
-    "at in on of to for by is are be was were it its and or with from as that this which there has have you your they".split()
+    [
+        "at",
+        "in",
+        "on",
+        "of",
+        "to",
+        "for",
+        "by",
+        "is",
+        "are",
+        "be",
+        "was",
+        "were",
+        "it",
+        "its",
+        "and",
+        "or",
+        "with",
+        "from",
+        "as",
+        "that",
+        "this",
+        "which",
+        "there",
+        "has",
+        "have",
+        "you",
+        "your",
+        "they",
+    ]
 )
 
 
 def answers_agree(answer: str, expected: str, cache: VectorCache) -> bool:
-    """Return whether an answer says what the expected one says: its numbers, a negation or none, and half of its words or a similar meaning.
+    """Return whether an answer says what the expected one says: its numbers, a negation or none, and most of its words or a similar meaning.
 
     Answers that say the same in very other words are not recognised, which costs a candidate.
     """
