@@ -1,8 +1,12 @@
 """The commands of the page on generated questions, against a model on the loopback interface."""
 
+import json
 import re
 import shlex
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,6 +22,19 @@ PAGE = DOCS / "how-to" / "generate_questions.md"
 FEW = ("hr/relocation.md", "hr/parental-leave.md", "security/access-reviews.md", "finance/company-cards.md")
 
 
+def misquoting(model: ReadingModel) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return the replies of a model whose first quote is not in the text."""
+    first = threading.Lock()
+
+    def reply(body: dict[str, Any]) -> dict[str, Any]:
+        said = json.loads(model.reply(body)["text"])
+        if said.get("quote") and "question" in said and first.acquire(blocking=False):
+            said["quote"] = "Ada signs each card."
+        return {"text": json.dumps(said)}
+
+    return reply
+
+
 def test_the_page_generates_accepts_and_checks(reading_model: ReadingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in FEW:
         place = tmp_path / "experiments" / "handbook" / "documents" / name
@@ -25,8 +42,7 @@ def test_the_page_generates_accepts_and_checks(reading_model: ReadingModel, tmp_
         place.write_bytes((ROOT / "experiments" / "handbook" / "documents" / name).read_bytes())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORKBENCH_STORE", str(tmp_path / "store"))
-    # One quote is not in the text.
-    reading_model.scripted["Purpose of a card"] = {"question": "Who signs a card?", "answer": "Ada", "quote": "Ada signs each card."}
+    reading_model.provider.reply_to = misquoting(reading_model)
     generate, accept = (line.strip() for line in blocks(PAGE, "console"))
     generated, checked = (text.replace("20 of 20", "8 of 8").replace("52 documents, 20", "4 documents, 8") for text in blocks(PAGE, "text"))
     command = generate.replace("http://localhost:8000/v1", reading_model.base_url).replace("--questions 20", "--questions 8")
