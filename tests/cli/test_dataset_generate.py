@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.asked_sweeps import AskedSweep
 from tests.canary import CANARY, contains_canary
 from tests.loopback import closed_port
 from tests.reading_model import ReadingModel
+from workbench.analysis.synthetic import SyntheticQuestions, shared_families, synthetic_questions
 from workbench.cli.main import main
 from workbench.datasets.sources import GoldenSource
 
@@ -157,8 +159,9 @@ def test_wrong_options_are_one_line(
 
 def test_a_wrong_key_is_one_line(documents: Path, reading_model: ReadingModel) -> None:
     reading_model.provider.faults, reading_model.provider.lasting = [{"status": 401, "message": "no such key"}], True
-    done = generate(documents, reading_model)
-    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    # One call at a time, as the server complains about requests that are given up.
+    done = generate(documents, reading_model, "--concurrency", 1)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert not (documents.parent / "new").exists()
 
 
@@ -195,5 +198,16 @@ def test_what_cannot_be_accepted_is_one_line_and_changes_nothing(tmp_path: Path,
     file.write_text('{"query_id": "a", "query": "Who?", "synthetic": true}\n{"query_id": "plain", "query": "Why?"}\n')
     before = file.read_bytes()
     done = dataset("accept", file, *words, "--by", "Ada")
-    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert file.read_bytes() == before
+
+
+def test_a_run_on_generated_questions_says_so_and_names_the_shared_family(
+    documents: Path, reading_model: ReadingModel, tmp_path: Path
+) -> None:
+    assert generate(documents, reading_model, "--questions", 3).exit_code == 0
+    sweep = AskedSweep(tmp_path, reading_model.provider)
+    run = sweep.tables(data=tmp_path / "new", answering={"model": "qwen2.5-7b"})
+    assert synthetic_questions(run) == SyntheticQuestions(3, 0, 3, ("qwen3-4b",))
+    (shared,) = shared_families(run)
+    assert (shared.family, list(shared.models)) == ("qwen", ["questions", "answers"])
