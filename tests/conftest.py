@@ -28,11 +28,8 @@ pytest_plugins = [
     "tests.canary",
     "tests.chat_provider",
     "tests.asked_sweeps",
-<<<<<<< HEAD
     "tests.reading_model",
-=======
     "tests.judged_sweeps",
->>>>>>> attribution2
     "tests.gguf",
     "tests.small_worlds",
     "tests.small_sweep",
