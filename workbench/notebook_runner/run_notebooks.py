@@ -58,7 +58,8 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
     if len(run.answers):
         jobs.append(NotebookJob(notebook_path("answers"), "answers", parameters, [run.digest()]))
     if has_judges(run):
-        jobs.append(NotebookJob(notebook_path("judge"), "judge", parameters, [run.digest()]))
+        labels = [table.to_json(orient="values") for table in (run.labels, run.calibration, run.corrected)]
+        jobs.append(NotebookJob(notebook_path("judge"), "judge", parameters, [run.digest(), *labels]))
     return jobs
 
 

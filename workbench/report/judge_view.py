@@ -15,8 +15,7 @@ from workbench.report.sections.judging.calibration import calibration_blocks, di
 from workbench.report.sections.judging.causes import answer_failures
 from workbench.report.sections.judging.claims import claim_blocks
 from workbench.report.sections.judging.corrected import corrected_blocks
-from workbench.report.sections.judging.judges import role_blocks
-from workbench.report.text.judges import UNLABELLED
+from workbench.report.sections.judging.judges import offer_blocks, role_blocks
 from workbench.results.run_tables import RunTables
 
 
@@ -34,11 +33,13 @@ class JudgeView:
 
     def overview(self) -> Shown:
         """Warnings, and what each judge may be called by its test on known answers."""
-        return show(*(role_blocks(self.run) if judge_trust(self.run) else [Prose("The judges of the run were not tested on known answers.")]))
+        return show(
+            *(role_blocks(self.run) if judge_trust(self.run) else [Prose("The judges of the run were not tested on known answers.")])
+        )
 
     def calibration(self) -> Shown:
         """How each judge agrees with labels: its curve, its measures, and disagreements by configuration. Without labels, how to get them."""
-        return show(*(calibration_blocks(self.run) or [Prose(UNLABELLED)]))
+        return show(*(calibration_blocks(self.run) or [Prose("The run has no labels."), *offer_blocks(self.run)]))
 
     def disagreements(self, most: int = 20) -> Shown:
         """The labelled items that the judges decide differently from people, the ones that they are surest of first."""
@@ -59,7 +60,10 @@ class JudgeView:
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
         trusted, failures = judge_trust(self.run), failures_of(self.run, self.name)
-        values: dict[str, Any] = {"configuration": self.name, "judges": {each.task: [each.judge, each.role, each.badge] for each in trusted}}
+        values: dict[str, Any] = {
+            "configuration": self.name,
+            "judges": {each.task: [each.judge, each.role, each.badge] for each in trusted},
+        }
         values["causes"] = {each.cause.name: each.answers for each in by_frequency(failures)} if failures else {}
         return Record(run_id, values, f"{plural(len(trusted), 'judge')} of {self.name}")
 

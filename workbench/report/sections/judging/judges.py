@@ -7,10 +7,10 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.judging.judge_trust import JudgeTrust, judge_trust
 from workbench.core.formatting import count, share
 from workbench.report.cells import value_cell, words
-from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.judging.calibration import calibration_blocks
 from workbench.report.sections.judging.corrected import corrected_blocks
-from workbench.report.text.judges import UNLABELLED, overlap_sentences, task_text, trust_sentence, warnings
+from workbench.report.text.judges import offers, overlap_error, task_text, trust_sentence, warnings
 from workbench.results.run_tables import RunTables
 
 TITLE = "What may the judges be called?"
@@ -26,15 +26,21 @@ def judges(findings: Findings) -> Section | None:
     run = findings.run
     if not judge_trust(run):
         return None
-    labelled = [*calibration_blocks(run), *corrected_blocks(run)]
-    return Section(TITLE, "judges", [*role_blocks(run), *(labelled or [Prose(UNLABELLED)])], "Judges")
+    return Section(TITLE, "judges", [*role_blocks(run), *calibration_blocks(run), *corrected_blocks(run), *offer_blocks(run)], "Judges")
 
 
 def role_blocks(run: RunTables) -> list[Block]:
     """Show warnings, what each judge may be called, its test, and the measured error of the default."""
     found, warned = judge_trust(run), warnings(run)
     first: list[Block] = [Lines(warned)] if warned else []
-    return [*first, Lines([trust_sentence(each) for each in found]), judges_table(found), *map(Prose, overlap_sentences(run))]
+    error = overlap_error(run)
+    return [*first, Lines([trust_sentence(each) for each in found]), judges_table(found), *([Prose(error)] if error else [])]
+
+
+def offer_blocks(run: RunTables) -> list[Block]:
+    """Show what to do to know more: commands and settings. Empty if nothing is missing."""
+    found = [Term("setting" if command.startswith("judging") else "command", command, note, code=True) for command, note in offers(run)]
+    return [Prose("To know more:"), Terms(found)] if found else []
 
 
 def judges_table(found: Sequence[JudgeTrust]) -> Table:
