@@ -2,9 +2,9 @@
 
 import math
 
+from workbench.analysis.judging.calibrations import NOT_MEASURED
 from workbench.analysis.judging.conflicts import ROLES, SharedModel, self_judging, shared_families, synthetic_questions
 from workbench.analysis.judging.judge_trust import OVERLAP, JudgeTrust, judge_trust, verdicts_judge
-from workbench.analysis.judging.calibrations import NOT_MEASURED
 from workbench.core.formatting import count, listed, number, plural, share
 from workbench.report.text.sentences import folder_of
 from workbench.results.run_tables import RunTables
