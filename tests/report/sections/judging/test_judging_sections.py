@@ -69,7 +69,7 @@ def test_the_causes_are_counted_for_each_configuration_with_the_most_frequent_fi
     assert int(table.rows[0].cells[2].text) == counts.iloc[0]
 
 
-def test_rare_causes_are_drawn_together_and_named_in_the_caption(found, judged_run):
+def test_rare_causes_are_drawn_together_and_named_in_the_caption(judged_run):
     names = ["not_indexed", "boundary", "window", "duplicate", "rank", "budget", "refusal"]
     causes = judged_run.causes
     failed = causes["subject"] == "answer"
@@ -185,7 +185,7 @@ def test_conflicts_of_interest_and_unread_questions_are_warned_of(judged_run):
     assert warnings(judged_run) == []
 
 
-def test_26_configurations_with_long_names_and_one_question_are_shown(untidy, unanswered):
+def test_26_configurations_with_long_names_are_shown(untidy):
     run = judged(answered(untidy, Planted(conditions=["retrieved"])))
     section = answer_failures(findings(run))
     (figure,) = of(section, Figure)
