@@ -12,6 +12,8 @@ from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.storage.result_store import Draft, Entry
 
+FAILED = "a call of the judge's test on known answers failed"
+
 
 class JudgeTestsStage(Stage):
     """A result for each task of the run: values `trust`, the fields of `Trust`. All configurations and all runs with equal judges share it."""
@@ -42,6 +44,9 @@ class JudgeTestsStage(Stage):
         ((task, judge),) = ((task, judge) for task, judge in self._judges(run).items() if task == inputs.node.part)
         found = trust(judge, task, run.answer_resources, run.workspace.store)
         draft.values("trust", asdict(found))
+        draft.values(
+            "missing", {"failed": [FAILED] * found.failed_calls, "unread": [], "of": len(known_answers(task)) if judge.calls_model else 0}
+        )
         if found.failed_calls:
             draft.mark_incomplete()
 
