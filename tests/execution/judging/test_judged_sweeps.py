@@ -85,6 +85,9 @@ def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: Jud
     for stage in ("hits", "scores", "contexts", "answers", "claims", "judgements"):
         first, second = (outcome.results[0].entries[stage] for outcome in (before, after))
         assert {slot: entry.folder for slot, entry in first.items()} == {slot: entry.folder for slot, entry in second.items()}
+    # The history names what has changed.
+    before_settings, after_settings = (outcome.graph.settings(outcome.results[0].configuration) for outcome in (before, after))
+    assert {name for name in after_settings if after_settings[name] != before_settings[name]} == {"judging"}
     # A threshold is no reason to ask.
     asked = len(judged_sweep.provider.asked)
     after = judged_sweep.run(judging={"thresholds": {"faithfulness": 0.5, "characters": 20}})
