@@ -72,7 +72,9 @@ def matrix(cases: Sequence[AttributedCase]) -> list[str]:
 
 
 def shown(share: Share) -> str:
-    """A share with its interval."""
+    """A share with its interval, which has a width unless nothing varied."""
+    if share.low == share.high:
+        return f"{share.value:.3f}"
     return f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"
 
 
