@@ -58,16 +58,12 @@ def tables(cases: Sequence[AttributedCase]) -> str:
 
 
 def matrix(cases: Sequence[AttributedCase]) -> list[str]:
-    """The confusion of true (rows) and named causes (columns), as numbers of the rows, without causes that do not occur."""
+    """The confusion of true (rows) and named causes (columns), as numbers of the rows, without causes that occur as neither."""
     counts = Counter((case.cause, case.attributed) for case in cases)
     present = {name for pair in counts for name in pair}
     names = [name for name in (*CAUSE_NAMES, NONE) if name in present]
     numbers = {name: number for number, name in enumerate(names, 1)}
-    rows = [
-        f"| {numbers[true]} {true} | " + " | ".join(str(counts[true, named] or "·") for named in names) + " |"
-        for true in names
-        if any(counts[true, named] for named in names)
-    ]
+    rows = [f"| {numbers[true]} {true} | " + " | ".join(str(counts[true, named] or "·") for named in names) + " |" for true in names]
     return ["| true cause | " + " | ".join(map(str, numbers.values())) + " |", "|---|" + "---|" * len(names), *rows]
 
 
