@@ -61,13 +61,14 @@ def judged_case(
     verbatim: bool = False,
     only_score: str = "",
     no_contradictions: str = "",
+    untested: str = "",
     **thresholds: float,
 ) -> JudgedCase:
     """The case of these questions."""
     answered = case_of(*(each.asked for each in judged), variant=variant, verbatim=verbatim)
     relevant = [frozenset(each.relevant) for each in judged]
     return JudgedCase(
-        answered, [each.judgements for each in judged], relevant, only_score, no_contradictions, EndToEndThresholds(**thresholds)
+        answered, [each.judgements for each in judged], relevant, only_score, no_contradictions, untested, EndToEndThresholds(**thresholds)
     )
 
 

@@ -6,7 +6,7 @@ from workbench.core.formatting import count
 from workbench.execution.answering.missing import counted_reasons
 from workbench.execution.local import Outcome
 
-_STAGES = ("claims", "verdicts", "judgements")
+_STAGES = ("judge_tests", "claims", "verdicts", "judgements")
 
 
 class MissingJudgements(NamedTuple):

@@ -31,7 +31,8 @@ class JudgedCase:
     """The answers of a variant with the judgements of each question (q).
 
     `relevant` has the documents that each question expects (q). `only_score` says why the judge of claims is a score and no judge, empty if it
-    is one. `no_contradictions` says why contradicted claims are not told from absent ones, empty if they are. `thresholds` are those of the end-to-end test.
+    is one. `no_contradictions` says why contradicted claims are not told from absent ones, empty if they are. `untested` says why it is not known
+    yet whether it is a judge, empty if it is. `thresholds` are those of the end-to-end test.
     """
 
     answered: AnswerCase
@@ -39,6 +40,7 @@ class JudgedCase:
     relevant: Sequence[frozenset[str]]
     only_score: str = ""
     no_contradictions: str = ""
+    untested: str = ""
     thresholds: EndToEndThresholds = field(default_factory=EndToEndThresholds)
 
     def lacks(self, needs: Literal["scores", "verdicts", "contradictions"]) -> str:

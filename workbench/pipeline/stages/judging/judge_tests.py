@@ -5,13 +5,14 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from workbench.judging.base import Judge, Task
-from workbench.judging.known_answers import KnownAnswer, faithfulness_cases, relevance_cases
-from workbench.judging.trust import Trust, trust
+from workbench.judging.trust import Trust, known_answers, trust
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.storage.result_store import Draft, Entry
+
+FAILED = "a call of the judge's test on known answers failed"
 
 
 class JudgeTestsStage(Stage):
@@ -31,7 +32,11 @@ class JudgeTestsStage(Stage):
 
     def demands(self, node: Node, run: RunContext) -> Any:
         """Return what determines the test: the judge and the known answers."""
-        return [[judge.identity(task), judge.label, _known(task)] for task, judge in self._judges(run).items() if task == node.part]
+        return [
+            [judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]]
+            for task, judge in self._judges(run).items()
+            if task == node.part
+        ]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Test the judge. If a call of a model failed, the next run asks again."""
@@ -39,17 +44,14 @@ class JudgeTestsStage(Stage):
         ((task, judge),) = ((task, judge) for task, judge in self._judges(run).items() if task == inputs.node.part)
         found = trust(judge, task, run.answer_resources, run.workspace.store)
         draft.values("trust", asdict(found))
-        if found.unscored:
+        draft.values(
+            "missing", {"failed": [FAILED] * found.failed_calls, "unread": [], "of": len(known_answers(task)) if judge.calls_model else 0}
+        )
+        if found.failed_calls:
             draft.mark_incomplete()
 
     def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
         return JudgedStage.judging(run).judges
-
-
-def _known(task: Task) -> list[dict[str, Any]]:
-    """Return the known answers of a task."""
-    cases: Mapping[Task, Sequence[KnownAnswer]] = {"support": faithfulness_cases(), "context_relevance": relevance_cases()}
-    return [asdict(case) for case in cases.get(task, ())]
 
 
 def trust_in(entry: Entry) -> Trust:

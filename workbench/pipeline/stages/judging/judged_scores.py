@@ -16,7 +16,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.answer_scores import SCORE_COLUMNS, cases_of
-from workbench.pipeline.stages.judging.judge_tests import trust_in
+from workbench.pipeline.stages.judging.judge_tests import FAILED, trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.verdicts import OVERLAP, SUPPORT
 from workbench.records import Variant
@@ -115,9 +115,10 @@ def _case(
     ]
     judge, role = JudgedStage.judging(run).support, trust_in(tested)
     measured = f": {role.reason}" if judge.gives_verdicts else ""
-    only_score = "" if role.role == "judge" else f"`{judge.kind}` is a score, not a judge{measured}"
+    untested = FAILED if judge.gives_verdicts and role.failed_calls else ""
+    only_score = "" if role.role == "judge" or untested else f"`{judge.kind}` is a score, not a judge{measured}"
     blind = "" if judge.finds_contradictions else f"`{judge.kind}` does not tell contradicted claims from absent ones"
-    return JudgedCase(answered, found, _relevant(run), only_score, blind, JudgedStage.judging(run).thresholds)
+    return JudgedCase(answered, found, _relevant(run), only_score, blind, untested, JudgedStage.judging(run).thresholds)
 
 
 def _by_question(rows: pd.DataFrame, number: str) -> dict[int, tuple[Judgement, ...]]:
