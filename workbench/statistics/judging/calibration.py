@@ -10,7 +10,7 @@ from scipy import stats
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import ALPHA
-from workbench.statistics.judging.limits import effective_number, jeffreys, rarer, shrunk_design
+from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
 
 RESAMPLES = 2_000
 BINS = 5
@@ -112,7 +112,7 @@ class JudgedLabels:
 def calibration(items: JudgedLabels) -> Calibration:
     """Measure a judge on labelled items.
 
-    Shares have Jeffreys' intervals with an effective n (weights and clusters), balanced accuracy the one that MOVER makes of both, and the others
+    Shares have the wider of Wilson's and Jeffreys' intervals with an effective n (weights and clusters), balanced accuracy the one that MOVER makes of both, and the others
     the percentile interval of a bootstrap over documents. With fewer than 5 documents there are no intervals.
     """
     known = items[~np.isnan(items.judged)]
@@ -160,7 +160,7 @@ def share(items: JudgedLabels, among: Bools, happened: Bools) -> CalibrationValu
     effective = effective_number(chosen.weight)
     independent = value * (1 - value) / max(1.0, effective - 1)
     design = shrunk_design(clustered / independent if independent > 0 and groups > 1 else np.nan, codes, rarer(values))
-    low, high = jeffreys(value * effective / design, effective / design)
+    low, high = share_limits(value * effective / design, effective / design)
     return CalibrationValue(value, min(low, value), max(high, value), n)
 
 

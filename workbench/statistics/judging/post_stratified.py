@@ -10,15 +10,17 @@ from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import robust, t_quantile
 from workbench.statistics.judging.items import LABELS_ALONE, POST_STRATIFIED, CorrectedValue, LabelledItems, Target, require_labels
-from workbench.statistics.judging.limits import effective_number, jeffreys, rarer, shrunk_design
+from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
+
+_NONE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictClass:
-    """The items with one verdict: their `share`, their number `size`, and of `n` (effective) labels the `mean`."""
+    """The items with one verdict: their `share`, the part `left` without a label, and of `n` (effective) labels the `mean`."""
 
     share: float
-    size: int
+    left: float
     mean: float
     n: float
 
@@ -27,7 +29,7 @@ def corrected_mean(items: LabelledItems, target: Target) -> CorrectedValue:
     """Estimate the share of successes of all items, θ = Σ W p over the verdict classes, with a 95 % interval.
 
     W is the share of a class, p its labelled mean. The half-widths are those of MOVER (Zou and Donner 2008), √(Σ (W (p - l))² + B), with
-    Jeffreys' limits l and u. For the target `items` B is 0 and the labels get a finite-population correction. For `population` the labels
+    limits l and u that are the wider of Wilson's and Jeffreys'. For the target `items` B is 0 and the labels get a finite-population correction. For `population` the labels
     count as n / design effect, and B = t² · (variance of the classes' sizes and of what they share with the labels), clustered by document.
     If the labels that were drawn at random have a narrower interval without the judge, that one is returned.
 
@@ -60,7 +62,8 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
         # A class without labels could have any mean.
         mean = float(np.average(values, weights=weights)) if len(values) else 0.5
         share = float(items.weight[inside].sum() / items.weight.sum())
-        found.append(VerdictClass(share, int(inside.sum()), mean, effective_number(weights)))
+        left = 1 - float(items.weight[chosen].sum() / items.weight[inside].sum())
+        found.append(VerdictClass(share, left, mean, effective_number(weights)))
         predicted[inside] = mean
         if len(values):
             residual[chosen] = weights * (values - mean) * share / weights.sum() * questions
@@ -103,11 +106,11 @@ def _mover(classes: list[VerdictClass], value: float, shared: float, design: flo
         return np.nan, np.nan
     below = above = shared
     for each in classes:
-        unlabelled = 1 - min(1.0, each.n / each.size) if target == "items" else 1.0
-        if unlabelled <= 0:
+        unlabelled = each.left if target == "items" else 1.0
+        if unlabelled <= _NONE:
             continue
         n = each.n / design / unlabelled
-        low, high = jeffreys(each.mean * n, n, alpha)
+        low, high = share_limits(each.mean * n, n, alpha)
         below += (each.share * max(0.0, each.mean - low)) ** 2
         above += (each.share * max(0.0, high - each.mean)) ** 2
     return max(0.0, value - below**0.5), min(1.0, value + above**0.5)
