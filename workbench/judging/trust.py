@@ -51,6 +51,7 @@ class Trust:
     failed: int = 0
     unscored: int = 0
     weak_kinds: tuple[str, ...] = ()
+    failed_calls: int = 0
 
     @property
     def tested(self) -> bool:
@@ -67,12 +68,12 @@ def trust(judge: Judge, task: Task, resources: AnswerResources, store: Store) ->
     if task not in _CASES:
         return replace(_untested(judge, task), reason=_without_verdicts(judge) or "not tested: there are no known answers for this task")
     cases = _CASES[task]()
-    known = [[case.case_id, case.kind, case.context, case.min_score, case.max_score] for case in cases]
+    known = [asdict(case) for case in cases]
 
     def compute(draft: Draft) -> None:
         found = self_tested(judge, task, resources)
         draft.values("trust", asdict(found))
-        if found.unscored:
+        if found.failed_calls:
             draft.mark_incomplete()
 
     entry = store.obtain("self_tests", fingerprint(_VERSION, task, judge.identity(task), judge.label, known), compute)
@@ -83,7 +84,8 @@ def trust(judge: Judge, task: Task, resources: AnswerResources, store: Store) ->
 def self_tested(judge: Judge, task: Task, resources: AnswerResources) -> Trust:
     """Test a judge on the known answers of a task: all cases at once, and again without the cache if it calls a model."""
     cases = _CASES[task]()
-    test = SelfTest(tuple(_result(case, judgement) for case, judgement in zip(cases, _judgements(judge, task, resources), strict=True)))
+    judgements = _judgements(judge, task, resources)
+    test = SelfTest(tuple(_result(case, judgement) for case, judgement in zip(cases, judgements, strict=True)))
     again = _judgements(judge, task, replace(resources, calls=replace(resources.calls, cache=None))) if judge.calls_model else []
     scored = {row.approves for row in test.rows if row.score is not None} == {True, False}
     polarity = _polarity(cases, test) if scored else None
@@ -102,6 +104,7 @@ def self_tested(judge: Judge, task: Task, resources: AnswerResources) -> Trust:
         failed=test.failed,
         unscored=test.unscored,
         weak_kinds=test.weak_kinds,
+        failed_calls=sum(bool(judgement.error) and not judgement.replied for judgement in judgements),
     )
 
 
@@ -113,7 +116,13 @@ def _without_verdicts(judge: Judge) -> str:
     return "" if judge.gives_verdicts else f"`{judge.kind}` is a score, not a judge"
 
 
-def _request(case: KnownAnswer, task: Task) -> JudgeRequest:
+def known_answers(task: Task) -> Sequence[KnownAnswer]:
+    """Return the cases with known answers for a task, empty if there are none."""
+    return _CASES[task]() if task in _CASES else ()
+
+
+def known_answer_request(case: KnownAnswer, task: Task) -> JudgeRequest:
+    """Return the request to judge a case."""
     passages = (Passage(case.case_id, 0, len(case.context), case.context),)
     if isinstance(case, RelevanceCase):
         return JudgeRequest(task, case.query, passages=passages)
@@ -123,7 +132,7 @@ def _request(case: KnownAnswer, task: Task) -> JudgeRequest:
 
 def _judgements(judge: Judge, task: Task, resources: AnswerResources) -> list[Judgement]:
     """Return the judgement of each case. An error that ends all calls leaves the cases unscored."""
-    requests = [_request(case, task) for case in _CASES[task]()]
+    requests = [known_answer_request(case, task) for case in _CASES[task]()]
     found = [Judgement(error="the judge gave no judgement")] * len(requests)
     try:
         for place, judgement in judge.judge(requests, resources):
