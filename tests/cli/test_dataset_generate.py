@@ -17,7 +17,7 @@ from workbench.cli.main import main
 from workbench.datasets.sources import GoldenSource
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook" / "documents"
-DOCUMENTS = ("hr/relocation.md", "security/access-reviews.md", "finance/company-cards.md")
+DOCUMENTS = ("hr/students-and-apprentices.md", "legal/speaking-up.md", "support/customer-training-courses.md")
 FILES = ["documents.jsonl", "dropped.jsonl", "generation.json", "questions.jsonl", "references.jsonl"]
 
 

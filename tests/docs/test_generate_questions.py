@@ -19,7 +19,12 @@ from workbench.generation.candidates import REASONS
 
 PAGE = DOCS / "how-to" / "generate_questions.md"
 # The page has all documents and more questions.
-FEW = ("hr/relocation.md", "hr/parental-leave.md", "security/access-reviews.md", "finance/company-cards.md")
+FEW = (
+    "hr/students-and-apprentices.md",
+    "legal/speaking-up.md",
+    "support/customer-training-courses.md",
+    "finance/foreign-currency-and-grants.md",
+)
 
 
 def misquoting(model: ReadingModel) -> Callable[[dict[str, Any]], dict[str, Any]]:
