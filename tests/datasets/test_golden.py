@@ -437,7 +437,7 @@ def test_what_the_format_cannot_hold_is_named_and_nothing_is_written(
 ) -> None:
     dataset = Dataset("d", SMALL.documents, (Query("q", "Who?", metadata=metadata),), SMALL.qrels)
     with pytest.raises(error, match=message):
-        write_golden(SMALL, tmp_path / "golden")
+        write_golden(dataset, tmp_path / "golden")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -455,7 +455,7 @@ def test_nothing_half_written_is_left_when_the_disk_is_full(tmp_path: Path, run_
 
 def test_lines_hold_what_would_end_a_line_elsewhere(tmp_path: Path) -> None:
     dataset = Dataset("d", (Document("d", "a\u2028b\nc\x85"),), (Query("q", "?\n"),), (Qrel("q", "d", 1),))
-    write_golden(SMALL, tmp_path / "d")
+    write_golden(dataset, tmp_path / "d")
     assert json.loads((tmp_path / "d" / "documents.jsonl").read_text("utf-8"))["text"] == "a\u2028b\nc\x85"
     assert GoldenSource(path=str(tmp_path / "d")).load() == dataset
 
