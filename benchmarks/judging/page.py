@@ -105,7 +105,7 @@ def _table(rows: Sequence[Figures], task: str) -> str:
                 if (row["set"], row["judge"]) == (labelled.name, name):
                     cells = [labelled.name, name, _shown(row["auroc"]), _shown(row["balanced_accuracy"])]
                     cells += [_shown(row["found_contradictions"])] if contradictions else []
-                    lines.append(f"| {' | '.join([*cells, f'{row['items']:,}', str(row['unscored'])])} |")
+                    lines.append(f"| {' | '.join([*cells, format(row['items'], ','), str(row['unscored'])])} |")
     return "\n".join(lines)
 
 
