@@ -15,7 +15,7 @@ from workbench.report.sections.answers.examples import answer_examples
 from workbench.report.sections.judging.causes import answer_failures
 from workbench.report.sections.judging.claims import unsupported_claims
 from workbench.report.sections.judging.judges import judges
-from workbench.report.text.judges import warnings
+from workbench.report.text.judges import OVERLAP_ERROR, warnings
 from workbench.report.text.summary import faults
 
 SECTIONS = (answer_failures, unsupported_claims, judges)
@@ -152,7 +152,7 @@ def test_each_judge_has_its_badge_and_the_commands_that_make_more_known(found, s
     assert [term.text for term in terms.items] == [f"workbench judge {name} outputs/{judged_run.name}" for name in ("sample", "calibrate")]
     offered = of(judges(findings(scored_run)), Terms)[0].items
     assert offered[0].text == "workbench judge fetch qwen2.5-1.5b"
-    assert "hardly sees contradictions" in of(judges(findings(scored_run)), Prose)[0].text
+    assert of(judges(findings(scored_run)), Prose)[0].text == OVERLAP_ERROR
 
 
 def test_labels_give_a_curve_corrected_means_and_differences(labelled):
