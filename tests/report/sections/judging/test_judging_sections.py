@@ -185,6 +185,14 @@ def test_conflicts_of_interest_and_unread_questions_are_warned_of(judged_run):
     assert warnings(judged_run) == []
 
 
+def test_one_model_that_answers_and_judges_is_warned_of_once_and_accepted_questions_are_not(judged_run):
+    accepted = '{"synthetic": true, "accepted_by": "Ada"}'
+    questions, answers = judged_run.questions.assign(metadata=accepted), judged_run.answers.assign(model="qwen3:4b")
+    run = replace(judged_run, sources={**judged_run.sources, "questions": lambda _: questions, "answers": lambda _: answers})
+    (own,) = warnings(run)
+    assert own.startswith("qwen3:4b judges its own answers.")
+
+
 def test_26_configurations_with_long_names_are_shown(untidy):
     run = judged(answered(untidy, Planted(conditions=["retrieved"])))
     section = answer_failures(findings(run))
