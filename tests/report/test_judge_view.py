@@ -6,10 +6,12 @@ import re
 import pytest
 
 from tests.judged_runs import Judged, judged
+from workbench.api.plots import Plots
 from workbench.api.results import Results
 from workbench.errors import InputError
 from workbench.notebook_runner.notebooks import notebook_path, run_notebook
 from workbench.notebook_runner.run_notebooks import notebook_jobs
+from workbench.report.judge_view import JudgeView
 from workbench.report.records import MIME
 from workbench.storage.result_store import Store
 
@@ -85,3 +87,16 @@ def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(judged_run,
     assert MIME in text
     assert "4 judges of" in text
     assert "Traceback" not in text
+
+
+def test_the_names_for_judges_in_python_are_these():
+    assert [name for name in dir(Results) if "judge" in name or name in ("claims", "causes")] == [
+        "causes",
+        "claims",
+        "judge_view",
+        "judgements",
+        "judges",
+    ]
+    assert {"causes", "calibration"} <= set(dir(Plots))
+    shown = [name for name in vars(JudgeView) if not name.startswith("_") and callable(getattr(JudgeView, name))]
+    assert shown == ["overview", "calibration", "disagreements", "corrected", "causes", "claims", "record"]
