@@ -74,7 +74,7 @@ def test_a_sweep_leaves_claims_judgements_and_scores_that_agree(judged_sweep: Ju
 def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: JudgedSweep) -> None:
     before = judged_sweep.run()
     assert computed(judged_sweep.run()) == set()
-    asked = len(judged_sweep.provider.asked)
+    asked, settings = len(judged_sweep.provider.asked), before.graph.settings(before.results[0].configuration)
     judged_sweep.prompt.write_text("Do the passages say so?", "utf-8")
     after = judged_sweep.run()
     assert computed(after) == {"judge_tests", "verdicts", "judged_scores"}
@@ -86,8 +86,8 @@ def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: Jud
         first, second = (outcome.results[0].entries[stage] for outcome in (before, after))
         assert {slot: entry.folder for slot, entry in first.items()} == {slot: entry.folder for slot, entry in second.items()}
     # The history names what has changed.
-    before_settings, after_settings = (outcome.graph.settings(outcome.results[0].configuration) for outcome in (before, after))
-    assert {name for name in after_settings if after_settings[name] != before_settings[name]} == {"judging"}
+    named = after.graph.settings(after.results[0].configuration)
+    assert {name for name in named if named[name] != settings[name]} == {"judging"}
     # A threshold is no reason to ask.
     asked = len(judged_sweep.provider.asked)
     after = judged_sweep.run(judging={"thresholds": {"faithfulness": 0.5, "characters": 20}})
