@@ -145,6 +145,7 @@ def test_a_model_that_writes_no_json_ends_in_1_with_its_replies(documents: Path,
         (["--local", "none.gguf"], "--local has no use for --provider; leave one of them out"),
         (["--usd", "1", "--base-url", "http://example.org/v1"], "--usd 1 needs the prices of answering 'openai': qwen3-4b at "),
         (["--split", "dev"], "pages has no documents; expected documents.jsonl or documents/"),
+        (["--answers"], "pages has no answerable question without an answer; leave --answers out to generate questions"),
         (["--model", ""], "OpenAIClient model is ''"),
     ],
 )
