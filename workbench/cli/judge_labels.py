@@ -53,8 +53,8 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
 def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     """Measure the judges of a run by labels and correct the means of its configurations.
 
-    Writes calibration.json, calibration.parquet, labels.parquet and corrected.parquet into the folder, and report.html with them. A correction needs 50 labels of each
-    configuration. Labels of other runs measure the judge but correct nothing.
+    Writes calibration.json, calibration.parquet, labels.parquet and corrected.parquet into the folder, and report.html again with them. A correction
+    needs 50 labels of each configuration. Labels of other runs measure the judge but correct nothing.
     """
     from workbench.analysis.judging.labelled_tasks import labelled_tasks
     from workbench.report.render.html import write_report
