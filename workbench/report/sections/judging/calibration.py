@@ -27,6 +27,7 @@ _MEASURES = {
     "human_kappa": "agreement of two people beyond chance",
     "unparsed": "labelled items without a verdict, which count in none of the measures",
 }
+_NAMES = {"auroc": "AUROC", "unparsed": "without a verdict"}
 _COUNTS = ("unparsed",)
 _CURVE = (
     "Items with similar scores: the mean score of the judge, and the share of them that people labelled as good with 95 % intervals. On the dashed line a "
@@ -61,7 +62,9 @@ def measures_table(found: JudgeCalibration) -> Table:
     """Tabulate the measures of a judge on labels."""
     where = "this run" if found.source == "run" else "elsewhere, which say little about this run"
     rows = [
-        Row([Cell(each.name.replace("_", " ")), _value(each), count_cell(each.n), Cell(_MEASURES.get(each.name, ""))])
+        Row(
+            [Cell(_NAMES.get(each.name, each.name.replace("_", " "))), _value(each), count_cell(each.n), Cell(_MEASURES.get(each.name, ""))]
+        )
         for each in found.measures
     ]
     columns = [words("measure"), Column("value", note="95 % interval"), Column("labels"), text("meaning")]
