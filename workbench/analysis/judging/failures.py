@@ -26,6 +26,14 @@ def failures_by_condition(run: RunTables, configuration: str) -> tuple[FailureCa
     return tuple(each for each in found if each and each.given)
 
 
+def unrefused_answers(run: RunTables, configuration: str) -> tuple[int, int]:
+    """Count the retrieved contexts of unanswerable questions whose answer is no refusal, and all that were answered or refused. Needs no judge."""
+    answers = answers_of(run, configuration)
+    given = answers[(answers["condition"] == RETRIEVED) & (answers["reason"] == "") & (answers["error"] == "")]
+    answerable = given["query_id"].map(run.questions.set_index("query_id")["answerable"])
+    return int((~answerable.astype(bool) & ~given["refused"]).sum()), int((~answerable.astype(bool)).sum())
+
+
 def by_frequency(failures: FailureCauses) -> list[CauseCount]:
     """Return the causes with the most frequent first. Of equally frequent ones, the one that takes precedence comes first."""
     return sorted(failures.causes, key=lambda each: -each.answers)

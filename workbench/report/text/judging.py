@@ -3,7 +3,7 @@
 import math
 
 from workbench.analysis.answers.causes import FailureCauses, answer_cause_meanings
-from workbench.analysis.judging.failures import by_frequency, failed_share, failures_of
+from workbench.analysis.judging.failures import by_frequency, failed_share, failures_of, unrefused_answers
 from workbench.attribution.causes import EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, plural, share
@@ -53,9 +53,16 @@ def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
 
 
 def failing_answers(run: RunTables, configuration: str) -> str:
-    """Say how many answers of a configuration fail and why, as a part of a sentence. Empty if none is known to fail."""
+    """Say how many answers of a configuration fail and why, as a part of a sentence. Empty if none is known to fail.
+
+    Without judges, only answers to unanswerable questions are known to fail.
+    """
     failures = failures_of(run, configuration)
-    if failures is None or not failures.failed:
+    if failures is None:
+        unrefused, of = unrefused_answers(run, configuration)
+        verb = "is" if unrefused == 1 else "are"
+        return f"{count(unrefused)} of {plural(of, 'unanswerable question')} {verb} answered" if unrefused else ""
+    if not failures.failed:
         return ""
     return f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}"
 

@@ -96,6 +96,20 @@ def test_what_goes_wrong_most_often_is_not_nothing_if_answers_fail(judged_run):
     assert re.search(r"because it ranks too low\. \d+ of 118 answers fail \(\d+\.\d %\), most often", sentence)
 
 
+def test_without_judges_answers_to_unanswerable_questions_are_what_goes_wrong(answered_run):
+    answerable = answered_run.questions.set_index("query_id")["answerable"]
+    answers = answered_run.answers
+    unanswerable = ~answers["query_id"].map(answerable).astype(bool)
+    answered_all = answers.assign(refused=answers["refused"] & ~unanswerable, error=answers["error"].mask(unanswerable, ""))
+    none = answered_run.causes.head(0)
+    run = replace(answered_run, sources={**answered_run.sources, "answers": lambda _: answered_all, "causes": lambda _: none})
+    name = findings(run).first.name
+    assert (
+        faults(findings(run))[0]
+        == f"{name} does not miss evidence on any of 120 questions, but 8 of 8 unanswerable questions are answered."
+    )
+
+
 def test_the_examples_mark_the_claims_and_list_them_with_the_words_that_decide(found):
     prose, first, *_ = answer_examples(found).blocks
     assert "Claims are marked in the answers and link to the words that decide about them." in prose.text
