@@ -72,7 +72,8 @@ class AskedSweep:
             "answering": self.generator(**(answering or {})),
         }
         dataset = {"kind": "golden", "path": str(changes.pop("data", None) or self.data)}
-        return {"name": "asked", "dataset": dataset, "pipeline": pipeline, "metrics": METRICS} | changes
+        # Judges are tested by themselves: by default they embed texts.
+        return {"name": "asked", "dataset": dataset, "pipeline": pipeline, "metrics": METRICS, "judging": "none"} | changes
 
     def experiment(self, **changes: Any) -> ExperimentSpec:
         return experiment_of(self.settings(**changes), "here")

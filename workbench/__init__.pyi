@@ -44,6 +44,11 @@ from .errors import RunError as RunError
 from .errors import StoreError as StoreError
 from .errors import WorkbenchError as WorkbenchError
 from .execution.plan import Plan as Plan
+from .judging.base import Judge as Judge
+from .judging.claims.base import ClaimSplitter as ClaimSplitter
+from .judging.claims.sentences import SentenceSplitter as SentenceSplitter
+from .judging.overlap import OverlapJudge as OverlapJudge
+from .judging.settings import Judging as Judging
 from .metrics.expressions import chunk_precision as chunk_precision
 from .metrics.expressions import complete as complete
 from .metrics.expressions import hit_precision as hit_precision

@@ -25,6 +25,7 @@ from workbench.execution.plan import Plan, plan_experiment
 from workbench.execution.scheduling import on_workers
 from workbench.execution.screening import screen as screen_experiment
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
+from workbench.judging.settings import Judging
 from workbench.metrics.names import Metric
 from workbench.records import Dataset
 
@@ -46,6 +47,7 @@ class ExperimentSettings(TypedDict, total=False):
     conditions: Sequence[str]
     repeats: int
     limits: Mapping[str, float]
+    judging: Judging | Mapping[str, Any] | str
     slices: Sequence[Sequence[str]]
 
 
@@ -67,6 +69,7 @@ class Experiment:
     conditions: the contexts in which questions are answered, `retrieved` by default.
     repeats: how often each question is asked.
     limits: the most `calls`, `tokens` and `usd` that a sweep spends on models.
+    judging: the judges by task, components or their settings, such as `{"support": wb.OverlapJudge()}`; `"none"` for no judges.
     slices: crossed slices, each a list of fields of the questions.
 
     Raises
@@ -252,9 +255,22 @@ def _written(key: str, value: Any) -> Any:
             return [list(fields) for fields in value]
         case "limits":
             return dict(value)
+        case "judging":
+            return _judging_settings(value)
         case "primary":
             return str(value)
     return value
+
+
+def _judging_settings(value: Judging | Mapping[str, Any] | str) -> Any:
+    """Return the key `judging` as in an experiment file."""
+    if isinstance(value, Judging):
+        more = {"conditions": value.conditions, "thresholds": value.thresholds.model_dump(exclude_defaults=True)}
+        value = {**value.components, **{key: given for key, given in more.items() if given}}
+    if not isinstance(value, Mapping):
+        return value
+    settings = {key: part.settings() if isinstance(part, Component) else part for key, part in value.items()}
+    return settings | ({"conditions": list(settings["conditions"])} if isinstance(settings.get("conditions"), tuple) else {})
 
 
 def _alternatives(stage: str, components: Sequence[Settings] | Settings) -> list[dict[str, Any]]:

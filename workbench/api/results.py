@@ -10,7 +10,7 @@ from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.decomposition_table import decomposition_table
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.parts_table import parts_table
-from workbench.analysis.questions.miss_causes import cause_meanings
+from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
 from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant, plural
@@ -88,6 +88,21 @@ class Results:
     def answers(self) -> pd.DataFrame:
         """Every answer in every condition, with its context. Empty if the run answers no questions."""
         return self.tables.answers.copy()
+
+    @property
+    def claims(self) -> pd.DataFrame:
+        """Every claim of the judged answers, with its verdict and the passage that decides it. Empty without judges."""
+        return self.tables.claims.copy()
+
+    @property
+    def judgements(self) -> pd.DataFrame:
+        """Every judgement of a passage or an answer. Empty without judges."""
+        return self.tables.answer_judgements.copy()
+
+    @property
+    def judges(self) -> pd.DataFrame:
+        """The judges of the run by task, with their test on known answers. Empty without judges."""
+        return self.tables.judges.copy()
 
     @property
     def failures(self) -> dict[str, str]:
@@ -219,7 +234,7 @@ class Results:
         >>> sorted(set(results.causes("fixed-128-0")["cause"]))
         ['boundary', 'rank']
         """
-        misses = self.tables.of("causes", self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
+        misses = missed_evidence(self.tables, self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
         misses.insert(1, "question", misses["query_id"].map(self.questions.set_index("query_id")["text"]))
         return misses.assign(meaning=misses["cause"].map(dict(cause_meanings(self.tables))))
 

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -69,11 +69,13 @@ def _shown(outcome: Outcome) -> list[pd.DataFrame]:
 
 def _has(outcome: Outcome, table: str) -> bool:
     """Return whether a run has a table of its configurations."""
-    needs: Mapping[str, Callable[[Configuration], bool]] = {
+    judged = outcome.context.judging is not None
+    needs: dict[str, Callable[[Configuration], bool]] = {
         "rewrites": lambda configuration: configuration.rewrite is not None,
         "hit_sources": lambda configuration: configuration.retrieval.fuses,
         "answers": lambda configuration: configuration.answering is not None,
     }
+    needs |= dict.fromkeys(("claims", "answer_judgements"), lambda configuration: judged and configuration.answering is not None)
     return table not in needs or any(needs[table](result.configuration) for result in outcome.results)
 
 
@@ -101,9 +103,10 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "baseline": experiment.baseline,
         "average": experiment.average,
         "smallest_difference": experiment.smallest_difference,
-        "metrics": {str(metric): _measure(metric) for metric in (*outcome.context.metrics, *outcome.context.answer_metrics)},
+        "metrics": {str(metric): _measure(metric) for metric in outcome.context.all_metrics},
         "conditions": list(dict.fromkeys(variant.condition for variant in outcome.context.variants)),
         "repeats": 1 + max(variant.repeat for variant in outcome.context.variants),
+        "judging": experiment.judging.recorded_settings() if experiment.judging else None,
         "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},
         "dataset": {
             "name": dataset.name,

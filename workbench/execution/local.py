@@ -79,9 +79,11 @@ def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
         average=experiment.average,
         allow_code=experiment.allow_code,
         variants=experiment.variants,
-        answer_metrics=tuple(metric for metric in experiment.metrics if metric.of_answers),
+        answer_metrics=tuple(metric for metric in experiment.metrics if metric.of_answers and not metric.judged),
         limits=experiment.limits,
         slices=experiment.slices,
+        judging=experiment.judging,
+        judged_metrics=tuple(metric for metric in experiment.metrics if metric.judged),
     )
 
 
@@ -93,7 +95,7 @@ def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
 
 def _check_expected(primary: Metric, dataset: Dataset) -> None:
     """Raise InputError if answers are compared with expected answers and the dataset has none, so that no configuration had a score."""
-    compared = primary.of_answers and EXPECTED in primary.answer_kind.scopes
+    compared = primary.of_answers and EXPECTED in primary.scopes
     if compared and not any(query.answer or any(query.answer_variants) for query in dataset.queries if query.answerable):
         fix = "add the field answer to its questions, or choose another primary metric"
         raise InputError(f"the primary metric {primary} needs expected answers, and the dataset {dataset.name} has none", fix)
@@ -112,7 +114,11 @@ def check_code(experiment: ExperimentSpec) -> None:
     """Import the functions that an experiment names. Raises InputError without permission, or with every function that does not fit."""
     require_permission(experiment.named_code, experiment.allow_code)
     faults = []
-    for component in (component for configuration in experiment.configurations for component in configuration.components.values()):
+    judges = experiment.judging.components.values() if experiment.judging else ()
+    for component in (
+        *(component for configuration in experiment.configurations for component in configuration.components.values()),
+        *judges,
+    ):
         try:
             component.load_code()
         except InputError as error:

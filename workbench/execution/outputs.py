@@ -22,6 +22,7 @@ from workbench.datasets.formats.trec import escaped
 from workbench.errors import RunError, WorkbenchError
 from workbench.execution.answering.missing import missing_answers
 from workbench.execution.collect import collect
+from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
 from workbench.models.tokenizers import Ints
@@ -71,7 +72,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
                 append(run, outcome.context.workspace.outputs, datetime.now(UTC))
             except WorkbenchError as error:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
-        errors += missing_answers(run)
+        errors += missing_answers(run) + missing_judgements(run)
         errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
 

@@ -18,6 +18,7 @@ from workbench.embedding.openvino_conversion import without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
 from workbench.execution.answering.costs import CallBound, bounds_of
+from workbench.execution.judging.bounds import judging_bounds
 from workbench.execution.latency import is_measured
 from workbench.execution.local import context_of
 from workbench.execution.speed import EncodingModel, Speed, speeds_of
@@ -52,7 +53,7 @@ class PlannedConfiguration:
     configuration cannot be planned: it will fail, and the others will run. `named_code` has the functions that planning may
     not run: without those of a chunker the chunks are unknown, without any the keys are, and so what is stored. `pairs` of question and chunk
     are the most that a reranker scores, in the fewest and most `rerank_seconds`; some may be stored, or be those of another configuration.
-    `bound` is the most that its answers cost.
+    `bound` is the most that its answers cost, and `judging` about the most that judging them costs.
     """
 
     name: str
@@ -67,6 +68,7 @@ class PlannedConfiguration:
     pairs: int = 0
     rerank_seconds: tuple[float, float] = (0.0, 0.0)
     bound: CallBound = field(default_factory=CallBound)
+    judging: CallBound = field(default_factory=CallBound)
 
     @property
     def tokens(self) -> int:
@@ -139,10 +141,11 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
 
 
 def with_bounds(graph: Graph, experiment: ExperimentSpec, planned: Sequence[PlannedConfiguration]) -> tuple[PlannedConfiguration, ...]:
-    """Add the most that the answers of each configuration cost. Those that cannot be planned are left as they are."""
+    """Add the most that the answers of each configuration and their judgements cost. Those that cannot be planned are left as they are."""
     usable = {each.name for each in planned if not each.error and not each.named_code}
-    bounds = bounds_of(graph, [each for each in experiment.configurations if each.name in usable])
-    return tuple(replace(each, bound=bounds.get(each.name, each.bound)) for each in planned)
+    configurations = [each for each in experiment.configurations if each.name in usable]
+    bounds, judged = bounds_of(graph, configurations), judging_bounds(graph, configurations)
+    return tuple(replace(each, bound=bounds.get(each.name, each.bound), judging=judged.get(each.name, each.judging)) for each in planned)
 
 
 def _working(graph: Graph, configuration: Configuration, reused: Mapping[str, bool]) -> set[Embedder]:
@@ -285,9 +288,11 @@ def _notes(plan: Plan) -> list[str]:
     tokens += [f"at most {pairs:,} pairs of question and chunk to rerank"] if pairs else []
     times = [] if plan.timed else [f"latencies of {plural(len(plan.configurations), 'configuration')} to measure"]
     total = sum((planned.bound for planned in plan.configurations), CallBound())
+    judged = sum((planned.judging for planned in plan.configurations), CallBound())
     return [
         f"{'; '.join([*tokens, *times])}: {plan.duration}{' without the time of models on servers' if total.calls else ''}",
         *([f"answers cost at most {total}; replies that are in the cache cost nothing"] if total.calls else []),
+        *([f"judging costs about {judged} at most; replies that are in the cache cost nothing"] if judged.calls else []),
         *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *_code_notes(plan),

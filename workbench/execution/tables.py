@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.answering.answers_table import answer_timings, answers_table
 from workbench.execution.answering.tables import answer_metrics_table, answer_queries_table
+from workbench.execution.judging.claims_table import answer_judgements_table, claims_table
+from workbench.execution.judging.costs import judging_timings
 from workbench.execution.result import Result
 from workbench.execution.slice_fields import slice_fields
 from workbench.metrics.coverage import Union
@@ -167,7 +169,7 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
         timings |= {"index_bytes": searches["index_bytes"]}
-    timings |= answer_timings(result)
+    timings |= answer_timings(result) | judging_timings(result)
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
@@ -196,7 +198,8 @@ def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
     doc_ids = [span.doc_id if span else context.doc_ids[doc] for span, doc in zip(spans, rows["doc"].tolist(), strict=True)]
     evidence = [f"{doc_id}:{span.start}-{span.end}" if span else doc_id for span, doc_id in zip(spans, doc_ids, strict=True)]
     query_ids = context.query_ids[rows["query"].to_numpy(np.int64)]
-    return rows.assign(condition=RETRIEVED, query_id=query_ids, evidence=evidence, doc_id=doc_ids)
+    rows = rows.assign(condition=RETRIEVED, variant="", repeat=0, subject="evidence")
+    return rows.assign(query_id=query_ids, evidence=evidence, doc_id=doc_ids)
 
 
 def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
@@ -274,4 +277,6 @@ CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]]
     "chunk_lengths": chunk_lengths_table,
     "rewrites": rewrites_table,
     "answers": answers_table,
+    "claims": claims_table,
+    "answer_judgements": answer_judgements_table,
 }

@@ -11,9 +11,11 @@ from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError
 from workbench.experiment.answer_keys import DEFAULT_ANSWER_METRICS, crossed_in, limits_in, variants_in
 from workbench.experiment.expand import configurations_of
+from workbench.experiment.judging_keys import judged_defaults, judging_in, unjudged
 from workbench.experiment.overrides import apply_overrides
 from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
 from workbench.experiment.yaml_file import read_yaml
+from workbench.judging.settings import Judging
 from workbench.llm.session import CallLimits
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
@@ -32,6 +34,10 @@ KEYS = {
     "`counterfactual`, `injection`; `[retrieved]` by default",
     "repeats": "how often each question is asked in each condition; 1 by default",
     "limits": "the most `calls`, `tokens` and `usd` that a sweep spends on models; answers beyond them are missing until the next sweep",
+    "judging": "the judges of answers and contexts, the same for all configurations: `claims` splits answers into claims, `support` verifies claims, "
+    "`relevance` judges passages and answers, `correctness` compares with the expected answer, `rubric` judges answers as a whole; "
+    "`conditions` restricts them to some of the run; `thresholds` are those of `end_to_end`; `none` for no judges. By default `sentences` splits "
+    "and `overlap` judges, without a model",
     "metrics": "the metrics to compute",
     "primary": "the metric that decides; by default the first of `metrics`, or `ndcg@10` for a span metric without evidence",
     "baseline": "the configuration that the others are tested against; by default all pairs are tested",
@@ -65,13 +71,15 @@ class ExperimentSpec:
     variants: tuple[Variant, ...] = (Variant(),)
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
+    judging: Judging | None = None
     # Set by a person, on the command line or in Python, and never by a key of the file.
     allow_code: bool = False
 
     @property
     def named_code(self) -> tuple[str, ...]:
-        """Return the functions that the configurations name, and that a sweep executes."""
-        return tuple(dict.fromkeys(name for configuration in self.configurations for name in configuration.named_code))
+        """Return the functions that the configurations and the judges name, and that a sweep executes."""
+        judges = self.judging.named_code if self.judging else ()
+        return tuple(dict.fromkeys([*(name for configuration in self.configurations for name in configuration.named_code), *judges]))
 
 
 def read_experiment(path: Path, overrides: Sequence[str] = (), allow_code: bool = False) -> ExperimentSpec:
@@ -96,26 +104,22 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         faults.append("name is missing; write for example name: my-experiment")
     elif name is not None and (fault := _name_fault(name)):
         faults.append(fault)
-    spans = settings.get("spans", "exact")
-    if spans not in ("exact", "chroma"):
-        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")
-    average = settings.get("average", "questions")
-    if average not in ("questions", "documents"):
-        faults.append(f"average is {average!r}, not 'questions' or 'documents'{meant(str(average), ('questions', 'documents'))}")
-    smallest = settings.get("smallest_difference", SMALLEST_DIFFERENCE)
-    if isinstance(smallest, bool) or not isinstance(smallest, int | float) or smallest <= 0:
-        faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
+    spans, average, smallest = _choices(settings, faults)
     dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
     before = len(faults)
     configurations = configurations_of(settings, faults)
     whole = len(faults) == before
     answered = any(configuration.answering for configuration in configurations)
-    metrics, primary = metrics_of(settings, (*DEFAULT_METRICS, *(DEFAULT_ANSWER_METRICS if answered else ())), faults)
+    variants = variants_in(settings, faults)
+    judging = judging_in(settings, variants, answered or not whole, faults)
+    usual = (*DEFAULT_METRICS, *((*DEFAULT_ANSWER_METRICS, *judged_defaults(judging)) if answered else ()))
+    metrics, primary = metrics_of(settings, usual, faults)
     # A faulty generator is no missing one.
     if whole and not answered:
         faults += [f"metric {metric} is of answers, and nothing is answered; add answering" for metric in metrics if metric.of_answers]
+    faults += unjudged(settings, metrics, primary, judging) if answered else []
     faults += _unpriced(settings, configurations)
-    variants, limits, crossed = variants_in(settings, faults), limits_in(settings, faults), crossed_in(settings, faults)
+    limits, crossed = limits_in(settings, faults), crossed_in(settings, faults)
     faults += beyond_k(metrics, configurations)
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
@@ -135,11 +139,27 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         spans,
         settings,
         average,
-        float(smallest),
+        smallest,
         variants=variants,
         limits=limits,
         slices=crossed,
+        judging=judging,
     )
+
+
+def _choices(settings: Settings, faults: list[str]) -> tuple[Literal["exact", "chroma"], Literal["questions", "documents"], float]:
+    """Return the values of `spans`, `average` and `smallest_difference`, and add their faults."""
+    spans = settings.get("spans", "exact")
+    if spans not in ("exact", "chroma"):
+        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")
+    average = settings.get("average", "questions")
+    if average not in ("questions", "documents"):
+        faults.append(f"average is {average!r}, not 'questions' or 'documents'{meant(str(average), ('questions', 'documents'))}")
+    smallest = settings.get("smallest_difference", SMALLEST_DIFFERENCE)
+    if isinstance(smallest, bool) or not isinstance(smallest, int | float) or smallest <= 0:
+        faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
+        smallest = SMALLEST_DIFFERENCE
+    return spans, average, float(smallest)
 
 
 def _unpriced(settings: Settings, configurations: Sequence[Configuration]) -> list[str]:

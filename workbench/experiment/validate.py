@@ -11,6 +11,9 @@ from workbench.core.component import Component, field_fault
 from workbench.core.formatting import meant
 from workbench.embedding.base import Embedder
 from workbench.errors import InputError
+from workbench.judging.base import Judge
+from workbench.judging.claims.base import ClaimSplitter
+from workbench.judging.registry import JUDGES
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.reranking.base import Reranker
@@ -20,7 +23,7 @@ from workbench.rewriting.base import Rewriter
 
 Settings = dict[str, Any]
 # The components that a component can contain.
-_REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {Retriever: RETRIEVERS}
+_REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {Retriever: RETRIEVERS, Judge: JUDGES}
 # Deeper than any experiment, and far from Python's limit of recursion.
 DEEPEST = 32
 # Beyond this, numbers do not fit into the columns of a table.
@@ -70,10 +73,12 @@ def component(
 
 
 def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: list[str]) -> Any:
-    """Return the value of a field, with components made from the settings of a field that has components by name."""
+    """Return the value of a field, with components made from the settings of a field that has a component, or components by name."""
     if not (issubclass(owner, Component) and field in owner.nested):
         return value
     table = _REGISTRIES[owner.nested[field]]
+    if is_mapping(value) and "kind" in value:
+        return component(place, value, table, faults)
     if not is_mapping(value):
         faults.append(
             f"{place} is {value!r}; name each with its settings, such as {{{', '.join(f'{kind}: {{}}' for kind in [*table][:2])}}}"
@@ -110,9 +115,9 @@ def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
-    """Return whether the files of an embedder, a rewriter, a reranker or a generator allow its settings, and add a fault if they do not."""
+    """Return whether the files of an embedder, a rewriter, a reranker, a generator or a judge allow its settings, and add a fault if they do not."""
     try:
-        if isinstance(made, Embedder | Rewriter | Reranker | Generator):
+        if isinstance(made, Embedder | Rewriter | Reranker | Generator | ClaimSplitter | Judge):
             made.check()
     except InputError as error:
         faults.append(f"{stage}: {error}")

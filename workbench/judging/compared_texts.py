@@ -1,34 +1,39 @@
-"""Texts with their sentences, words, numbers and vectors, each computed once."""
+"""What passages contain of a text: its words, its numbers, and the sentence that is closest to it."""
 
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.answering.quotations import quotable
 from workbench.chunking.text.packing import Slice
+from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import embed
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.vector_cache import VectorCache, Vectors
 
+Words = frozenset[str]
+
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 # Batches of other shapes change the seventh decimal, which must not change a score.
 _DECIMALS = 5
+# 60 MB of vectors from all-MiniLM-L6-v2.
+_MOST_SENTENCES = 40_000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What passages contain of a text: `words`, `numbers` (shares from 0 to 1), the largest `cosine` with a sentence, and the best sentence.
+    """What passages contain of a text: shares of its `words` and `numbers`, the largest `cosine` of a sentence, and the closest sentence.
 
-    The best sentence is [start, end) of a passage, with its text; -1 and empty if the passages share nothing with the text.
+    The closest sentence is [start, end) of the passage with this number, and its text; -1 and empty if no sentence shares anything.
     """
 
-    words: float
-    numbers: float
-    cosine: float
+    words: float = 0.0
+    numbers: float = 0.0
+    cosine: float = 0.0
     passage: int = -1
     start: int = -1
     end: int = -1
@@ -37,74 +42,92 @@ class Evidence:
     @property
     def support(self) -> float:
         """Return the mean of words times numbers, and cosine."""
-        return 0.5 * self.words * self.numbers + 0.5 * self.cosine
-
-    @property
-    def relevance(self) -> float:
-        """Return the mean of words and cosine."""
-        return 0.5 * self.words + 0.5 * self.cosine
+        return round(0.5 * self.words * self.numbers + 0.5 * self.cosine, _DECIMALS)
 
 
 @dataclass(frozen=True)
 class _Passage:
-    """The sentences of a text with their vectors, and the words and numbers of each."""
+    """The sentences of a passage: slices, vectors (n, dimension) and words, and the words and numbers of all."""
 
     slices: Sequence[Slice]
     vectors: Vectors
-    words: Sequence[frozenset[str]]
-    numbers: frozenset[str]
+    sentence_words: Sequence[Words]
+    words: Words
+    numbers: Words
+
+
+_MEMORY: dict[tuple[str, str], _Passage] = {}
 
 
 class ComparedTexts:
-    """Texts to compare, with the sentences of each. Equal texts and sentences are read and embedded once."""
+    """Some texts, and the passages that they are compared with. Passages are remembered, since configurations share many."""
 
-    def __init__(self, texts: Iterable[str], embedder: Embedder, cache: VectorCache) -> None:
-        self._slices = {text: quotable(text) for text in dict.fromkeys(texts)}
-        units = dict.fromkeys(text[start:end] for text, slices in self._slices.items() for start, end in slices)
-        every = list(dict.fromkeys([*self._slices, *units]))
-        vectors = embed(every, embedder, "document", cache, "judged texts").vectors if every else ()
-        self._vectors: dict[str, NDArray[np.float32]] = dict(zip(every, vectors, strict=True))
-        self._words = dict(zip(every, map(frozenset, BM25Retriever().words(every)), strict=True)) if every else {}
-        self._passages: dict[str, _Passage] = {}
+    def __init__(self, texts: Iterable[str], passages: Iterable[str], embedder: Embedder, cache: VectorCache) -> None:
+        distinct = list(dict.fromkeys(texts))
+        self._vectors = dict(zip(distinct, _vectors(distinct, embedder, cache), strict=True))
+        self._words = dict(zip(distinct, _words(distinct), strict=True))
+        self._passages = _remembered(dict.fromkeys(passages), embedder, cache)
 
     def evidence(self, text: str, passages: Sequence[str]) -> Evidence:
-        """Return what the passages contain of a text. A text without words or numbers is contained."""
-        parts = [self._passage(passage) for passage in passages]
+        """Return what passages contain of a text. All numbers of a text without numbers are contained, and none of no words."""
         words, numbers = self._words[text], numbers_of(text)
-        found = frozenset().union(*(unit for part in parts for unit in part.words)) if parts else frozenset()
-        listed = frozenset().union(*(part.numbers for part in parts)) if parts else frozenset()
-        shares = _share(words, found), _share(numbers, listed)
-        best, cosine = None, 0.0
-        highest = 0.0
-        for place, part in enumerate(parts):
-            if not part.slices:
-                continue
-            cosines = np.round(np.clip(part.vectors @ self._vectors[text], 0, 1).astype(np.float64), _DECIMALS)
-            recalls = np.array([len(words & unit) for unit in part.words]) / max(1, len(words))
-            scores = cosines + recalls
-            cosine = max(cosine, float(cosines.max()))
-            row = int(scores.argmax())
-            if scores[row] > highest:
-                highest, best = float(scores[row]), (place, row)
-        if best is None:
-            return Evidence(*shares, cosine)
-        place, row = best
-        start, end = parts[place].slices[row]
-        return Evidence(*shares, cosine, place, start, end, passages[place][start:end])
-
-    def _passage(self, text: str) -> _Passage:
-        if text not in self._passages:
-            slices = self._slices[text]
-            units = [text[start:end] for start, end in slices]
-            vectors = np.stack([self._vectors[unit] for unit in units]) if units else np.zeros((0, 1), dtype=np.float32)
-            self._passages[text] = _Passage(slices, vectors, [self._words[unit] for unit in units], numbers_of(text))
-        return self._passages[text]
+        parts = [self._passages[passage] for passage in passages]
+        if not any(part.slices for part in parts):
+            return Evidence()
+        cosines = np.concatenate([part.vectors @ self._vectors[text] for part in parts if part.slices])
+        cosines = np.round(np.clip(cosines, 0, 1).astype(np.float64), _DECIMALS)
+        shared = np.array([len(words & sentence) for part in parts for sentence in part.sentence_words])
+        best = int(np.argmax(cosines + shared / max(1, len(words))))
+        contained = _share(words, [part.words for part in parts]) if words else 0.0
+        found = Evidence(contained, _share(numbers, [part.numbers for part in parts]), float(cosines.max()))
+        if not cosines[best] and not shared[best]:
+            return found
+        number, (start, end) = next(itertools.islice(_places(parts), best, None))
+        return Evidence(found.words, found.numbers, found.cosine, number, start, end, passages[number][start:end])
 
 
-def numbers_of(text: str) -> frozenset[str]:
+def numbers_of(text: str) -> Words:
     """Return the numbers of a text in digits, without separators of thousands."""
     return frozenset(number.replace(",", "") for number in _NUMBER.findall(text))
 
 
-def _share(wanted: frozenset[str], found: frozenset[str]) -> float:
-    return len(wanted & found) / len(wanted) if wanted else 1.0
+def _places(parts: Sequence[_Passage]) -> Iterable[tuple[int, Slice]]:
+    return ((number, piece) for number, part in enumerate(parts) for piece in part.slices)
+
+
+def _share(wanted: Words, found: Sequence[Words]) -> float:
+    return len(frozenset().union(*(wanted & some for some in found))) / len(wanted) if wanted else 1.0
+
+
+def _vectors(texts: Sequence[str], embedder: Embedder, cache: VectorCache) -> Vectors:
+    return embed(texts, embedder, "document", cache, "judged texts").vectors if texts else np.zeros((0, 1), dtype=np.float32)
+
+
+def _words(texts: Sequence[str]) -> list[Words]:
+    return list(map(frozenset, BM25Retriever().words(texts))) if texts else []
+
+
+def _remembered(texts: Iterable[str], embedder: Embedder, cache: VectorCache) -> Mapping[str, _Passage]:
+    """Return the passages, reading those that this process does not remember."""
+    identity = fingerprint(embedder.identity("document"))
+    known = {text: _MEMORY[identity, text] for text in texts if (identity, text) in _MEMORY}
+    known |= _read([text for text in texts if text not in known], embedder, cache)
+    _MEMORY.update({(identity, text): passage for text, passage in known.items()})
+    if sum(len(passage.slices) for passage in _MEMORY.values()) > _MOST_SENTENCES:
+        _MEMORY.clear()
+    return known
+
+
+def _read(texts: Sequence[str], embedder: Embedder, cache: VectorCache) -> dict[str, _Passage]:
+    slices = {text: quotable(text) for text in texts}
+    units = {text: [text[start:end] for start, end in pieces] for text, pieces in slices.items()}
+    distinct = list(dict.fromkeys(itertools.chain.from_iterable(units.values())))
+    places = {unit: place for place, unit in enumerate(distinct)}
+    vectors, words = _vectors(distinct, embedder, cache), _words(distinct)
+
+    def passage(text: str) -> _Passage:
+        rows = [places[unit] for unit in units[text]]
+        sentence_words = [words[row] for row in rows]
+        return _Passage(slices[text], vectors[rows], sentence_words, frozenset().union(*sentence_words), numbers_of(text))
+
+    return {text: passage(text) for text in texts}

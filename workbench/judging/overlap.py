@@ -1,10 +1,8 @@
 """A score by words, numbers and embeddings: how much of a text appears in others. No language model is needed."""
 
-import itertools
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from workbench.answering.base import AnswerResources
@@ -13,13 +11,11 @@ from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
-from workbench.judging.compared_texts import ComparedTexts, Evidence
+from workbench.judging.compared_texts import ComparedTexts
 from workbench.judging.flags import flags
-from workbench.records import Passage
 
 # Requests whose sentences are in memory together.
 _BLOCK = 2_048
-_NOTHING = -1
 
 
 def _embedder(settings: Any) -> Any:
@@ -37,7 +33,8 @@ class OverlapJudge(Judge):
 
     Support of a claim: the mean of the share of its words that the passages contain, times the share of its numbers, and the largest
     cosine with a sentence of the passages. The score hardly sees a negation, another name or another relation. Words are stemmed, without
-    stop words. The embedder is that of the judge, not of the configuration, so that one measure judges all configurations.
+    stop words. Relevance to a question: the largest cosine of a sentence with it. Correctness: the support of the expected answer by the answer,
+    the largest of its variants. The embedder is that of the judge, not of the configuration, so that one measure judges all configurations.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("support", "context_relevance", "answer_relevance", "correctness")
@@ -58,55 +55,47 @@ class OverlapJudge(Judge):
         return {"kind": self.kind, "version": self.version, "embedding": vectors}
 
     def judge(self, requests: Sequence[JudgeRequest], resources: AnswerResources) -> Iterator[tuple[int, Judgement]]:
-        """Yield the judgements in the order of the requests. Nothing fails but what the embedder cannot do."""
+        """Yield the judgements in the order of the requests. Equal requests are judged once."""
         if wrong := next((request.task for request in requests if request.task not in self.tasks), None):
             raise InputError(f"judge 'overlap' has no score for {wrong}", "name a judge with a language model for it, such as chat")
         for start in range(0, len(requests), _BLOCK):
-            block = requests[start : start + _BLOCK]
-            texts = ComparedTexts(itertools.chain.from_iterable(map(_read, block)), self.embedding, resources.vectors)
-            known: dict[Any, Judgement] = {}
-            for place, request in enumerate(block, start):
-                key = (request.task, *_read(request))
-                if key not in known:
-                    known[key] = _judged(request, texts)
-                yield place, known[key]
+            read = [_Read.of(request) for request in requests[start : start + _BLOCK]]
+            wanted = {text for request in read for text in request.wanted}
+            passages = {text for request in read for text in request.passages}
+            texts = ComparedTexts(sorted(wanted), sorted(passages), self.embedding, resources.vectors)
+            judged = {request: _judged(request, texts) for request in dict.fromkeys(read)}
+            yield from ((place, judged[request]) for place, request in enumerate(read, start))
 
 
-def _read(request: JudgeRequest) -> tuple[str, ...]:
-    """Return the texts that a judgement reads."""
-    passages = [passage.text for passage in request.passages]
-    match request.task:
-        case "support":
-            return (request.claim, *passages)
-        case "context_relevance":
-            return (request.question, *passages)
-        case "answer_relevance":
-            return (request.question, request.answer)
-        case _:
-            return (request.answer, *request.expected)
+class _Read(NamedTuple):
+    """What a judgement reads of a request: the texts to find, any of which is enough, and the texts to find them in."""
+
+    task: Task
+    wanted: tuple[str, ...]
+    passages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, request: JudgeRequest) -> "_Read":
+        passages = tuple(passage.text for passage in request.passages)
+        match request.task:
+            case "support":
+                return cls(request.task, (request.claim,), passages)
+            case "context_relevance":
+                return cls(request.task, (request.question,), passages)
+            case "answer_relevance":
+                return cls(request.task, (request.question,), (request.answer,))
+            case _:
+                return cls(request.task, request.expected, (request.answer,))
 
 
-def _judged(request: JudgeRequest, texts: ComparedTexts) -> Judgement:
-    match request.task:
-        case "support":
-            return _support(request.claim, request.passages, texts)
-        case "context_relevance":
-            return _found(texts.evidence(request.question, [passage.text for passage in request.passages]).relevance, None)
-        case "answer_relevance":
-            return _found(texts.evidence(request.question, [request.answer]).relevance, None)
-        case _:
-            return _found(max((texts.evidence(expected, [request.answer]).support for expected in request.expected), default=None), None)
-
-
-def _support(claim: str, passages: Sequence[Passage], texts: ComparedTexts) -> Judgement:
-    evidence = texts.evidence(claim, [passage.text for passage in passages])
-    return _found(evidence.support, evidence, claim)
-
-
-def _found(score: float | None, evidence: Evidence | None, claim: str = "") -> Judgement:
-    if score is None:
+def _judged(read: _Read, texts: ComparedTexts) -> Judgement:
+    found = [texts.evidence(text, read.passages) for text in read.wanted]
+    if not found:
         return Judgement(error="the question has no expected answer")
-    if evidence is None or evidence.passage < 0:
-        return Judgement(float(score))
-    different = flags(claim, evidence.text)
-    return Judgement(float(score), passage=evidence.passage, start=evidence.start, end=evidence.end, flags=different)
+    if read.task == "correctness":
+        return Judgement(max(evidence.support for evidence in found))
+    evidence = found[0]
+    if read.task != "support":
+        return Judgement(evidence.cosine)
+    different = flags(read.wanted[0], evidence.text) if evidence.text else ()
+    return Judgement(evidence.support, passage=evidence.passage, start=evidence.start, end=evidence.end, flags=different)

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
+from workbench.core.component import Component
 from workbench.judging.base import Judge, Task
 from workbench.judging.claims.base import ClaimSplitter
 
@@ -12,7 +13,8 @@ from workbench.judging.claims.base import ClaimSplitter
 class EndToEndThresholds(BaseModel):
     """What a question must reach to pass the end-to-end test, besides a retrieved document that is expected, and no wrong refusal."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Strict, since pydantic reads `yes` as 1.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     context_relevance: float = Field(default=0.5, ge=0, le=1, description="The least relevance of every passage of the context.")
     faithfulness: float = Field(default=0.85, ge=0, le=1, description="The least share of supported claims.")
@@ -49,10 +51,18 @@ class Judging(BaseModel):
         }
         return tasks | ({"rubric": self.rubric} if self.rubric else {})
 
+    @property
+    def components(self) -> Mapping[str, Component]:
+        """Return the splitter and the judges by their keys."""
+        parts = {"claims": self.claims, "support": self.support, "relevance": self.relevance, "correctness": self.correctness}
+        return parts | ({"rubric": self.rubric} if self.rubric else {})
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the functions that the components name, and that judging executes."""
+        return tuple(dict.fromkeys(name for component in self.components.values() for name in component.named_code))
+
     def recorded_settings(self) -> dict[str, Any]:
         """Return all settings as a run records them."""
-        parts = {
-            name: part.recorded_settings() for name in ("claims", "support", "relevance", "correctness") for part in [getattr(self, name)]
-        }
-        rubric = {"rubric": self.rubric.recorded_settings()} if self.rubric else {}
-        return parts | rubric | {"conditions": list(self.conditions), "thresholds": self.thresholds.model_dump()}
+        parts = {name: part.recorded_settings() for name, part in self.components.items()}
+        return parts | {"conditions": list(self.conditions), "thresholds": self.thresholds.model_dump()}

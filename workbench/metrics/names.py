@@ -9,8 +9,9 @@ from typing import Literal
 from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
-from workbench.metrics.answers.registry import ANSWER_KINDS, AnswerKind
+from workbench.metrics.answers.registry import ANSWER_KINDS, AnswerKind, AnswerScope
 from workbench.metrics.case import Cut
+from workbench.metrics.judged.registry import JUDGED_KINDS, JudgedKind
 from workbench.metrics.registry import KINDS, Family, Kind
 from workbench.records import MOST_TOKENS, TokenCut
 
@@ -21,14 +22,18 @@ _ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": 
     "f1": "token_f1",
     "em": "exact_match",
     "semantic_similarity": "answer_similarity",
+    "answer_relevancy": "answer_relevance",
+    "context_precision": "context_precision_judged",
+    "correctness": "answer_correctness",
+    "groundedness": "faithfulness",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: of rankings, cut after `k` documents or chunks or after `tokens` tokens of delivered text, or of answers, without a cut.
+    """A metric: of rankings, cut after `k` documents or chunks or after `tokens` tokens of delivered text, or of answers or judgements.
 
-    Its `family` is `answers` if it reads answers.
+    Its `family` is `answers` if it reads answers or judgements of them. Metrics of answers have no cut, except those of the first k passages.
     """
 
     name: str
@@ -36,7 +41,7 @@ class Metric:
     tokens: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS and self.name not in ANSWER_KINDS:
+        if not _is_known(self.name):
             raise InputError(f"there is no metric {str(self)!r}", _suggestion(self.name, self._cut_text))
         if self.kind.cut == "none":
             if self._cut_text:
@@ -56,7 +61,7 @@ class Metric:
         name, at, cut = str(text).partition("@")
         if not at:
             return cls(name)
-        if name not in KINDS and name not in ANSWER_KINDS:
+        if not _is_known(name):
             raise InputError(f"there is no metric {text!r}", _suggestion(name, f"@{cut}"))
         number = re.fullmatch(r"(0|[1-9][0-9]{0,8})(t?)", cut)
         if number is None:
@@ -79,23 +84,41 @@ class Metric:
         return Cut(self.k, self.tokens)
 
     @property
-    def kind(self) -> Kind | AnswerKind:
+    def kind(self) -> Kind | AnswerKind | JudgedKind:
         """The metric's registry entry, shared by all cuts."""
         return _kind(self.name)
 
     @property
     def ranking_kind(self) -> Kind:
         """The registry entry of a metric of rankings. Raises InputError for a metric of answers."""
-        if isinstance(kind := self.kind, AnswerKind):
+        if not isinstance(kind := self.kind, Kind):
             raise InputError(f"the metric {self} reads answers, not rankings", "use it in an experiment with answering, or leave it out")
         return kind
 
     @property
     def answer_kind(self) -> AnswerKind:
         """The registry entry of a metric of answers. Raises InputError for a metric of rankings."""
-        if isinstance(kind := self.kind, Kind):
-            raise InputError(f"the metric {self} reads rankings, not answers", f"use one of {', '.join(ANSWER_KINDS)}")
+        if not isinstance(kind := self.kind, AnswerKind):
+            what = "judgements" if self.judged else "rankings"
+            raise InputError(f"the metric {self} reads {what}, not answers", f"use one of {', '.join(ANSWER_KINDS)}")
         return kind
+
+    @property
+    def judged_kind(self) -> JudgedKind:
+        """The registry entry of a metric of judgements. Raises InputError for another metric."""
+        if not isinstance(kind := self.kind, JudgedKind):
+            raise InputError(f"the metric {self} reads no judgements", f"use one of {', '.join(JUDGED_KINDS)}")
+        return kind
+
+    @property
+    def judged(self) -> bool:
+        """Whether it reads judgements of answers and contexts."""
+        return isinstance(self.kind, JudgedKind)
+
+    @property
+    def scopes(self) -> tuple[AnswerScope, ...]:
+        """The questions to which a metric of answers or judgements applies. Empty for a metric of rankings."""
+        return () if isinstance(kind := self.kind, Kind) else kind.scopes
 
     @property
     def family(self) -> Family | Literal["answers"]:
@@ -104,7 +127,7 @@ class Metric:
 
     @property
     def of_answers(self) -> bool:
-        """Whether it reads answers, not rankings."""
+        """Whether it reads answers or judgements of them, not rankings."""
         return self.family == "answers"
 
     @property
@@ -163,12 +186,18 @@ class UncutMetric:
         return table_html(f"{self.name}: {_kind(self.name).definition}", [], f"It needs a cut, such as {self.name} @ 5.")
 
 
-def _kind(name: str) -> Kind | AnswerKind:
-    return KINDS[name] if name in KINDS else ANSWER_KINDS[name]
+def _is_known(name: str) -> bool:
+    return name in KINDS or name in ANSWER_KINDS or name in JUDGED_KINDS
+
+
+def _kind(name: str) -> Kind | AnswerKind | JudgedKind:
+    if name in KINDS:
+        return KINDS[name]
+    return ANSWER_KINDS[name] if name in ANSWER_KINDS else JUDGED_KINDS[name]
 
 
 def _suggestion(name: str, cut: str) -> str:
-    plain, names = name.lower().replace("-", "_").replace(" ", "_"), list(chain(KINDS, ANSWER_KINDS))
+    plain, names = name.lower().replace("-", "_").replace(" ", "_"), list(chain(KINDS, ANSWER_KINDS, JUDGED_KINDS))
     close = _ELSEWHERE.get(plain) or nearest_word(plain, names)
     if close is None:
         return f"the metrics are {', '.join(names)}"

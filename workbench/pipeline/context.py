@@ -15,6 +15,7 @@ from workbench.core.files import require_folder
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.datasets.filters import matches
 from workbench.embedding.base import Usage
+from workbench.judging.settings import Judging
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
@@ -101,6 +102,7 @@ class RunContext:
     `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
     Without `allow_code`, configurations that name functions have no keys and so no results. `variants` are the conditions, perturbations
     and repeats of answers, which `answer_metrics` score, and `limits` those of their calls. `slices` are crossed, each of several fields.
+    Answers are judged by those of `judging`, None without answers, and `judged_metrics` read the judgements.
     """
 
     workspace: Workspace
@@ -116,6 +118,26 @@ class RunContext:
     answer_metrics: tuple[Metric, ...] = ()
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
+    judging: Judging | None = None
+    judged_metrics: tuple[Metric, ...] = ()
+
+    @property
+    def all_metrics(self) -> tuple[Metric, ...]:
+        """Return the metrics of rankings, of answers and of judgements."""
+        return (*self.metrics, *self.answer_metrics, *self.judged_metrics)
+
+    @property
+    def judged_conditions(self) -> tuple[str, ...]:
+        """Return the conditions whose answers are judged, in the order of the run. Empty without judges."""
+        if self.judging is None:
+            return ()
+        conditions = dict.fromkeys(variant.condition for variant in self.variants)
+        return tuple(condition for condition in conditions if not self.judging.conditions or condition in self.judging.conditions)
+
+    @property
+    def judged_variants(self) -> tuple[Variant, ...]:
+        """Return the variants whose answers are judged."""
+        return tuple(variant for variant in self.variants if variant.condition in self.judged_conditions)
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:

@@ -48,7 +48,8 @@ class Graph:
         """
         for name, stage in self.stages.items():
             if (stages is None or name in stages) and stage.applies(configuration, self.run):
-                for variant in dict.fromkeys(map(stage.variant, self.run.variants if variants is None else variants)):
+                wanted = (each for each in (self.run.variants if variants is None else variants) if stage.includes(each, self.run))
+                for variant in dict.fromkeys(map(stage.variant, wanted)):
                     yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
 
     def before(self, node: Node) -> list[Node]:

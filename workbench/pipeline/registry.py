@@ -13,6 +13,10 @@ from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.pipeline.stages.feedback import FeedbackStage
 from workbench.pipeline.stages.hits import HitsStage
 from workbench.pipeline.stages.index import IndexStage
+from workbench.pipeline.stages.judging.claims import ClaimsStage
+from workbench.pipeline.stages.judging.judged_scores import JudgedScoresStage
+from workbench.pipeline.stages.judging.judgements import JudgementsStage
+from workbench.pipeline.stages.judging.verdicts import VerdictsStage
 from workbench.pipeline.stages.neighbours import NeighboursStage
 from workbench.pipeline.stages.queries import QueriesStage
 from workbench.pipeline.stages.reranked import RerankedStage
@@ -39,6 +43,10 @@ _BUILTIN: dict[str, Stage] = {
         ContextsStage(),
         AnswersStage(),
         AnswerScoresStage(),
+        ClaimsStage(),
+        VerdictsStage(),
+        JudgementsStage(),
+        JudgedScoresStage(),
     )
 }
 STAGES: Mapping[str, Stage] = Registry(_BUILTIN, "workbench.stages", Stage)

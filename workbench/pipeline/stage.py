@@ -81,6 +81,10 @@ class Stage(ABC):
         """Return the part of a variant that the result depends on. By default variants share one result."""
         return Variant()
 
+    def includes(self, variant: Variant, run: RunContext) -> bool:
+        """Return whether the run needs a result for a variant, by default for all."""
+        return True
+
     def inputs_of(self, variant: Variant) -> tuple[str, ...]:
         """Return the inputs that a variant needs, by default all of them."""
         return self.inputs

@@ -25,7 +25,7 @@ WHERE = "where"
 # The inode and the time of a run's manifest.
 RunMark = tuple[int, int] | None
 # Timings that describe a single run rather than the configuration's speed.
-_OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
+_OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index", "judgements_made")
 
 
 @dataclass(frozen=True)
@@ -180,6 +180,11 @@ class RunTables:
         `repeated` queries have the text of another, `relabelled` ones with other labels. Older runs did not count them.
         """
         return {"repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
+
+    @property
+    def judging(self) -> Mapping[str, Any] | None:
+        """The settings of the run's judges, None without. Older runs did not record them."""
+        return self.manifest.get("judging")
 
     @property
     def configurations_settings(self) -> Mapping[str, Mapping[str, Any]]:

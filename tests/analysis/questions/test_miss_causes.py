@@ -42,8 +42,8 @@ def test_a_document_metric_on_data_with_evidence_has_the_meanings_for_documents(
 
 def test_of_several_causes_of_a_question_the_first_in_precedence_is_taken(tables) -> None:
     questions = [{"query_id": one} for one in ("q0", "q1", "q2")]
-    causes = [("q0", "rank"), ("q0", "boundary"), ("q2", "rank")]
-    rows = [{"configuration": "a", "query_id": query, "cause": cause} for query, cause in causes]
+    causes = [("q0", "rank", "evidence"), ("q0", "boundary", "evidence"), ("q1", "refusal", "answer"), ("q2", "rank", "evidence")]
+    rows = [{"configuration": "a", "query_id": query, "cause": cause, "subject": subject} for query, cause, subject in causes]
     run = tables(questions=questions, causes=rows)
     assert causes_by_query(run, "a").tolist() == ["boundary", "", "rank"]
     assert causes_by_query(run, "b").tolist() == ["", "", ""]

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.standings import Mean, mean_of, slice_means
@@ -33,10 +34,16 @@ def possible_causes(run: RunTables) -> Mapping[str, str]:
     return {cause.name: meanings[cause.name] for cause in EVIDENCE_CAUSES if of_text or cause.of_documents}
 
 
+def missed_evidence(run: RunTables, configuration: str) -> pd.DataFrame:
+    """The rows of `causes` about evidence and documents that a configuration missed, without those about answers."""
+    rows = run.of("causes", configuration)
+    return rows[rows["subject"] == "evidence"].reset_index(drop=True)
+
+
 @lru_cache(maxsize=64)
 def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
     """The earliest cause of each query's misses. Shape (queries,), an empty string for a query that misses nothing."""
-    misses = run.of("causes", configuration)
+    misses = missed_evidence(run, configuration)
     return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))
 
 

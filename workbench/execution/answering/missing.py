@@ -1,6 +1,7 @@
 """Say which answers are missing because calls failed."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from workbench.core.formatting import count
 from workbench.results.run_tables import RunTables
@@ -14,11 +15,16 @@ def missing_answers(run: RunTables) -> list[str]:
     failed = answers[answers["error"] != ""]
     if failed.empty:
         return []
-    reasons = Counter(failed["error"].tolist()).most_common()
-    shown = "; ".join(f"{count(times)} × {reason}" for reason, times in reasons[:_REASONS])
-    more = f"; and {count(sum(times for _, times in reasons[_REASONS:]))} for other reasons" if reasons[_REASONS:] else ""
     asked = int((answers["reason"] == "").sum())
     kinds = run.configurations.loc[run.configurations["configuration"].isin(failed["configuration"]), "answering"]
     # Another run asks a model again, but finds no other answers in the same file.
     fix = "add these to the recorded answers" if set(kinds) == {"recorded"} else "run again to ask only for these"
-    return [f"{count(len(failed))} of {count(asked)} answers are missing and not scored ({shown}{more}); {fix}"]
+    return [f"{count(len(failed))} of {count(asked)} answers are missing and not scored ({counted_reasons(failed['error'])}); {fix}"]
+
+
+def counted_reasons(errors: Iterable[str]) -> str:
+    """List the most frequent reasons of failures with their counts."""
+    reasons = Counter(errors).most_common()
+    shown = "; ".join(f"{count(times)} × {reason}" for reason, times in reasons[:_REASONS])
+    more = f"; and {count(sum(times for _, times in reasons[_REASONS:]))} for other reasons" if reasons[_REASONS:] else ""
+    return shown + more

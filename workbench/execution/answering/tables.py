@@ -10,16 +10,17 @@ from workbench.statistics.answers.pooling import pooled
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
 
-SCORES = "answer_scores"
+# The stages whose scores are of answers, in the order of a run's metrics.
+SCORES = ("answer_scores", "judged_scores")
 
 
 def answer_scores(result: Result) -> pd.DataFrame:
-    """Return metric, condition, variant, repeat, query, value, state, reason of all answer metrics, in the order of the experiment.
+    """Return metric, condition, variant, repeat, query, value, state, reason of all metrics of answers, then of those of judgements.
 
     Empty without answers.
     """
-    entries = result.entries.get(SCORES, {})
-    tables = [entry.table("scores").assign(metric=name) for name, entry in entries.items()]
+    entries = (entry for stage in SCORES for entry in result.entries.get(stage, {}).items())
+    tables = [entry.table("scores").assign(metric=name) for name, entry in entries]
     columns = ["metric", "condition", "variant", "repeat", "query", "value", "state", "reason"]
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
 

@@ -41,11 +41,11 @@ _IRREGULAR = (
     "became began bought brought came chose cost cut fell found gave got held kept knew led left let lost made meant met paid put read rose ran said"
     " saw sold sent set showed sat stood stayed took told went won wrote"
 )
-_FORMS = frozenset(
-    [*map(_present, _VERBS.split()), *map(_past, _VERBS.split()), *_IRREGULAR.split()]
-)
+_FORMS = frozenset([*map(_present, _VERBS.split()), *map(_past, _VERBS.split()), *_IRREGULAR.split()])
 # After a pronoun, the plain form of a verb is finite, too.
-_PLAIN = re.compile(rf"\b(?:I|you|we|they)(?:\s+\w+ly|\s+only|\s+just|\s+still|\s+then|\s+also)?\s+(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
+_PLAIN = re.compile(
+    rf"\b(?:I|you|we|they)(?:\s+\w+ly|\s+only|\s+just|\s+still|\s+then|\s+also)?\s+(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 # A clause after a conjunction has a subject of its own.
 _SUBJECT = re.compile(
@@ -53,10 +53,14 @@ _SUBJECT = re.compile(
     r"|any|every|no|its|your|our|their|his|her|my)\b|[A-Z])",
 )
 # Conditions and reasons belong to what they condition.
-_BOUND = re.compile(r"(?:if|when|unless|until|because|since|where|which|who|that|whose|as|although|though|while|whether|once)\b", re.IGNORECASE)
+_BOUND = re.compile(
+    r"(?:if|when|unless|until|because|since|where|which|who|that|whose|as|although|though|while|whether|once)\b", re.IGNORECASE
+)
 _CUTS = re.compile(r";\s+|,?\s+(?:and|but|whereas)\s+(?:(?:then|so|yet|therefore)\s+)?|,\s+(?:while|yet|so(?!\s+that\b))\s+", re.IGNORECASE)
 # What makes the words after it belong to another clause.
-_BREAK = re.compile(r",|\b(?:which|who|that|whose|if|when|unless|until|because|since|where|while|whether|once|after|before)\b", re.IGNORECASE)
+_BREAK = re.compile(
+    r",|\b(?:which|who|that|whose|if|when|unless|until|because|since|where|while|whether|once|after|before)\b", re.IGNORECASE
+)
 
 
 def clauses(text: str, start: int, end: int) -> list[Slice]:
@@ -99,4 +103,9 @@ def _is_condition(text: str) -> bool:
 
 def _inside(before: str) -> bool:
     """Return whether a place after this text is inside parentheses or quotation marks."""
-    return before.count("(") > before.count(")") or before.count('"') % 2 == 1 or before.count("“") > before.count("”") or before.count("`") % 2 == 1
+    return (
+        before.count("(") > before.count(")")
+        or before.count('"') % 2 == 1
+        or before.count("“") > before.count("”")
+        or before.count("`") % 2 == 1
+    )

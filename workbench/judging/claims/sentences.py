@@ -20,7 +20,8 @@ _CITATION = re.compile(r"\s*\[\s*(?:passages?\s+)?\d{1,4}(?:\s*(?:[,;–—-]|an
 _RULE = re.compile(r"\|?[\s|:-]*-[\s|:-]*\|?")
 # Words that state nothing alone: they are read with the sentence after them.
 _OPENER = re.compile(
-    r"(?:yes|no|not yet|not quite|not always|not exactly|not necessarily|neither|both|either|sorry|ja|nein|correct|right|true|false)\W*", re.IGNORECASE
+    r"(?:yes|no|not yet|not quite|not always|not exactly|not necessarily|neither|both|either|sorry|ja|nein|correct|right|true|false)\W*",
+    re.IGNORECASE,
 )
 _META = re.compile(
     r"(?:see|cf\.?|source|sources|reference|references|citation|citations|siehe)\b[\s:]*(?:(?:also|passages?|pages?|sections?|and|,|;|\d+)\s*)*\W*$"

@@ -15,8 +15,8 @@ def citation_precision(case: AnswerCase) -> AnswerValues:
     """Cited passages with evidence / cited passages. A refusal cites nothing."""
     cited, good = np.zeros(len(case)), np.zeros(len(case))
     for place, numbers in enumerate(_cited(case)):
-        proves = _proves(case, place)
-        cited[place], good[place] = len(numbers), proves[:, numbers].any(axis=0).sum()
+        proven = proves(case, place)
+        cited[place], good[place] = len(numbers), proven[:, numbers].any(axis=0).sum()
     values: Floats = good / np.maximum(cited, 1)
     return AnswerValues(values, ((NO_CITATION, cited == 0),))
 
@@ -25,8 +25,8 @@ def citation_recall(case: AnswerCase) -> AnswerValues:
     """Pieces of evidence with a cited passage / pieces of evidence with a passage in the context."""
     present, found = np.zeros(len(case)), np.zeros(len(case))
     for place, numbers in enumerate(_cited(case)):
-        proves = _proves(case, place)
-        present[place], found[place] = proves.any(axis=1).sum(), proves[:, numbers].any(axis=1).sum()
+        proven = proves(case, place)
+        present[place], found[place] = proven.any(axis=1).sum(), proven[:, numbers].any(axis=1).sum()
     values: Floats = found / np.maximum(present, 1)
     return AnswerValues(values, ((NO_EVIDENCE, present == 0),))
 
@@ -38,7 +38,7 @@ def _cited(case: AnswerCase) -> list[list[int]]:
     return [[] if refused else sorted({n for n in numbers if 0 <= n < len(shown)}) for numbers, shown, refused in pairs]
 
 
-def _proves(case: AnswerCase, place: int) -> Bools:
+def proves(case: AnswerCase, place: int) -> Bools:
     """Whether each passage has each piece of a question's evidence. Shape (needs, passages)."""
     needs, passages = case.labels.needs[place], case.contexts.passages[place]
     cells = [[any(_has(passage, span) for span in need.alternatives) for passage in passages] for need in needs]

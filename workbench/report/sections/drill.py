@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.questions.miss_causes import cause_meanings
+from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
 from workbench.analysis.questions.passages import text_of
 from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.attribution.causes import CAUSE_NAMES
@@ -142,7 +142,7 @@ class _Source:
 
     @cached_property
     def _misses(self) -> list[dict[str, list[list[Any]]]]:
-        return [_by_query(self.run.of("causes", name), "need", "doc_id", "cause", "rank") for name in self.names]
+        return [_by_query(missed_evidence(self.run, name), "need", "doc_id", "cause", "rank") for name in self.names]
 
     @cached_property
     def _hits(self) -> list[dict[str, list[list[Any]]]]:

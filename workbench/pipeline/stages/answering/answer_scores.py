@@ -17,7 +17,7 @@ from workbench.metrics.answers.evaluate import answer_values
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Entries, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Need, Variant
@@ -27,6 +27,7 @@ from workbench.storage.vector_cache import VectorCache
 # Of all variants that a run may have.
 _CASES = 64
 NO_ANSWER = "no answer"
+SCORE_COLUMNS = ["condition", "variant", "repeat", "query", "value", "state", "reason"]
 
 
 class AnswerScoresStage(Stage):
@@ -59,18 +60,20 @@ class AnswerScoresStage(Stage):
         for variant, case in cases_of(inputs.run, inputs.configuration, inputs.entries).items():
             scores = answer_values(case, kind)
             tables.append(scores.assign(condition=variant.condition, variant=variant.perturbation, repeat=variant.repeat))
-        columns = ["condition", "variant", "repeat", "query", "value", "state", "reason"]
-        draft.table("scores", pd.concat(tables, ignore_index=True)[columns])
+        draft.table("scores", pd.concat(tables, ignore_index=True)[SCORE_COLUMNS])
 
 
-def cases_of(run: RunContext, configuration: Configuration, entries: Mapping[str, Mapping[str, Entry]]) -> dict[Variant, AnswerCase]:
-    """Return the case of each variant of the run, in its order, from the entries of `contexts` and `answers`."""
+def cases_of(
+    run: RunContext, configuration: Configuration, entries: Entries, variants: Sequence[Variant] | None = None
+) -> dict[Variant, AnswerCase]:
+    """Return the case of each variant, by default of all of the run in its order, from the entries of `contexts` and `answers`."""
+    of = run.variants if variants is None else variants
     cases: dict[Variant, AnswerCase] = {}
 
     def case(variant: Variant) -> AnswerCase:
         if variant not in cases:
             twin = clean_twin(variant)
-            clean = case(twin) if twin in run.variants and twin else None
+            clean = case(twin) if twin in of and twin else None
             context = Node("contexts", configuration, Variant(variant.condition, variant.perturbation))
             cases[variant] = _case(
                 run,
@@ -82,7 +85,7 @@ def cases_of(run: RunContext, configuration: Configuration, entries: Mapping[str
             )
         return cases[variant]
 
-    return {variant: case(variant) for variant in run.variants}
+    return {variant: case(variant) for variant in of}
 
 
 @lru_cache(maxsize=_CASES)

@@ -1,0 +1,75 @@
+"""Small cases of judged answers for the tests of judged metrics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.answer_cases import Asked, case_of
+from workbench.judging.base import Judgement, Verdict
+from workbench.judging.settings import EndToEndThresholds
+from workbench.metrics.case import Cut
+from workbench.metrics.judged.case import AnswerJudgements, JudgedCase
+from workbench.metrics.judged.evaluate import judged_values
+from workbench.metrics.judged.registry import JUDGED_KINDS
+from workbench.records import Variant
+
+FAILED = "the judge is down"
+LONG = "Paris is the capital, and it has been so for more than a thousand years."
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A question with the judgements of its answer: verdicts of claims, scores of claims by overlap and of passages, None if the judge failed.
+
+    `relevance`, `correctness` and `rubric` are None if there is no judgement, and NaN if the judge failed.
+    """
+
+    asked: Asked = field(default_factory=lambda: Asked(LONG, passages=(("d", 0, 9),)))
+    verdicts: Sequence[Verdict | None] = ()
+    overlap: Sequence[float | None] = ()
+    passages: Sequence[float | None] = ()
+    relevance: float | None = None
+    correctness: float | None = None
+    rubric: float | None = None
+    unsplit: str = ""
+    relevant: tuple[str, ...] = ("d",)
+
+    @property
+    def judgements(self) -> AnswerJudgements:
+        support = [failed() if verdict is None else Judgement(float(verdict == "supported"), verdict) for verdict in self.verdicts]
+        given: dict[Any, float | None] = {
+            "answer_relevance": self.relevance,
+            "correctness": self.correctness,
+            "rubric": self.rubric,
+        }
+        tasks = {task: scored(None if score != score else score) for task, score in given.items() if score is not None}
+        claims = max(len(self.verdicts), len(self.overlap))
+        return AnswerJudgements(claims, self.unsplit, support, [*map(scored, self.overlap)], [*map(scored, self.passages)], tasks)
+
+
+def failed() -> Judgement:
+    return Judgement(error=FAILED)
+
+
+def scored(score: float | None) -> Judgement:
+    return failed() if score is None else Judgement(score)
+
+
+def judged_case(
+    *judged: Judged,
+    variant: Variant = Variant(),  # noqa: B008  # frozen
+    verbatim: bool = False,
+    only_score: str = "",
+    **thresholds: float,
+) -> JudgedCase:
+    """The case of these questions."""
+    answered = case_of(*(each.asked for each in judged), variant=variant, verbatim=verbatim)
+    relevant = [frozenset(each.relevant) for each in judged]
+    return JudgedCase(answered, [each.judgements for each in judged], relevant, only_score, EndToEndThresholds(**thresholds))
+
+
+def outcomes(name: str, *judged: Judged, k: int | None = None, **case: Any) -> list[float | str]:
+    """The value of a metric for each question, or the state with the reason."""
+    table = judged_values(judged_case(*judged, **case), JUDGED_KINDS[name], Cut(k))
+    rows = table[["value", "state", "reason"]].itertuples(index=False, name=None)
+    return [value if state == "scored" else f"{state}: {reason}" for value, state, reason in rows]

@@ -1,0 +1,96 @@
+"""Laws of all judged metrics."""
+
+from html import unescape
+
+import pytest
+
+from tests.answer_cases import Asked
+from tests.judged_cases import FAILED, Judged, judged_case
+from workbench.errors import InputError
+from workbench.metrics.answers.registry import ANSWER_KINDS
+from workbench.metrics.judged.evaluate import judged_values
+from workbench.metrics.judged.registry import JUDGED_KINDS
+from workbench.metrics.names import Metric
+from workbench.metrics.registry import KINDS
+from workbench.records import Variant
+
+PASSAGE = (("d", 0, 9),)
+EVERY = [
+    Judged(verdicts=("supported", "absent"), overlap=(0.4, 0.8), passages=(0.9,), relevance=0.6, correctness=0.2, rubric=1.0),
+    Judged(verdicts=(None,), overlap=(None,), passages=(None,), relevance=float("nan"), correctness=float("nan"), rubric=float("nan")),
+    Judged(Asked("", error="the server is down", passages=PASSAGE), passages=(0.1,)),
+    Judged(Asked("", reason="no altered copy is possible")),
+    Judged(Asked("I do not know", ("",), answerable=False, refused=True, passages=PASSAGE)),
+    Judged(Asked("x", passages=()), unsplit=FAILED),
+]
+VARIANTS = [Variant(), Variant("none"), Variant("gold"), Variant("injection", "override")]
+
+
+def metric(name: str) -> Metric:
+    return Metric(name, k=3 if JUDGED_KINDS[name].cut == "k" else None)
+
+
+@pytest.mark.parametrize("only_score", ["", "it is a score"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("name", JUDGED_KINDS)
+def test_each_question_has_a_value_or_a_reason(name: str, variant: Variant, only_score: str) -> None:
+    table = judged_values(judged_case(*EVERY, variant=variant, only_score=only_score), JUDGED_KINDS[name], metric(name).cut)
+    assert table["query"].tolist() == list(range(len(EVERY)))
+    assert table["value"].notna().equals(table["state"] == "scored")
+    assert (table["reason"] == "").equals(table["state"] == "scored")
+    assert table["value"].dropna().between(0, 1).all()
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("name", JUDGED_KINDS)
+def test_questions_do_not_affect_each_other(name: str, variant: Variant) -> None:
+    kind, cut = JUDGED_KINDS[name], metric(name).cut
+    whole = judged_values(judged_case(*EVERY, variant=variant), kind, cut)
+    for place, judged in enumerate(EVERY):
+        alone = judged_values(judged_case(judged, variant=variant), kind, cut).iloc[0]
+        assert (alone["state"], alone["reason"]) == (whole["state"][place], whole["reason"][place])
+        assert alone["value"] == pytest.approx(whole["value"][place], nan_ok=True)
+
+
+@pytest.mark.parametrize("name", JUDGED_KINDS)
+def test_a_name_is_a_metric_of_answers(name: str) -> None:
+    named = metric(name)
+    assert Metric.parse(str(named)) == named
+    assert (named.family, named.of_answers, named.judged, named.bounded_by_k) == ("answers", True, True, False)
+    assert named.judged_kind is JUDGED_KINDS[name]
+    assert JUDGED_KINDS[name].definition in unescape(named._repr_html_())
+    assert "–" not in (JUDGED_KINDS[name].formula, JUDGED_KINDS[name].source)
+
+
+def test_no_name_has_two_meanings() -> None:
+    assert not set(JUDGED_KINDS) & {*KINDS, *ANSWER_KINDS}
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("context_precision_judged", "write context_precision_judged@5"),
+        ("faithfulness@5", "write faithfulness"),
+        ("context_precision_gold@200t", "write context_precision_gold@5"),
+        ("faithfulnes", "did you mean faithfulness?"),
+        ("answer_relevancy", "did you mean answer_relevance?"),
+        ("context_precision@3", "did you mean context_precision_judged@3?"),
+    ],
+)
+def test_a_wrong_name_or_cut_gets_a_suggestion(name: str, fix: str) -> None:
+    with pytest.raises(InputError) as raised:
+        Metric.parse(name)
+    assert fix in str(raised.value)
+
+
+def test_a_metric_of_judgements_is_none_of_answers_alone() -> None:
+    with pytest.raises(InputError, match="reads judgements, not answers"):
+        _ = Metric("faithfulness").answer_kind
+    with pytest.raises(InputError, match="reads answers, not rankings"):
+        _ = Metric("faithfulness").ranking_kind
+    with pytest.raises(InputError, match="reads no judgements"):
+        _ = Metric("token_f1").judged_kind
+
+
+def test_only_contradictions_are_better_if_lower() -> None:
+    assert [name for name, kind in JUDGED_KINDS.items() if not kind.higher_is_better] == ["contradiction_rate"]

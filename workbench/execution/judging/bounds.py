@@ -1,0 +1,144 @@
+"""Bound the calls, tokens and money that judging can cost, without loading a model."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+from workbench.core.component import Component
+from workbench.execution.answering.costs import CallBound, cost_of
+from workbench.judging.base import JudgeRequest, Task
+from workbench.judging.claims.base import SplitRequest
+from workbench.judging.settings import Judging
+from workbench.llm.base import ChatCall
+from workbench.llm.client import ChatClient
+from workbench.llm.tokens import most_prompt_tokens
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage import Node
+from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
+from workbench.pipeline.stages.judging.judgements import judgement_requests
+from workbench.pipeline.stages.judging.verdicts import SUPPORT, support_requests
+from workbench.records import Passage
+
+# The claims of an answer that is not split yet, and the bytes of a token of a text that is not known yet.
+CLAIMS_ASSUMED = 4
+_BYTES = 4
+# Tokens of an answer that no model writes, such as a recorded one, and of a chunk without a size.
+_ANSWER, _CHUNK = 300, 256
+
+
+@runtime_checkable
+class AsksModel(Protocol):
+    """A judge or a splitter that asks a chat model by a prompt."""
+
+    def client(self) -> ChatClient:
+        """Return the client that calls the model."""
+        ...
+
+    # The call about a list of equal tasks of a judge, or about one answer of a splitter.
+    call: Callable[..., ChatCall]
+
+
+def judging_bounds(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[str, CallBound]:
+    """Return the most that judging each configuration costs, without judgements that are stored or that an earlier configuration shares.
+
+    Contexts, answers and claims that are not stored are taken to be as long as they can be, with `CLAIMS_ASSUMED` claims in an answer, so
+    their number alone can exceed the bound. Replies in the cache of calls are counted although they cost nothing. Raises what computing a
+    key raises.
+    """
+    judging, counted, bounds = graph.run.judging, set[str](), dict[str, CallBound]()
+    if judging is None or not any(True for component in judging.components.values() for _ in prompted(component)):
+        return {}
+    for configuration in configurations:
+        bound = CallBound()
+        for node in graph.nodes(configuration, ["claims", "verdicts", "judgements"]):
+            if graph.key(node) not in counted and not graph.is_stored(node):
+                counted.add(graph.key(node))
+                bound = sum(_bounds(_Planned(graph, node), judging), bound)
+        if bound.calls:
+            bounds[configuration.name] = bound
+    return bounds
+
+
+def prompted(component: Component) -> Iterator[AsksModel]:
+    """Yield the component itself or the components inside it that ask a model by a prompt."""
+    if isinstance(component, AsksModel):
+        yield component
+    for name in component.nested:
+        inside = getattr(component, name)
+        for part in inside.values() if isinstance(inside, Mapping) else [inside]:
+            yield from prompted(part)
+
+
+def _bounds(planned: "_Planned", judging: Judging) -> Iterator[CallBound]:
+    """Yield the bound of each call of a node."""
+    node = planned.node
+    if node.stage == "claims":
+        yield from (_bound(asker, asker.call(request)) for asker in prompted(judging.claims) for request in planned.splits)
+    elif node.stage == "verdicts" and node.part == SUPPORT:
+        yield from (_bound(asker, asker.call([request])) for asker in prompted(judging.support) for request in planned.claimed)
+    elif node.stage == "judgements":
+        ((task, judge),) = ((task, judge) for task, judge in judging.judges.items() if task == node.part)
+        yield from (_bound(asker, asker.call([request])) for asker in prompted(judge) for request in planned.judged(task))
+
+
+def _bound(asker: AsksModel, call: ChatCall) -> CallBound:
+    client, tokens = asker.client(), (most_prompt_tokens(call), call.max_tokens)
+    prices = (client.price_input, client.price_output)
+    free = (0.0, 0.0) if not client.billed else None
+    known = None if prices[0] is None or prices[1] is None else (prices[0], prices[1])
+    return CallBound(1, *tokens, cost_of(known or free, *tokens))
+
+
+class _Planned:
+    """The requests of a node, from stored contexts, answers and claims, or from texts that are as long as they can be."""
+
+    def __init__(self, graph: Graph, node: Node) -> None:
+        self.node, self._run = node, graph.run
+        before = {each.stage: each for each in graph.before(node)}
+        self._stored = {stage: graph.obtain(each) for stage, each in before.items() if graph.is_stored(each)}
+
+    @cached_property
+    def contexts(self) -> Mapping[int, tuple[Passage, ...]]:
+        """Return the passages of each question."""
+        if "contexts" in self._stored:
+            return passages_of(self._stored["contexts"])
+        configuration = self.node.configuration
+        cut, size = configuration.delivery(self._run.primary), configuration.chunking.sizes[0] or _CHUNK
+        number = cut.k or -(-(cut.tokens or 0) // size)
+        budget = configuration.context.budget if configuration.context else number * size
+        passage = Passage("", 0, 0, _text(max(1, budget // max(1, number))))
+        return dict.fromkeys(range(len(self._run.dataset.queries)), (passage,) * number)
+
+    @cached_property
+    def answers(self) -> Mapping[int, str]:
+        """Return the answer of each question."""
+        if "answers" in self._stored:
+            return given_answers(self._stored["answers"])
+        generator = self.node.configuration.answering
+        return dict.fromkeys(range(len(self._run.dataset.queries)), _text((generator and generator.most_output_tokens) or _ANSWER))
+
+    @property
+    def splits(self) -> Iterator[SplitRequest]:
+        """Yield the answers to split."""
+        return (SplitRequest(self._run.dataset.queries[query].text, text) for query, text in self.answers.items())
+
+    @property
+    def claimed(self) -> Iterator[JudgeRequest]:
+        """Yield the claims to verify."""
+        stored = self._stored.get("claims")
+        if stored:
+            claims = list(stored_claims(stored))
+        else:
+            part = {query: text[: -(-len(text) // CLAIMS_ASSUMED)] for query, text in self.answers.items()}
+            claims = [(query, number, part[query]) for query in self.answers for number in range(CLAIMS_ASSUMED)]
+        return support_requests(self._run.dataset.queries, self.contexts, self.answers, claims)
+
+    def judged(self, task: Task) -> Iterator[JudgeRequest]:
+        """Yield the passages or answers to judge."""
+        return (request for _, request in judgement_requests(task, self._run.dataset.queries, self.contexts, self.answers))
+
+
+def _text(tokens: int) -> str:
+    return "x" * (_BYTES * tokens)

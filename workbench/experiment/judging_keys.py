@@ -1,0 +1,137 @@
+"""Read the key `judging` of an experiment: the judges of the run, which conditions they judge, and the thresholds of the end-to-end test."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from workbench.core.component import field_fault
+from workbench.core.formatting import meant
+from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
+from workbench.judging.base import Judge
+from workbench.judging.claims.base import ClaimSplitter
+from workbench.judging.claims.registry import SPLITTERS
+from workbench.judging.registry import JUDGES
+from workbench.judging.settings import EndToEndThresholds, Judging
+from workbench.metrics.names import Metric
+from workbench.records import Variant
+
+_KINDS: Mapping[str, Mapping[str, type[BaseModel]]] = {
+    "claims": SPLITTERS,
+    "support": JUDGES,
+    "relevance": JUDGES,
+    "correctness": JUDGES,
+    "rubric": JUDGES,
+}
+_USUAL: Mapping[str, Settings] = {
+    "claims": {"kind": "sentences"},
+    "support": {"kind": "overlap"},
+    "relevance": {"kind": "overlap"},
+    "correctness": {"kind": "overlap"},
+}
+_KEYS = (*_KINDS, "conditions", "thresholds")
+# The tasks of the judge under each key.
+_TASKS = {
+    "support": {"support"},
+    "relevance": {"context_relevance", "answer_relevance"},
+    "correctness": {"correctness"},
+    "rubric": {"rubric"},
+}
+DEFAULT_JUDGED_METRICS = ("support_overlap", "answer_correctness", "context_relevance", "answer_relevance")
+_WITH_VERDICTS = ("faithfulness",)
+
+
+def judging_in(settings: Settings, variants: Sequence[Variant], answered: bool, faults: list[str]) -> Judging | None:
+    """Return the judges of an experiment, those of the package where it names none, or add its faults and return None.
+
+    None without answers, and for `judging: none`.
+    """
+    given: Any = settings.get("judging", {})
+    if given in ("none", None):
+        return None
+    if not is_mapping(given):
+        faults.append(f"judging is {given!r}, not a mapping; write for example judging: {{support: {{kind: overlap}}}}")
+        return None
+    if not answered:
+        faults += ["judging judges answers, and nothing is answered; add answering"] if "judging" in settings else []
+        return None
+    before = len(faults)
+    faults += [unknown("judging", key, _KEYS) for key in given if key not in _KEYS]
+    parts = {key: _part(key, given, faults) for key in _KINDS if key in given or key in _USUAL}
+    conditions, thresholds = _conditions(given, variants, faults), _thresholds(given, faults)
+    if len(faults) > before:
+        return None
+    rubric = cast(Judge, parts["rubric"]) if "rubric" in parts else None
+    support, relevance, correctness = (cast(Judge, parts[key]) for key in ("support", "relevance", "correctness"))
+    return Judging(
+        claims=cast(ClaimSplitter, parts["claims"]),
+        support=support,
+        relevance=relevance,
+        correctness=correctness,
+        rubric=rubric,
+        conditions=conditions,
+        thresholds=thresholds,
+    )
+
+
+def judged_defaults(judging: Judging | None) -> tuple[str, ...]:
+    """Return the metrics that an experiment with these judges computes if it names none."""
+    if judging is None:
+        return ()
+    return (*(_WITH_VERDICTS if judging.support.gives_verdicts else ()), *DEFAULT_JUDGED_METRICS)
+
+
+def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | None, judging: Judging | None) -> list[str]:
+    """Return the faults of metrics that no judge of the run can give a value."""
+    if judging is None:
+        # A faulty judge is no missing one.
+        off = settings.get("judging", {}) in ("none", None)
+        return [f"metric {metric} is judged, and judging is none; remove judging: none" for metric in metrics if metric.judged and off]
+    faults = [f"metric {metric} needs a judge; add judging.rubric" for metric in metrics if metric.name == "rubric" and not judging.rubric]
+    decides = primary or next(iter(metrics), None)
+    if decides and decides.judged and decides.judged_kind.needs_verdicts and not judging.support.gives_verdicts:
+        what = f"the primary metric {decides} counts verdicts, and judging.support {judging.support.kind!r} is a score, not a judge"
+        faults.append(f"{what}; use another judge, or support_overlap")
+    return faults
+
+
+def _part(key: str, given: Settings, faults: list[str]) -> BaseModel | None:
+    """Return the component of a key. Settings without a kind change the usual one."""
+    value: Any = given.get(key, _USUAL.get(key))
+    if is_mapping(value) and "kind" not in value and key in _USUAL:
+        value = _USUAL[key] | value
+    owner = f"judging.{key}"
+    made = component(owner, value, _KINDS[key], faults)
+    if made is None or not usable(owner, made, faults):
+        return None
+    if isinstance(made, Judge) and (missing := _TASKS[key] - set(made.tasks)):
+        able = [kind for kind, each in JUDGES.items() if _TASKS[key] <= set(each.tasks)]
+        faults.append(f"{owner} {made.kind!r} does not judge {', '.join(sorted(missing))}; use one of {', '.join(able)}")
+    return made
+
+
+def _conditions(given: Settings, variants: Sequence[Variant], faults: list[str]) -> tuple[str, ...]:
+    value: Any = given.get("conditions", [])
+    run = tuple(dict.fromkeys(variant.condition for variant in variants))
+    conditions = [value] if isinstance(value, str) else value
+    if not isinstance(conditions, list) or not all(isinstance(condition, str) for condition in conditions):
+        faults.append(f"judging.conditions is {value!r}, not a list of names; write for example conditions: [{run[0]}]")
+        return ()
+    faults += [
+        f"judging.conditions has {condition!r}, which the run does not have{meant(condition, run)}; its conditions are {', '.join(run)}"
+        for condition in conditions
+        if condition not in run
+    ]
+    return tuple(dict.fromkeys(conditions))
+
+
+def _thresholds(given: Settings, faults: list[str]) -> EndToEndThresholds:
+    value: Any = given.get("thresholds", {})
+    if not is_mapping(value):
+        faults.append(f"judging.thresholds is {value!r}, not a mapping; write for example thresholds: {{faithfulness: 0.85}}")
+        return EndToEndThresholds()
+    try:
+        return EndToEndThresholds.model_validate(value)
+    except ValidationError as error:
+        faults += [field_fault("judging.thresholds", dict(detail), EndToEndThresholds.model_fields) for detail in error.errors()]
+        return EndToEndThresholds()

@@ -1,0 +1,43 @@
+"""The judgements of one variant of a configuration beside its answers, as judged metrics read them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.judging.base import Judgement, Task
+from workbench.judging.settings import EndToEndThresholds
+from workbench.metrics.answers.case import AnswerCase
+
+
+@dataclass(frozen=True)
+class AnswerJudgements:
+    """The judgements of the answer to one question and of the passages of its context.
+
+    `claims` is the number of claims, and `claims_error` the reason why the answer could not be split. `support` and `overlap` have a judgement
+    for each claim, `passages` one for each passage of the context, `tasks` one for each task about the whole answer; all are empty where
+    nothing was judged.
+    """
+
+    claims: int = 0
+    claims_error: str = ""
+    support: Sequence[Judgement] = ()
+    overlap: Sequence[Judgement] = ()
+    passages: Sequence[Judgement] = ()
+    tasks: Mapping[Task, Judgement] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedCase:
+    """The answers of a variant with the judgements of each question (q).
+
+    `relevant` has the documents that each question expects (q). `only_score` says why the judge of claims is a score and no judge, empty if it
+    is one. `thresholds` are those of the end-to-end test.
+    """
+
+    answered: AnswerCase
+    judgements: Sequence[AnswerJudgements]
+    relevant: Sequence[frozenset[str]]
+    only_score: str = ""
+    thresholds: EndToEndThresholds = field(default_factory=EndToEndThresholds)
+
+    def __len__(self) -> int:
+        return len(self.answered)

@@ -1,0 +1,59 @@
+"""Split the answers into claims."""
+
+from typing import Any
+
+import pandas as pd
+
+from workbench.judging.claims.base import AnswerClaims, SplitRequest
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.pipeline.stages.judging.requests import claims_of, record_calls
+from workbench.storage.result_store import Draft, Entry
+
+_COLUMNS = {"query": "int64", "number": "int64", "text": "str", "start": "int64", "end": "int64", "error": "str"}
+
+
+class ClaimsStage(JudgedStage):
+    """Table `claims`, a row for each claim of an answer: query, number (from 0), text, start, end in the answer, error.
+
+    Refusals and failed answers have no rows. An answer that could not be split has a row with the number -1 and an `error`. Values `calls`: what
+    the calls of a model cost.
+    """
+
+    name = "claims"
+    inputs = ("questions", "answers")
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the identity of the splitter."""
+        return self.judging(run).claims.identity()
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Split the answers. If a call of a model failed, the next run asks again."""
+        splitter, answers = self.judging(inputs.run).claims, given_answers(inputs.entry("answers"))
+        queries = inputs.run.dataset.queries
+        requests = [SplitRequest(queries[query].text, text) for query, text in answers.items()]
+        split = claims_of(splitter, requests, inputs.run.answer_resources, f"claims {inputs.configuration.name} {inputs.node.variant}")
+        rows = [row for query, outcome in zip(answers, split, strict=True) for row in _rows(query, outcome)]
+        draft.table("claims", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        record_calls(draft, split, splitter.calls_model)
+
+
+def given_answers(entry: Entry) -> dict[int, str]:
+    """Return the text of each answer by question, without refusals and failed answers."""
+    rows = entry.table("answers")
+    given = rows[(rows["error"] == "") & ~rows["refused"] & rows["text"].str.strip().astype(bool)]
+    return dict(zip(given["query"].tolist(), given["text"].tolist(), strict=True))
+
+
+def stored_claims(entry: Entry) -> list[tuple[int, int, str]]:
+    """Return question, number and text of each claim."""
+    rows = entry.table("claims")
+    rows = rows[rows["number"] >= 0]
+    return list(zip(rows["query"].tolist(), rows["number"].tolist(), rows["text"].tolist(), strict=True))
+
+
+def _rows(query: int, outcome: AnswerClaims) -> list[tuple[int, int, str, int, int, str]]:
+    if outcome.error:
+        return [(query, -1, "", -1, -1, outcome.error)]
+    return [(query, number, claim.text, claim.start, claim.end, "") for number, claim in enumerate(outcome.claims)]

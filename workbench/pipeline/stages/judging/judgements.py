@@ -1,0 +1,75 @@
+"""Judge contexts and answers: how relevant passages and answers are, whether answers are correct, and how good they are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stages.judging.claims import given_answers
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
+from workbench.records import Passage, Query
+from workbench.storage.result_store import Draft
+
+# The number of the passage where the answer is judged.
+ANSWER = -1
+_COLUMNS = {"query": "int64", "passage": "int64", "score": "float64", "confidence": "float64", "error": "str", "model": "str"}
+
+
+class JudgementsStage(JudgedStage):
+    """Table `judgements` for each task but `support`: query, passage (-1 for the answer), score, confidence, error, model. Values `calls`.
+
+    Only answerable questions are judged: no passage answers another one, and only a refusal is right. Refusals and failed answers are not judged.
+    """
+
+    name = "judgements"
+    inputs = ("questions", "labels", "expected", "contexts", "answers")
+
+    def parts(self, run: RunContext) -> Sequence[str]:
+        """Return the tasks that have a judge."""
+        return tuple(self._judges(run))
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the identity of the task's judge."""
+        return {task: judge.identity(task) for task, judge in self._judges(run).items() if task == node.part}
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Judge the passages or the answers. If a call of a model failed, the next run asks again."""
+        ((task, judge),) = ((task, judge) for task, judge in self._judges(inputs.run).items() if task == inputs.node.part)
+        answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
+        requests = dict(judgement_requests(task, inputs.run.dataset.queries, contexts, answers))
+        title = f"{task.replace('_', ' ')} {inputs.configuration.name} {inputs.node.variant}"
+        found = judgements_of(judge, list(requests.values()), inputs.run.answer_resources, title)
+        rows = [_row(*place, judgement) for place, judgement in zip(requests, found, strict=True)]
+        draft.table("judgements", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        record_calls(draft, found, judge.calls_model)
+
+    def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
+        return {task: judge for task, judge in self.judging(run).judges.items() if task != "support"}
+
+
+def judgement_requests(
+    task: Task, queries: Sequence[Query], contexts: Mapping[int, tuple[Passage, ...]], answers: Mapping[int, str]
+) -> Iterator[tuple[tuple[int, int], JudgeRequest]]:
+    """Yield the requests of a task by question and passage."""
+    for number, passages in contexts.items():
+        query = queries[number]
+        expected = tuple(filter(None, (query.answer, *query.answer_variants)))
+        if not query.answerable:
+            continue
+        if task == "context_relevance":
+            yield from (((number, place), JudgeRequest(task, query.text, passages=(each,))) for place, each in enumerate(passages))
+        elif number in answers and task == "answer_relevance":
+            yield (number, ANSWER), JudgeRequest(task, query.text, answers[number])
+        elif number in answers and task == "correctness" and expected:
+            yield (number, ANSWER), JudgeRequest(task, query.text, answers[number], expected=expected)
+        elif number in answers and task == "rubric":
+            yield (number, ANSWER), JudgeRequest(task, query.text, answers[number], passages=passages, expected=expected)
+
+
+def _row(query: int, passage: int, judgement: Judgement) -> tuple[Any, ...]:
+    return query, passage, judgement.score, judgement.confidence, judgement.error, judgement.model

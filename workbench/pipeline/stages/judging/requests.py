@@ -1,0 +1,54 @@
+"""Make the judgements of requests, each distinct request once, and write what they cost."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from workbench.answering.base import AnswerResources
+from workbench.core.progress import ProgressBar
+from workbench.errors import RunError
+from workbench.judging.base import Judge, Judgement, JudgeRequest
+from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
+from workbench.storage.result_store import Draft
+
+Outcome = TypeVar("Outcome", Judgement, AnswerClaims)
+# What a judgement cost, and whether it came from the cache of calls. One that no call made took no seconds.
+_CALL = ("seconds", "cached", "input_tokens", "output_tokens", "cost")
+
+
+def judgements_of(judge: Judge, requests: Sequence[JudgeRequest], resources: AnswerResources, title: str) -> list[Judgement]:
+    """Return the judgement of each request. Equal requests are judged once. Raises RunError for a judge that omits one."""
+    distinct = list(dict.fromkeys(requests))
+    found = _in_order(judge.judge(distinct, resources), len(distinct), f"judge {judge.kind!r}", title, judge.calls_model)
+    by_request = dict(zip(distinct, found, strict=True))
+    return [by_request[request] for request in requests]
+
+
+def claims_of(splitter: ClaimSplitter, requests: Sequence[SplitRequest], resources: AnswerResources, title: str) -> list[AnswerClaims]:
+    """Return the claims of each answer. Equal requests are split once. Raises RunError for a splitter that omits one."""
+    distinct = list(dict.fromkeys(requests))
+    found = _in_order(splitter.split(distinct, resources), len(distinct), f"claims {splitter.kind!r}", title, splitter.calls_model)
+    by_request = dict(zip(distinct, found, strict=True))
+    return [by_request[request] for request in requests]
+
+
+def _in_order(outcomes: Iterator[tuple[int, Outcome]], number: int, who: str, title: str, shown: bool) -> list[Outcome]:
+    placed: dict[int, Outcome] = {}
+    # Only the calls of a model take long enough for a bar.
+    with ProgressBar(total=number, unit="judgement", desc=title, disable=not shown) as bar:
+        for place, outcome in outcomes:
+            if place in placed or not 0 <= place < number:
+                raise RunError(f"{who} gave the judgement {place} twice or of no request", "correct its method")
+            placed[place] = outcome
+            bar.update()
+    if len(placed) < number:
+        raise RunError(f"{who} gave {len(placed)} of {number} judgements", "correct its method")
+    return [placed[place] for place in range(number)]
+
+
+def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], calls_model: bool) -> None:
+    """Write what the distinct calls cost as the values `calls`, and mark the entry incomplete if a call of a model failed."""
+    # Equal requests share an outcome, whose cost counts once.
+    calls = list({id(outcome): outcome for outcome in outcomes}.values()) if calls_model else []
+    draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL})
+    if calls_model and any(outcome.error for outcome in outcomes):
+        draft.mark_incomplete()

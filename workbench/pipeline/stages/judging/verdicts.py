@@ -1,0 +1,89 @@
+"""Verify the claims of the answers against their contexts."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from workbench.judging.base import Judge, Judgement, JudgeRequest
+from workbench.judging.overlap import OverlapJudge
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
+from workbench.records import Passage, Query
+from workbench.storage.result_store import Draft
+
+SUPPORT, OVERLAP = "support", "overlap"
+_COLUMNS = {
+    "query": "int64",
+    "number": "int64",
+    "verdict": "str",
+    "score": "float64",
+    "confidence": "float64",
+    "passage": "int64",
+    "start": "int64",
+    "end": "int64",
+    "flags": "str",
+    "error": "str",
+    "model": "str",
+}
+
+
+class VerdictsStage(JudgedStage):
+    """Table `verdicts`, a row for each claim: query, number, and the columns of `Judgement`; `flags` is a JSON list. Values `calls`.
+
+    Part `support` is of the judge of claims, part `overlap` of the default overlap judge, if the judge of claims is another.
+    """
+
+    name = "verdicts"
+    inputs = ("questions", "contexts", "answers", "claims")
+
+    def parts(self, run: RunContext) -> Sequence[str]:
+        """Return `support`, and `overlap` if it is another judge."""
+        return (SUPPORT,) if self.judging(run).support == OverlapJudge() else (SUPPORT, OVERLAP)
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the identity of the part's judge."""
+        return self._judge(node.part, run).identity("support")
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Verify the claims. If a call of a model failed, the next run asks again."""
+        judge, claims = self._judge(inputs.node.part, inputs.run), stored_claims(inputs.entry("claims"))
+        answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
+        asked = [claim for claim in claims if contexts[claim[0]]]
+        requests = list(support_requests(inputs.run.dataset.queries, contexts, answers, asked))
+        title = f"verify {inputs.configuration.name} {inputs.node.variant}"
+        found = judgements_of(judge, requests, inputs.run.answer_resources, title)
+        judgements = dict(zip(asked, found, strict=True))
+        rows = [_row(*claim[:2], judgements.get(claim) or unsupported(judge)) for claim in claims]
+        draft.table("verdicts", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        record_calls(draft, found, judge.calls_model)
+
+    def _judge(self, part: str, run: RunContext) -> Judge:
+        return OverlapJudge() if part == OVERLAP else self.judging(run).support
+
+
+def support_requests(
+    queries: Sequence[Query],
+    contexts: Mapping[int, tuple[Passage, ...]],
+    answers: Mapping[int, str],
+    claims: Iterable[tuple[int, int, str]],
+) -> Iterator[JudgeRequest]:
+    """Yield the request to verify each claim, given by question, number and text."""
+    for query, _, claim in claims:
+        yield JudgeRequest("support", queries[query].text, answers[query], claim, contexts[query])
+
+
+def unsupported(judge: Judge) -> Judgement:
+    """Return the judgement of a claim without any passage, which no judge needs to be asked for."""
+    return Judgement(0.0, "absent" if judge.gives_verdicts else "")
+
+
+def _row(query: int, number: int, judgement: Judgement) -> tuple[Any, ...]:
+    decided = (judgement.passage, judgement.start, judgement.end)
+    scored = (judgement.verdict, judgement.score, judgement.confidence)
+    return query, number, *scored, *decided, json.dumps(judgement.flags), judgement.error, judgement.model
