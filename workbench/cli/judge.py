@@ -2,7 +2,12 @@
 
 import click
 
+from workbench.cli.judge_fetch import fetch
+
 
 @click.group()
 def judge() -> None:
     """Test judges, label a sample of a run by hand, and correct its scores by the labels."""
+
+
+judge.add_command(fetch)

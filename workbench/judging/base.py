@@ -77,6 +77,11 @@ class Judge(Component, ABC):
         return {"version": self.version, **self.model_dump(mode="json")}
 
     @property
+    def finds_contradictions(self) -> bool:
+        """Return whether verdicts tell contradicted claims from absent ones. If not, no claim is `contradicted`."""
+        return self.gives_verdicts
+
+    @property
     def label(self) -> str:
         """Name the judge in tables and reports, with its model if it has one."""
         return self.kind

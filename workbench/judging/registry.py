@@ -4,7 +4,10 @@ from collections.abc import Mapping
 
 from workbench.core.registry import Registry
 from workbench.judging.base import Judge
+from workbench.judging.cascade import CascadeJudge
+from workbench.judging.chat import ChatJudge
+from workbench.judging.local import LocalJudge
 from workbench.judging.overlap import OverlapJudge
 
-_BUILTIN: dict[str, type[Judge]] = {"overlap": OverlapJudge}
+_BUILTIN: dict[str, type[Judge]] = {"overlap": OverlapJudge, "chat": ChatJudge, "local": LocalJudge, "cascade": CascadeJudge}
 JUDGES: Mapping[str, type[Judge]] = Registry(_BUILTIN, "workbench.judges", Judge)

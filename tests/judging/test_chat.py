@@ -1,0 +1,236 @@
+"""Judgements of chat models: what is sent to each provider, what a reply becomes, and the reason of each failure."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.chat_provider import ChatProvider
+from tests.judging.conftest import PASSAGES, judge_of, judged, settings_of, support
+from workbench.errors import InputError
+from workbench.judging.base import TASKS, JudgeRequest
+from workbench.judging.chat import ChatJudge
+from workbench.judging.prompting.prompt_file import PROMPTS
+from workbench.llm.session import CallLimits
+
+PROVIDERS = ("openai", "anthropic", "ollama")
+MAY = {"claim": 1, "passage": 1, "quote": "opens in May, and closes", "verdict": "supported", "confidence": 0.9}
+RELEVANCE = JudgeRequest("context_relevance", "When does the office open?", passages=PASSAGES[:1])
+CORRECT = JudgeRequest("correctness", "When does it open?", "In May.", expected=("May", "in spring"))
+
+
+def verdicts(*entries: dict[str, object]) -> str:
+    return json.dumps({"verdicts": list(entries)})
+
+
+def logprobs(**values: float) -> list[dict[str, object]]:
+    return [{"token": "Yes", "logprob": -0.1, "top_logprobs": [{"token": token, "logprob": value} for token, value in values.items()]}]
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_a_verdict_names_the_words_that_decide_with_every_provider(kind: str, provider: ChatProvider) -> None:
+    provider.faults = [{"text": verdicts(MAY), "tokens": (600, 30)}]
+    (judgement,) = judged(judge_of(provider, kind, price_input=2, price_output=10), [support("It opens in May.")])
+    assert (judgement.score, judgement.verdict, judgement.confidence, judgement.error) == (1.0, "supported", 0.9, "")
+    assert PASSAGES[judgement.passage].text[judgement.start : judgement.end] == "opens in May,\nand closes"
+    assert (judgement.input_tokens, judgement.output_tokens, judgement.model, judgement.cached) == (600, 30, "words", False)
+    assert judgement.cost == pytest.approx(0.0015)
+    (body,) = provider.asked
+    schema = {
+        "openai": lambda: body["response_format"]["json_schema"]["schema"],
+        "anthropic": lambda: body["output_config"]["format"]["schema"],
+        "ollama": lambda: body["format"],
+    }[kind]()
+    assert schema["properties"]["verdicts"]["items"]["properties"]["verdict"]["enum"] == ["supported", "contradicted", "absent"]
+
+
+def test_the_passages_come_first_and_the_claims_last_between_marks(provider: ChatProvider) -> None:
+    judged(judge_of(provider), [support("It opens in May.")])
+    system, user = provider.asked[0]["messages"]
+    assert "supported" in system["content"]
+    text = user["content"]
+    marks = ["<passage 1 ", "<passage 2 ", "Question: When", "<answer ", "<claims "]
+    assert [text.index(mark) for mark in marks] == sorted(text.index(mark) for mark in marks)
+    assert text.startswith("Texts between <… ")
+    assert "1. It opens in May.\n</claims " in text
+
+
+def test_calls_about_one_context_begin_equally(provider: ChatProvider) -> None:
+    judged(judge_of(provider), [support("It opens in May."), support("It is free.", answer="Another answer.")])
+    first, second = provider.prompts()
+    assert first.partition("<answer")[0] == second.partition("<answer")[0]
+
+
+def test_claims_share_a_call_only_within_an_answer_and_a_context(provider: ChatProvider) -> None:
+    provider.reply_to = lambda body: {
+        "text": verdicts(
+            *({"claim": number, "verdict": "absent"} for number in (1, 2) if f"\n{number}. " in body["messages"][-1]["content"])
+        )
+    }
+    claims = ["first claim", "second claim", "third claim", "fourth claim"]
+    requests = [support(claim) for claim in claims[:2]]
+    requests += [support(claims[0], answer="Other."), support(claims[2]), support(claims[3], passages=PASSAGES[:1])]
+    found = judged(judge_of(provider, claims_per_call=2), requests)
+    assert [judgement.verdict for judgement in found] == ["absent"] * 5
+    shared = [[number for number, claim in enumerate(claims) if claim in text] for text in provider.prompts()]
+    assert sorted(shared) == [[0], [0, 1], [2], [3]]
+
+
+def test_tokens_and_cost_of_a_call_are_shared_by_its_claims(provider: ChatProvider) -> None:
+    provider.faults = [{"text": verdicts(*({"claim": number, "verdict": "absent"} for number in (1, 2, 3))), "tokens": (100, 10)}]
+    found = judged(judge_of(provider, claims_per_call=3, price_input=1, price_output=1), [support(text) for text in "abc"])
+    assert [judgement.input_tokens for judgement in found] == [34, 33, 33]
+    assert sum(judgement.output_tokens or 0 for judgement in found) == 10
+    assert sum(judgement.cost or 0 for judgement in found) == pytest.approx(0.00011)
+
+
+def test_a_claim_that_the_reply_leaves_out_is_unscored_and_the_others_are_not(provider: ChatProvider) -> None:
+    provider.faults = [
+        {"text": verdicts({"claim": 1, "verdict": "absent"}, {"claim": 3, "verdict": "absent"}, {"claim": 3, "verdict": "absent"})}
+    ]
+    first, second, third = judged(judge_of(provider, claims_per_call=3), [support(text) for text in "abc"])
+    assert first.verdict == "absent"
+    assert second.error == "the reply has no verdict of the claim"
+    assert third.error == "the reply has more than one verdict of the claim"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ({"text": "The claim is supported by passage 1."}, "the reply is no JSON object"),
+        ({"text": '{"verdicts": [{"claim": 1, "verd'}, "the reply is no JSON object"),
+        ({"text": '{"verdicts": "supported"}'}, "the reply has no 'verdicts' with 'verdict' in each"),
+        ({"text": verdicts(MAY | {"verdict": "partly"})}, "the verdict of the claim is none of supported, contradicted, absent"),
+        ({"text": verdicts(MAY | {"confidence": 7})}, "the confidence is not between 0 and 1"),
+        ({"text": verdicts(MAY | {"quote": "opens in June"})}, "the quote of the verdict 'supported' is not in the passages"),
+        ({"text": verdicts(MAY | {"quote": ""})}, "the quote of the verdict 'supported' is not in the passages"),
+        ({"text": verdicts(MAY | {"verdict": "contradicted", "quote": "?"})}, "the quote of the verdict 'contradicted' is not in the"),
+        ({"text": verdicts(MAY), "finish": "length"}, "the reply is longer than max_tokens"),
+        ({"text": "no", "refusal": "I cannot."}, "the provider's safety filter refused the answer"),
+        ({"status": 500, "message": "out of order"}, "out of order"),
+        ({"raw": b"<html>"}, "the reply is HTML"),
+        ({"text": " "}, "the answer is empty"),
+    ],
+)
+def test_every_failure_is_unscored_with_its_reason(fault: dict[str, object], reason: str, provider: ChatProvider) -> None:
+    provider.faults = [fault]
+    (judgement,) = judged(judge_of(provider), [support("It opens in May.")])
+    assert judgement.score is None
+    assert judgement.verdict == ""
+    assert reason in judgement.error
+    assert "\n" not in judgement.error
+
+
+def test_a_quote_of_another_passage_corrects_the_number(provider: ChatProvider) -> None:
+    provider.faults = [{"text": verdicts(MAY | {"passage": 2})}]
+    assert judged(judge_of(provider), [support("It opens in May.")])[0].passage == 0
+
+
+def test_a_server_without_schemas_is_read_strictly(provider: ChatProvider) -> None:
+    provider.faults = [{"status": 400, "message": "response_format json_schema is not supported"}, {"text": "**Absent.**"}]
+    provider.faults += [{"text": f"```json\n{verdicts(MAY)}\n```"}]
+    absent, supported = judged(judge_of(provider), [support("It is free."), support("It opens in May.")])
+    assert (absent.verdict, supported.verdict) == ("absent", "supported")
+    assert ["response_format" in body for body in provider.asked] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "score"), [('{"correct": true}', 1), ("TRUE.", 1), ('"false"', 0), ("UNTRUE", None), ("It is true.", None)]
+)
+def test_correctness_is_a_truth_value_and_never_a_word_in_prose(text: str, score: float | None, provider: ChatProvider) -> None:
+    provider.faults = [{"text": text}]
+    (judgement,) = judged(judge_of(provider), [CORRECT])
+    assert judgement.score == score
+    assert bool(judgement.error) == (score is None)
+    assert "- May\n- in spring" in provider.prompts()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "score"), [('{"rating": 8}', 0.8), ("7/10", 0.7), ('{"rating": 11}', None), ('{"rating": true}', None), ("8 of 10", None)]
+)
+def test_a_rating_is_between_0_and_10(text: str, score: float | None, provider: ChatProvider) -> None:
+    provider.faults = [{"text": text}]
+    (judgement,) = judged(judge_of(provider), [RELEVANCE])
+    assert judgement.score == score
+    assert judgement.verdict == ""
+
+
+def test_all_tasks_have_a_prompt_and_a_schema(provider: ChatProvider) -> None:
+    provider.faults, provider.lasting = [{"text": '{"rating": 5, "correct": true, "verdicts": [{"claim": 1, "verdict": "absent"}]}'}], True
+    requests = [JudgeRequest(task, "q?", "an answer", "a claim", PASSAGES[:1], ("expected",)) for task in TASKS]
+    assert [judgement.error for judgement in judged(judge_of(provider), requests)] == [""] * 5
+
+
+def test_nothing_is_asked_where_there_is_nothing_to_judge_by(provider: ChatProvider) -> None:
+    absent, unscored = judged(judge_of(provider), [support("It opens.", passages=()), JudgeRequest("correctness", "q?", "a")])
+    assert (absent.verdict, absent.score) == ("absent", 0.0)
+    assert (unscored.score, unscored.error) == (None, "the question has no expected answer")
+    assert provider.asked == []
+    assert list(judge_of(provider).judge([], None)) == []  # type: ignore[arg-type]  # nothing is read
+
+
+def test_a_spent_budget_is_the_reason_of_the_other_claims(provider: ChatProvider) -> None:
+    provider.faults, provider.lasting = [{"text": verdicts(MAY)}], True
+    found = judged(judge_of(provider), [support("a"), support("b")], CallLimits(calls=1))
+    assert sorted(judgement.error for judgement in found) == ["", "the budget of 1 call is spent"]
+
+
+@pytest.mark.parametrize("kind", ["openai", "ollama"])
+def test_yes_and_no_are_read_from_probabilities(kind: str, provider: ChatProvider) -> None:
+    provider.faults = [{"logprobs": logprobs(**{"Yes": -0.7, " yes": -2.3, "No": -1.6, "Maybe": -4.0}), "tokens": (200, 1)}]
+    (judgement,) = judged(judge_of(provider, kind, replies="yes_no"), [support("It opens in May.")])
+    assert judgement.score == pytest.approx((0.4966 + 0.1003) / (0.4966 + 0.1003 + 0.2019), abs=1e-3)
+    assert (judgement.verdict, judgement.passage, judgement.error) == ("supported", -1, "")
+    assert judgement.confidence == judgement.score
+    (body,) = provider.asked
+    assert "Statement:" in body["messages"][-1]["content"]
+    assert body.get("max_tokens", body.get("options", {}).get("num_predict")) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "reason"),
+    [
+        ("openai", {"text": "Yes"}, "the reply has no log-probabilities"),
+        ("anthropic", {"text": "Yes"}, "the reply has no log-probabilities"),
+        ("openai", {"logprobs": logprobs(The=-0.2, Yes=-2.0)}, "neither yes nor no"),
+    ],
+)
+def test_a_reply_without_a_yes_or_a_no_is_unscored(kind: str, fault: dict[str, object], reason: str, provider: ChatProvider) -> None:
+    provider.faults = [fault]
+    (judgement,) = judged(judge_of(provider, kind, replies="yes_no"), [support("It opens in May.")])
+    assert judgement.score is None
+    assert reason in judgement.error
+
+
+def test_a_word_is_about_one_claim_and_finds_no_contradictions(provider: ChatProvider) -> None:
+    assert judge_of(provider).finds_contradictions
+    assert not judge_of(provider, replies="yes_no").finds_contradictions
+    with pytest.raises(InputError, match="claims_per_call is above 1, and a reply of one word is about one claim"):
+        judge_of(provider, replies="yes_no", claims_per_call=3)
+
+
+def test_the_identity_is_that_of_a_task_and_has_the_contents_of_its_prompt(tmp_path: Path) -> None:
+    def identity(task: str = "support", **settings: object) -> object:
+        return ChatJudge(**{"provider": "openai", "model": "tiny", "base_url": "http://localhost:1/v1", **settings}).identity(task)  # type: ignore[arg-type]
+
+    copy = tmp_path / "mine.txt"
+    copy.write_bytes((PROMPTS / "support-1.txt").read_bytes())
+    assert identity(support_prompt=str(copy)) == identity() == identity(concurrency=1, timeout=3)
+    copy.write_text("{passages} {claims}")
+    changes = ({"support_prompt": str(copy)}, {"model": "x"}, {"fenced": False}, {"claims_per_call": 2}, {"replies": "yes_no"}, {"seed": 1})
+    assert all(identity(**change) != identity() for change in changes)
+    assert identity("correctness", support_prompt=str(copy), claims_per_call=2) == identity("correctness")
+
+
+def test_a_bad_prompt_is_found_before_anything_is_asked(tmp_path: Path, provider: ChatProvider) -> None:
+    judge_of(provider).check()
+    (tmp_path / "mine.txt").write_text("{passages} {claim}")
+    with pytest.raises(InputError, match=r"\[user\] contains \{claim\}"):
+        judge_of(provider, support_prompt=str(tmp_path / "mine.txt")).check()
+    with pytest.raises(InputError, match=r"the prompt .correctness-1. is neither a file .* nor one of the package"):
+        judge_of(provider, rubric_prompt="correctness-1").check()
+
+
+def test_the_label_names_the_model(provider: ChatProvider) -> None:
+    assert judge_of(provider).label == "chat: words"
+    assert settings_of(provider, "openai")["model"] == "words"

@@ -1,0 +1,147 @@
+"""Claims of an answer from a chat model, which may not add a word."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from workbench.answering.base import AnswerResources
+from workbench.chunking.text.packing import Slice
+from workbench.chunking.text.sentences import sentences
+from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
+from workbench.judging.prompting.fence import fence_of
+from workbench.judging.prompting.prompt_file import PROMPTS
+from workbench.judging.prompting.replies import UnreadableReplyError, entries, strict_object
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply
+from workbench.llm.chat_model import ChatModel
+from workbench.llm.prompt_files import PromptLayout, filled, names_in, read_prompt
+from workbench.llm.session import ask_all
+from workbench.records import Claim
+from workbench.retrieval.bm25 import BM25Retriever
+
+_LAYOUT = PromptLayout((("system", ()), ("user", ("answer",))), ("question",))
+_CLAIM = strict_object(claim={"type": "string"}, sentences={"type": "array", "items": {"type": "integer"}})
+_SCHEMA = strict_object(claims={"type": "array", "items": _CLAIM})
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+class ChatSplitter(ChatModel, ClaimSplitter):
+    """A chat model behind an API that splits answers. Each claim names the sentences of the answer that state it.
+
+    A claim is dropped if it has a word or a number that is neither in the answer nor in the question, or none of its sentences' words: words are
+    compared by their stems, without stop words. An answer whose claims are all dropped has an error instead of no claims.
+    """
+
+    calls_model: ClassVar[bool] = True
+
+    kind: Literal["chat"] = "chat"
+    prompt: str = Field(default="claims-1", min_length=1, description="A prompt of the package, or the path of a file.")
+    temperature: float | None = Field(default=0.0, ge=0, le=2, description="The sampling temperature; null for the model's own.")
+    max_tokens: int = Field(default=1024, ge=1, le=1_000_000, description="The most tokens of a reply.")
+    seed: int | None = Field(default=None, ge=0, le=2**31 - 1, description="The seed of sampling, for models that have one.")
+
+    def check(self) -> None:
+        """Raise InputError if the prompt is not usable, or a package or a key that the model needs is missing."""
+        self._prompt()
+        self.client().check()
+
+    def identity(self) -> dict[str, Any]:
+        """Return what determines claims and their cost: the contents of the prompt, the settings of the call, the model and its prices."""
+        client = self.client()
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "prompt": list(self._prompt()),
+            "call": [self.temperature, self.max_tokens, self.seed],
+            "client": client.identity(),
+            "prices": [client.price_input, client.price_output],
+        }
+
+    def call(self, request: SplitRequest) -> ChatCall:
+        """Return the call that splits an answer."""
+        system, user = self._prompt()
+        fence = fence_of([request.answer], [request.question])
+        numbered = "\n".join(f"[{number}] {request.answer[start:end]}" for number, (start, end) in enumerate(sentences(request.answer), 1))
+        content = filled(user, question=request.question, answer=fence.around("answer", numbered))
+        messages = (Message("user", f"{fence.declaration}\n\n{content}"),)
+        whole = (Message("system", system), *messages) if system else messages
+        return ChatCall(whole, self.max_tokens, self.temperature, self.seed, schema=_SCHEMA)
+
+    def split(self, requests: Sequence[SplitRequest], resources: AnswerResources) -> Iterator[tuple[int, AnswerClaims]]:
+        """Yield the claims as the calls finish. A blank answer has none, and no call is made."""
+        asked = [place for place, request in enumerate(requests) if request.answer.strip()]
+        yield from ((place, AnswerClaims()) for place, request in enumerate(requests) if not request.answer.strip())
+        calls = [self.call(requests[place]) for place in asked]
+        for number, outcome in ask_all(self.client(), calls, resources.calls) if calls else ():
+            yield asked[number], _claims(outcome, requests[asked[number]])
+
+    def _prompt(self) -> tuple[str, str]:
+        offered = [name for name in names_in(PROMPTS) if name.startswith("claims")]
+        sections = read_prompt(self.prompt, PROMPTS, _LAYOUT, offered)
+        return sections.get("system", ""), sections["user"]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """An answer with its sentences, and the stems and numbers of answer, question and each sentence."""
+
+    slices: Sequence[Slice]
+    known: frozenset[str]
+    stated: Sequence[frozenset[str]]
+
+
+def _claims(outcome: Reply | CallFailure, request: SplitRequest) -> AnswerClaims:
+    if isinstance(outcome, CallFailure):
+        return AnswerClaims(error=outcome.reason)
+    claims: tuple[Claim, ...] = ()
+    error = "the reply is longer than max_tokens" if outcome.finish_reason == "length" else ""
+    try:
+        if not error:
+            claims = _stated(entries(outcome.text, "claims", ("claim", "sentences")), request)
+    except UnreadableReplyError as fault:
+        error = str(fault)
+    return AnswerClaims(
+        claims,
+        error,
+        input_tokens=outcome.input_tokens,
+        output_tokens=outcome.output_tokens,
+        cost=outcome.cost,
+        model=outcome.model,
+        seconds=outcome.seconds,
+        cached=outcome.cached,
+    )
+
+
+def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
+    """Return the claims that the answer states, in its order. Raises UnreadableReplyError if there are claims, and it states none."""
+    slices = sentences(request.answer)
+    texts = [request.answer[start:end] for start, end in slices]
+    claims = [" ".join(entry["claim"].split()) if isinstance(entry["claim"], str) else "" for entry in found]
+    stems = _stems([request.question, *texts, *claims])
+    answer = _Answer(slices, frozenset().union(*stems[: len(texts) + 1]), stems[1 : len(texts) + 1])
+    made = [
+        _claim(claim, words, entry["sentences"], answer)
+        for claim, words, entry in zip(claims, stems[len(texts) + 1 :], found, strict=True)
+        if claim
+    ]
+    stated = sorted({claim: None for claim in made if claim}, key=lambda claim: (claim.start, claim.end))
+    if found and not stated:
+        raise UnreadableReplyError("no claim in the reply is stated by the answer")
+    return tuple(stated)
+
+
+def _claim(text: str, words: frozenset[str], numbers: Any, answer: _Answer) -> Claim | None:
+    """Return a claim with the place of its sentences, or None if the answer does not state it."""
+    places = (
+        [number - 1 for number in numbers if type(number) is int and 0 < number <= len(answer.slices)] if isinstance(numbers, list) else []
+    )
+    if not places or not words <= answer.known or not words & frozenset().union(*(answer.stated[place] for place in places)):
+        return None
+    return Claim(text, answer.slices[min(places)][0], answer.slices[max(places)][1])
+
+
+def _stems(texts: Sequence[str]) -> list[frozenset[str]]:
+    """Return the stems of the words of each text, without stop words, and its numbers."""
+    return [frozenset(words) | frozenset(_NUMBER.findall(text)) for words, text in zip(BM25Retriever().words(texts), texts, strict=True)]
