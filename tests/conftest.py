@@ -28,6 +28,7 @@ pytest_plugins = [
     "tests.canary",
     "tests.chat_provider",
     "tests.asked_sweeps",
+    "tests.reading_model",
     "tests.gguf",
     "tests.small_worlds",
     "tests.small_sweep",

@@ -40,6 +40,7 @@ STAGES = [
     ("perturb",),
     ("answering",),
     ("judging",),
+    ("generation",),
     ("metrics",),
     ("attribution",),
     ("statistics",),

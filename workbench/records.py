@@ -12,6 +12,8 @@ from workbench.errors import InputError
 
 # The largest cut in tokens.
 MOST_TOKENS = 1_000_000
+# The fields of a question that a model wrote: a mark, where it comes from, and the person who accepted it.
+SYNTHETIC, PROVENANCE, ACCEPTED_BY = "synthetic", "provenance", "accepted_by"
 _SHOWN_QUERIES = 5
 _SHOWN_CHARACTERS = 800
 
@@ -128,6 +130,16 @@ class Query:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     where: Mapping[str, Any] = field(default_factory=dict)
     answer_variants: tuple[str, ...] = ()
+
+    @property
+    def synthetic(self) -> bool:
+        """Return whether a model wrote the question, by the field `synthetic` of its metadata."""
+        return self.metadata.get(SYNTHETIC) is True
+
+    @property
+    def accepted_by(self) -> str:
+        """Return the person who accepted a synthetic question, or an empty text."""
+        return str(self.metadata.get(ACCEPTED_BY) or "").strip()
 
 
 @dataclass(frozen=True, slots=True)

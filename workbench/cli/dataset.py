@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.cli.dataset_generate import accept, generate
 from workbench.core.formatting import plural
 from workbench.core.terminal import say
 
@@ -20,7 +21,7 @@ KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
 
 @click.group()
 def dataset() -> None:
-    """Check a dataset or convert it to a golden folder."""
+    """Check a dataset, convert it to a golden folder, or generate one from documents."""
 
 
 def _place(command: Callable[..., None]) -> Callable[..., None]:
@@ -73,6 +74,10 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
         say(f"note: {note}")
     spans = sum(len(need.alternatives) for need in imported.needs)
     say(f"{folder}: {_counted(imported, len(imported.needs), spans)}")
+
+
+dataset.command()(_place(generate))
+dataset.command()(accept)
 
 
 def _counted(read: "DatasetDraft | Dataset", pieces: int, spans: int) -> str:

@@ -45,6 +45,10 @@ class TextSearch:
             document = self._documents[row]
             yield from (Span(document.doc_id, *match.span()) for match in pattern.finditer(document.text))
 
+    def text(self, span: Span) -> str:
+        """Return the text of a span."""
+        return self._documents[self._rows[span.doc_id]].text[span.start : span.end]
+
     def _rows_of(self, doc_ids: Iterable[str] | None) -> list[int] | None:
         return None if doc_ids is None else sorted({self._rows[doc_id] for doc_id in doc_ids if doc_id in self._rows})
 

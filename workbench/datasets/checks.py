@@ -65,7 +65,26 @@ def notes(draft: DatasetDraft) -> list[str]:
     ]
     doubtful = [f"{file} has {remark} in {rows:,} row(s)" for (file, remark), rows in draft.doubtful.items()]
     metadata = _once(doubtful_metadata(draft.queries))
-    return unread + doubtful + metadata + list(dict.fromkeys(draft.notes)) + _unexpected(draft) + _excluded(draft) + _repeats(draft)
+    return (
+        unread
+        + doubtful
+        + metadata
+        + list(dict.fromkeys(draft.notes))
+        + _synthetic(draft)
+        + _unexpected(draft)
+        + _excluded(draft)
+        + _repeats(draft)
+    )
+
+
+def _synthetic(draft: DatasetDraft) -> list[str]:
+    """Return a line if a model wrote some of the questions, with the number that no person has accepted."""
+    written = [query for query, _ in draft.queries if query.synthetic]
+    if not written:
+        return []
+    waiting = sum(not query.accepted_by for query in written)
+    accepted = f"{waiting:,} of them are accepted by nobody; review them, then workbench dataset accept" if waiting else "all are accepted"
+    return [f"{len(written):,} of {plural(len(draft.queries), 'question')} are synthetic (a model wrote them), and {accepted}"]
 
 
 def _unexpected(draft: DatasetDraft) -> list[str]:

@@ -9,11 +9,12 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from workbench.core.files import sync
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.expected_answers import VARIANTS
 from workbench.datasets.fields import check_fields, misspelt, opposites
@@ -24,6 +25,8 @@ from workbench.datasets.lines import json_kind, json_lines, objects, parse_json,
 from workbench.datasets.questions import FIELDS, LABELS, REFUSED, read_questions
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Need, Qrel
+
+QUESTION_FILES = ("questions.jsonl", "questions.json")
 
 
 def read_golden(path: Path, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:
@@ -38,7 +41,7 @@ def read_golden(path: Path, documents: Path | None, split: str | None, files: Fi
 
 def _folder(folder: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
     read_documents(documents or documents_of(folder), draft)
-    file = find_in(folder, ("questions.jsonl", "questions.json"), "questions")
+    file = find_in(folder, QUESTION_FILES, "questions")
     if file.suffix == ".jsonl":
         return json_lines(file, draft)
     content = _json_file(file, draft)
@@ -146,25 +149,33 @@ def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
     return {key: doc_ids for key, doc_ids in (graded | refused).items() if doc_ids}
 
 
-def write_golden(dataset: Dataset, folder: Path) -> None:
-    """Write documents.jsonl and questions.jsonl to a new folder, which appears under its name only when complete."""
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+def write_golden(dataset: Dataset, folder: Path, beside: Mapping[str, str] | None = None, replace: bool = False) -> None:
+    """Write documents.jsonl, questions.jsonl and the texts `beside` them to a folder, which appears under its name only when complete.
+
+    The folder must be new or empty, unless it may be replaced.
+    """
+    if not replace and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(f"{folder} exists and is not an empty folder", "name a new one with --to")
-    files = {"documents.jsonl": _lines(document_rows(dataset)), "questions.jsonl": _lines(question_rows(dataset))}
+    files = {"documents.jsonl": jsonl(document_rows(dataset)), QUESTION_FILES[0]: jsonl(question_rows(dataset)), **(beside or {})}
     place = folder.resolve()
-    aside = place.with_name(f".{place.name}.{os.getpid()}")
+    aside, before = (place.with_name(f".{place.name}.{os.getpid()}{suffix}") for suffix in ("", ".old"))
     try:
         aside.mkdir(parents=True)
         for name, text in files.items():
             (aside / name).write_bytes(text.encode("utf-8"))
+            sync(aside / name)
+        if replace and place.is_dir():
+            os.replace(place, before)
         os.replace(aside, place)
     except OSError as error:
         raise InputError(f"{folder} cannot be written ({error.strerror})", "name another folder with --to") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(before, ignore_errors=True)
 
 
-def _lines(rows: Iterable[dict[str, Any]]) -> str:
+def jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as lines of JSON. Raises InputError for NaN and infinity."""
     try:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     except ValueError as error:

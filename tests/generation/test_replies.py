@@ -1,0 +1,38 @@
+import pytest
+
+from workbench.generation.replies import PassageAnswer, ProposedFactoid, ProposedUnanswerable, parse_reply
+
+
+@pytest.mark.parametrize(
+    "text", ['{"question": "Who?"}', ' {"question": "Who?"}\n', '```json\n{"question": "Who?"}\n```', '```\n{"question": "Who?"}\n```\n']
+)
+def test_an_object_is_read_also_from_a_block_of_code(text: str) -> None:
+    assert parse_reply(text, ProposedUnanswerable) == ProposedUnanswerable(question="Who?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'Here it is: {"question": "Who?"}',
+        '{"question": "Who?"} {"question": "Why?"}',
+        '{"question": "Who?", "more": 1}',
+        '{"question": 7}',
+        '{"question": null}',
+        "[" * 100_000,
+        '["question"]',
+    ],
+)
+def test_anything_else_is_no_reply(text: str) -> None:
+    assert parse_reply(text, ProposedUnanswerable) is None
+
+
+def test_a_yes_in_words_is_no_boolean() -> None:
+    assert parse_reply('{"answerable": "yes", "answer": "", "quote": ""}', PassageAnswer) is None
+    assert parse_reply('{"answerable": 1, "answer": "", "quote": ""}', PassageAnswer) is None
+
+
+def test_the_schema_requires_every_field_and_no_other() -> None:
+    schema = ProposedFactoid.schema_for_calls()
+    assert schema["required"] == ["question", "answer", "quote"]
+    assert schema["additionalProperties"] is False

@@ -1,0 +1,136 @@
+"""Write generated questions as a golden folder, with the reference answers, the dropped candidates and a record of the generation beside them."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.datasets.formats.golden import QUESTION_FILES, jsonl, question_rows, write_golden
+from workbench.errors import InputError
+from workbench.generation.asking import Asker
+from workbench.generation.candidates import REASONS, Candidate
+from workbench.generation.generate import Generated
+from workbench.generation.prompts import ANSWER, REFERENCE, prompt_named
+from workbench.generation.proposals import PROMPTS
+from workbench.llm.families import model_family
+from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Need, Qrel, Query
+
+RECORD, REFERENCES, DROPPED = "generation.json", "references.jsonl", "dropped.jsonl"
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError unless a folder is new, empty, or as a generation wrote it, so that no work of a person is overwritten."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    try:
+        written = json.loads((folder / RECORD).read_text("utf-8"))["questions_sha256"]
+        if file_digest(folder / QUESTION_FILES[0]) == written:
+            return
+    except (OSError, ValueError, TypeError, KeyError):
+        raise InputError(f"{folder} exists and is no folder of generated questions", "name a new one with --output") from None
+    raise InputError(f"{folder / QUESTION_FILES[0]} was edited or accepted since it was generated", "name another folder with --output")
+
+
+def write_generated(generated: Generated, source: Dataset, asker: Asker, folder: Path) -> Dataset:
+    """Write the folder, which appears only when complete, and return the dataset of the accepted questions."""
+    dataset = generated_dataset(generated, source, asker)
+    questions = jsonl(question_rows(dataset))
+    record = _record(generated, asker) | {"questions_sha256": hashlib.sha256(questions.encode()).hexdigest()}
+    beside = {
+        REFERENCES: jsonl(_references(generated)),
+        DROPPED: jsonl(_dropped(generated)),
+        RECORD: json.dumps(record, indent=2, ensure_ascii=False) + "\n",
+    }
+    write_golden(dataset, folder, beside, replace=True)
+    return dataset
+
+
+def generated_dataset(generated: Generated, source: Dataset, asker: Asker) -> Dataset:
+    """Return the accepted questions as a dataset, each marked as synthetic."""
+    queries, qrels, needs = [], [], []
+    for candidate in generated.accepted:
+        query_id = _query_id(candidate)
+        reference = candidate.reference
+        variants = (reference.text,) if candidate.answer and reference and reference.agrees and reference.text != candidate.answer else ()
+        metadata = {"type": candidate.kind, SYNTHETIC: True, ACCEPTED_BY: "", PROVENANCE: _provenance(candidate, generated, asker)}
+        queries.append(
+            Query(query_id, candidate.question, candidate.kind != "unanswerable", candidate.answer, metadata, answer_variants=variants)
+        )
+        doc_ids = dict.fromkeys(span.doc_id for need in candidate.needs for span in need)
+        qrels += [Qrel(query_id, doc_id, 1) for doc_id in doc_ids]
+        needs += [Need(query_id, need) for need in candidate.needs]
+    return Dataset(source.name, source.documents, tuple(queries), tuple(qrels), tuple(needs))
+
+
+def _query_id(candidate: Candidate) -> str:
+    return f"s-{fingerprint(candidate.question)[:8]}"
+
+
+def _provenance(candidate: Candidate, generated: Generated, asker: Asker) -> dict[str, Any]:
+    """Return where a question comes from. No date, so that the same generation gives the same file."""
+    names = [PROMPTS[candidate.kind][0], ANSWER, REFERENCE]
+    return {
+        "model": _model(asker),
+        "provider": asker.client.kind,
+        "prompts": {name: prompt_named(name).digest for name in names},
+        "passages": [source.chunk_id for source in candidate.sources],
+        "seed": generated.settings.seed,
+        "reference_agrees": bool(candidate.reference and candidate.reference.agrees),
+    }
+
+
+def _model(asker: Asker) -> str:
+    return asker.model or str(getattr(asker.client, "model", "") or Path(str(getattr(asker.client, "path", ""))).name)
+
+
+def _references(generated: Generated) -> Iterator[dict[str, Any]]:
+    for candidate in generated.accepted:
+        if reference := candidate.reference:
+            yield {
+                "query_id": _query_id(candidate),
+                "query": candidate.question,
+                "answer": candidate.answer,
+                "reference": reference.text,
+                "agrees": reference.agrees,
+                "documents": [
+                    {"doc_id": doc_id, "score": score, "passages": [list(place) for place in places]}
+                    for doc_id, (score, places) in reference.documents.items()
+                ],
+            }
+
+
+def _dropped(generated: Generated) -> Iterator[dict[str, Any]]:
+    for candidate in generated.dropped:
+        yield {
+            "reason": candidate.dropped,
+            "why": REASONS[candidate.dropped],
+            "detail": candidate.detail,
+            "type": candidate.kind,
+            "query": candidate.question,
+            "answer": candidate.answer,
+            "quotes": list(candidate.quotes),
+            "passages": [source.chunk_id for source in candidate.sources],
+        }
+
+
+def _record(generated: Generated, asker: Asker) -> dict[str, Any]:
+    spent, model = asker.resources.budget.spent, _model(asker)
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "model": model,
+        "family": model_family(model),
+        "provider": asker.client.kind,
+        "settings": generated.settings.model_dump(),
+        "prompts": {name: prompt_named(name).digest for name in (*(name for name, _ in PROMPTS.values()), ANSWER, REFERENCE)},
+        "questions": dict(Counter(candidate.kind for candidate in generated.accepted)),
+        "dropped": dict(generated.reasons),
+        "failures": dict(asker.failures),
+        "calls": spent.calls,
+        "cached": asker.cached,
+        "tokens": spent.tokens,
+        "usd": spent.usd,
+    }
