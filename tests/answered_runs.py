@@ -12,6 +12,7 @@ import pytest
 from tests.made_runs import Made
 from workbench.analysis.answers.answered import VERBATIM
 from workbench.analysis.values import clusters, metadata
+from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD
 from workbench.context.conditions import CONDITIONS, variants_of
 from workbench.execution.collect import collect
 from workbench.metrics.answers.registry import ANSWER_KINDS
@@ -90,6 +91,34 @@ def without_expected(run: RunTables) -> RunTables:
     )
     tables = {"questions": run.questions.assign(answer=""), "queries": blank, "metrics": means[means["metric"] != METRICS[0]]}
     return replace(run, sources={**run.sources, **{name: _source(name, table) for name, table in tables.items()}})
+
+
+def with_causes(run: RunTables) -> RunTables:
+    """Return the run as if judges had named the cause of every failed answer. A wrong answer to perfect context takes each cause in turn."""
+    turns = {name: place for place, name in enumerate(run.questions["query_id"])}
+    answerable = dict(zip(run.questions["query_id"], run.questions["answerable"], strict=True))
+    rows = []
+    for row in run.answers[(run.answers["reason"] == "") & (run.answers["error"] == "")].to_dict("records"):
+        if cause := _cause(row, answerable[row["query_id"]], _JUDGED[turns[row["query_id"]] % len(_JUDGED)]):
+            where = {name: row[name] for name in ("configuration", "condition", "variant", "repeat", "query_id")}
+            evidence = f"claim of {row['query_id']}" if cause in ("contradiction", "unsupported") else ""
+            rows.append(where | {"cause": cause, "evidence": evidence, "need": -1, "doc_id": "", "rank": 0, "subject": "answer"})
+    causes = pd.concat([run.causes, pd.DataFrame(rows)], ignore_index=True)
+    manifest = dict(run.manifest) | {"judging": {"conditions": []}}
+    return replace(run, manifest=manifest, sources={**run.sources, "causes": _source("causes", causes)})
+
+
+_JUDGED = ("contradiction", "unsupported", "off_topic", "unused", "unsure")
+
+
+def _cause(row: Mapping[str, Any], answerable: bool, judged: str) -> str:
+    if row["condition"] not in ATTRIBUTED:
+        return ""
+    if not answerable or row["condition"] in WITHHELD:
+        return "" if row["refused"] else "unrefused"
+    if not row["refused"] and "at noon" not in row["answer"]:
+        return ""
+    return "rank" if not row["gold"] else "refusal" if row["refused"] else judged
 
 
 def _source(name: str, table: pd.DataFrame) -> Callable[[RunTables], pd.DataFrame]:
@@ -227,6 +256,12 @@ def unanswered(made: Made) -> RunTables:
 def answered_run(unanswered: RunTables) -> RunTables:
     """Answers in every condition, twice, with confidences and some failures."""
     return answered(unanswered, Planted(repeats=2, failed=0.02, confident=True))
+
+
+@pytest.fixture(scope="session")
+def caused_run(answered_run: RunTables) -> RunTables:
+    """The answers of `answered_run` with the causes of failed ones."""
+    return with_causes(answered_run)
 
 
 @pytest.fixture(scope="session")

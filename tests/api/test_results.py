@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import workbench
+from workbench.api.results import Results
 from workbench.errors import InputError
 from workbench.execution.local import Outcome
+from workbench.results.run_tables import RunTables
 
 # Opens a run where nothing that made it is installed, and says what it holds.
 LOAD = """
@@ -70,6 +72,20 @@ def test_causes_tell_what_is_missed_and_why(few: Outcome) -> None:
     assert list(causes.columns) == ["query_id", "question", "cause", "evidence", "rank", "meaning"]
     assert causes["evidence"].str.contains(r":\d+-\d+$").all()
     assert causes["meaning"].str.len().gt(20).all()
+
+
+def test_causes_of_answers_tell_which_failed_and_why(caused_run: RunTables) -> None:
+    results = Results(caused_run, Path())
+    causes = results.causes(caused_run.names[0], of="answers")
+    assert list(causes.columns) == ["query_id", "question", "condition", "repeat", "cause", "evidence", "meaning"]
+    assert {"rank", "refusal", "contradiction", "unused", "unsure", "unrefused"} <= set(causes["cause"])
+    assert causes["meaning"].str.len().gt(20).all()
+    assert "condition" not in results.causes(caused_run.names[0]).columns
+
+
+def test_causes_of_something_else_are_refused(few: Outcome) -> None:
+    with pytest.raises(InputError, match="'answer' has no causes; did you mean 'answers'"):
+        workbench.load(few.folder).causes("fixed-64-0", of="answer")  # type: ignore[arg-type]  # the mistake
 
 
 def test_a_name_that_is_not_there_is_told_with_the_nearest(few: Outcome) -> None:

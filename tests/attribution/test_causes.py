@@ -2,7 +2,7 @@ import pandas as pd
 
 from workbench.attribution.causes import CAUSE_NAMES, CAUSES, EVIDENCE_CAUSES, causes_by_query, earliest
 
-LAYERS = ("indexing", "chunking", "embedding", "retrieval", "packing", "answering")
+LAYERS = ("indexing", "chunking", "embedding", "retrieval", "packing", "answering", "judging")
 
 
 def test_causes_are_in_the_order_of_their_layers() -> None:

@@ -72,7 +72,7 @@ def layer(need: Need, seen: Observation) -> str:
 def walk(seen: Observation) -> str:
     """The earliest broken layer."""
     verdicts = {claim.verdict for claim in seen.claims}
-    if seen.correct and verdicts <= {"supported"}:
+    if seen.correct and not verdicts & {"contradicted", "absent"}:
         return "none"
     if not seen.query.answerable:
         return "unrefused"
@@ -82,7 +82,11 @@ def walk(seen: Observation) -> str:
         return "refusal"
     if "contradicted" in verdicts:
         return "contradiction"
-    return "unsupported" if "absent" in verdicts else "off_topic"
+    if "absent" in verdicts:
+        return "unsupported"
+    if "" in verdicts:
+        return "unsure"
+    return "unused" if seen.relevant else "off_topic"
 
 
 @pytest.fixture(scope="session")

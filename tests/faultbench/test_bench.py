@@ -32,7 +32,7 @@ def test_there_are_forty_right_answers_and_twenty_right_refusals(cases):
     assert sum(seen.refused and not seen.query.answerable for seen in well) >= 20
 
 
-@pytest.mark.parametrize("kind", ["plain", "worded", "last-rank", "trimmed", "without", "split"])
+@pytest.mark.parametrize("kind", ["plain", "worded", "last-rank", "trimmed", "without", "split", "unjudged"])
 def test_right_answers_that_look_like_failures_are_among_them(cases, kind):
     assert sum(case.case_id.startswith("none/") and case.case_id.rpartition("/")[2].startswith(kind) for case in cases) >= 10
 
@@ -64,7 +64,8 @@ def test_a_single_fault_breaks_exactly_one_stage(cases, handbook, unmet_needs, l
 
 
 def test_a_fault_of_the_answer_says_what_its_cause_says(cases):
-    verdicts = {"contradiction": {"contradicted"}, "off_topic": {"supported"}, "unrefused": {"supported"}, "refusal": set()}
+    copied = ("off_topic", "unused", "unrefused")
+    verdicts = {"contradiction": {"contradicted"}, "refusal": set(), "unsure": {""}, **{cause: {"supported"} for cause in copied}}
     for case in cases:
         if len(case.broken) == 1 and case.cause in GENERATION:
             seen = case.observation
@@ -74,7 +75,8 @@ def test_a_fault_of_the_answer_says_what_its_cause_says(cases):
             context = [seen.documents[span.doc_id][span.start : span.end] for span in seen.context]
             stated = [claim for claim in seen.claims if claim.text != seen.query.answer]
             held = [any(claim.text in piece for piece in context) for claim in stated]
-            assert all(held) if case.cause in ("off_topic", "unrefused") else not any(held)
+            assert case.cause == "unsure" or (all(held) if case.cause in copied else not any(held))
+            assert case.cause not in ("off_topic", "unused") or seen.relevant == (case.cause == "unused")
 
 
 def test_a_boundary_delivers_a_part_of_what_it_cut(cases, unmet_needs):

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
 from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.causes import answer_cause_meanings, failed_answers
 from workbench.analysis.answers.decomposition_table import decomposition_table
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.parts_table import parts_table
@@ -217,13 +219,15 @@ class Results:
         """
         return decomposition_table(self.tables, metric)
 
-    def causes(self, configuration: str) -> pd.DataFrame:
-        """List what a configuration misses and why.
+    def causes(self, configuration: str, of: Literal["evidence", "answers"] = "evidence") -> pd.DataFrame:
+        """List what a configuration misses, or which of its answers failed, and why.
 
         Returns
         -------
         A DataFrame with a row for each missed piece of evidence or document. Its columns are `query_id`, `question`, `cause`, `evidence`
-        (`doc_id:start-end`, or the document), `rank` (0 if it was not retrieved) and `meaning` of the cause.
+        (`doc_id:start-end`, or the document), `rank` (0 if it was not retrieved) and `meaning` of the cause. Of `answers`, it has a row for each
+        failed answer, with its `condition` and `repeat` in place of `rank`; `evidence` is the claim or the missed evidence that shows the cause,
+        or empty. Without judges no answer has a cause.
 
         Raises
         ------
@@ -234,9 +238,16 @@ class Results:
         >>> sorted(set(results.causes("fixed-128-0")["cause"]))
         ['boundary', 'rank']
         """
-        misses = missed_evidence(self.tables, self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
-        misses.insert(1, "question", misses["query_id"].map(self.questions.set_index("query_id")["text"]))
-        return misses.assign(meaning=misses["cause"].map(dict(cause_meanings(self.tables))))
+        name = self._known(configuration)
+        if of == "answers":
+            rows, meanings = failed_answers(self.tables, name), answer_cause_meanings(self.tables)
+            rows = rows[["query_id", "condition", "repeat", "cause", "evidence"]]
+        elif of == "evidence":
+            rows, meanings = missed_evidence(self.tables, name)[["query_id", "cause", "evidence", "rank"]], cause_meanings(self.tables)
+        else:
+            raise InputError(f"{of!r} has no causes{meant(str(of), ['evidence', 'answers'])}", "write evidence or answers")
+        rows.insert(1, "question", rows["query_id"].map(self.questions.set_index("query_id")["text"]))
+        return rows.assign(meaning=rows["cause"].map(dict(meanings)))
 
     def to_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path.

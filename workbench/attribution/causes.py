@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "answering"]
+Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "answering", "judging"]
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,25 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "off_topic", "answering", "the context supports the answer, but it does not answer the question", "the answer misses the question"
     ),
+    Cause(
+        "unused",
+        "answering",
+        "all evidence is in the context, which supports an answer to the question, but it is not the expected one",
+        "the answer does not use it",
+    ),
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
+    Cause(
+        "unsure",
+        "judging",
+        "the question failed, and nothing shows why: a judge failed or only scores, or the question has no labelled evidence",
+        "nothing shows why",
+    ),
 )
 CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
+_LATER: tuple[Layer, ...] = ("answering", "judging")
 # The causes that keep evidence out of the context. The others occur later.
-EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer != "answering")
+EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer not in _LATER)
+ANSWER_CAUSES = tuple(cause for cause in CAUSES if cause.layer in _LATER)
 
 
 def earliest(names: Iterable[str]) -> str:

@@ -192,7 +192,11 @@ def context_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """Return the cause of each miss, with the missed evidence or document."""
+    """Return the cause of each miss, with the missed evidence or document, and that of each failed answer, with what shows it."""
+    return joined([_missed_evidence(context, result), _failed_answers(context, result)])
+
+
+def _missed_evidence(context: RunContext, result: Result) -> pd.DataFrame:
     rows, needs = result.entry("explanations").table("misses"), context.dataset.needs
     spans = [needs[need].alternatives[0] if need >= 0 else None for need in rows["need"].tolist()]
     doc_ids = [span.doc_id if span else context.doc_ids[doc] for span, doc in zip(spans, rows["doc"].tolist(), strict=True)]
@@ -200,6 +204,14 @@ def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
     query_ids = context.query_ids[rows["query"].to_numpy(np.int64)]
     rows = rows.assign(condition=RETRIEVED, variant="", repeat=0, subject="evidence")
     return rows.assign(query_id=query_ids, evidence=evidence, doc_id=doc_ids)
+
+
+def _failed_answers(context: RunContext, result: Result) -> pd.DataFrame:
+    if "answer_causes" not in result.entries:
+        return empty(SCHEMAS["causes"])
+    rows = result.entry("answer_causes").table("causes")
+    query_ids, texts = context.query_ids[rows["query"].to_numpy(np.int64)], [plain(text) for text in rows["evidence"]]
+    return rows.assign(query_id=query_ids, evidence=texts, need=-1, doc_id="", rank=0, subject="answer")
 
 
 def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:

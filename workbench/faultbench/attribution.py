@@ -1,4 +1,4 @@
-"""The confusion matrix of an attribution on planted cases, and the attribution that reports use, applied to a case."""
+"""The confusion matrix of an attribution on planted cases, and the attributions that reports use, applied to a case."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim, answer_cause
 from workbench.attribution.causes import CAUSE_NAMES, earliest
 from workbench.attribution.evidence_causes import missed_needs
 from workbench.attribution.evidence_state import EmbeddedExtent
@@ -42,7 +43,30 @@ def _attributed(attribute: Attribution, observation: Observation) -> str:
 
 
 def evidence_cause(observation: Observation) -> str:
-    """The cause that a report would name for an observation, or `none` if all evidence is in the context."""
+    """The cause that a report would name for missed evidence, or `none` if all evidence is in the context."""
+    return earliest(missed.cause for missed in missed_evidence(observation)) or NONE
+
+
+def labelled_cause(observation: Observation) -> str:
+    """The cause that a report would name for the answer if its judges made no mistake: the labels of the observation judge."""
+    cause = answer_cause(labelled(observation))
+    return cause.cause if cause else NONE
+
+
+def labelled(observation: Observation) -> ObservedAnswer:
+    """Everything that decides about the cause, with the labels of the observation in place of judges."""
+    return ObservedAnswer(
+        answerable=observation.query.answerable,
+        refused=observation.refused,
+        missed=missed_evidence(observation),
+        correct=observation.correct,
+        claims=tuple(VerifiedClaim(claim.text, claim.verdict) for claim in observation.claims),
+        relevant=observation.relevant,
+    )
+
+
+def missed_evidence(observation: Observation) -> tuple[MissedEvidence, ...]:
+    """The evidence that is not in the context, each piece with its cause."""
     dataset = _dataset(observation)
     places = {document.doc_id: place for place, document in enumerate(dataset.documents)}
     entries = [entry for entry in observation.entries if entry.chunk.doc_id in places]
@@ -56,7 +80,9 @@ def evidence_cause(observation: Observation) -> str:
     extent = EmbeddedExtent(ends, ends < chunks["end"].to_numpy())
     case = Case(Labels.of(dataset), Retrieved(chunks, table, unranked, np.zeros(1)), "exact")
     misses = missed_needs(case, Cut(observation.k, observation.budget), extent)
-    return earliest(misses["cause"]) or NONE
+    spans = [observation.needs[need].alternatives[0] for need in misses["need"].tolist()]
+    causes = zip(misses["cause"].tolist(), spans, strict=True)
+    return tuple(MissedEvidence(cause, f"{span.doc_id}:{span.start}-{span.end}") for cause, span in causes)
 
 
 def _dataset(observation: Observation) -> Dataset:

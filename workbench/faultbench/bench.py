@@ -25,7 +25,7 @@ _DEPTHS = (10, 5, 20)
 _TURNS = 2
 _DOUBLE, _PLAIN, _REFUSED = "double", "plain", "refused"
 # Kinds of harmless changes that some datasets do not allow.
-_DECEPTIVE = ("worded", "last_rank", "trimmed", "alternative", "split")
+_DECEPTIVE = ("worded", "last_rank", "trimmed", "alternative", "split", "unjudged")
 
 Changes = tuple[Change, ...]
 Shelves = dict[str, dict[str, PlantedCase]]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
+from workbench.judging.base import Verdict
 from workbench.records import Chunk, Need, Query, Span
 
 NONE = "none"
@@ -30,10 +30,10 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim of the answer, with its verdict given the context."""
+    """A claim of the answer, with its verdict given the context, which is empty if the judge of claims fails."""
 
     text: str
-    verdict: Literal["supported", "contradicted", "absent"]
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Observation:
     `needs` are the labels of the query. `documents` (doc_id to text) and `entries` are the index; the embedder reads the first `window`
     tokens of a chunk's input, None for all. `hits` are the chunks listed, `k` of them retrieved. `context` is the text of the
     delivered ones by rank, cut after `budget` tokens. `correct` says whether the answer is the expected one, or a refusal
-    if none is expected. The query succeeds if the answer is correct and every claim supported, else it fails.
+    if none is expected, and `relevant` whether it is one to the question, right or wrong. The query fails if the answer is not correct or a
+    claim is contradicted or absent, else it succeeds.
     """
 
     query: Query
@@ -58,6 +59,7 @@ class Observation:
     answer: str
     refused: bool
     correct: bool
+    relevant: bool
     claims: tuple[CheckedClaim, ...]
 
 

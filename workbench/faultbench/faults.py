@@ -6,13 +6,31 @@ from collections.abc import Mapping, Sequence
 from workbench.faultbench.cases import Observation, overlap
 from workbench.faultbench.indexes import Base
 from workbench.faultbench.pipeline import Change, Question, complete, in_one_chunk, retrieved, span_of
-from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
+from workbench.faultbench.readers import (
+    Reader,
+    accepted,
+    add_unsupported,
+    answer_anyway,
+    answer_in_part,
+    contradict,
+    miss_the_point,
+    overlook,
+    read_perfectly,
+    read_worded,
+    refuse,
+    unverified,
+)
 from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Need, Span
 
 _LOTS = 2
 _NEAR = 4
 _REFUSALS = 4
+_PARTS = 3
+
+
+# Causes of wrong answers that only a judge of claims can tell apart.
+_UNVERIFIED = ("contradiction", "off_topic", "unused")
 
 
 def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Change]]:
@@ -57,8 +75,8 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     """Changes that should be harmless for the query, by kind. Whether they are remains to be tested.
 
     plain: none. worded: another accepted answer. last_rank: evidence in the last chunk retrieved. trimmed: chunks without evidence cut
-    by the budget. alternative: a document of evidence is gone, another also contains it. split: evidence in two chunks. refused: a question
-    without an answer.
+    by the budget. alternative: a document of evidence is gone, another also contains it. split: evidence in two chunks. unjudged: the judge
+    of claims fails. refused: a question without an answer.
     """
     query, needs, texts = question
     if not query.answerable:
@@ -74,6 +92,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     return {
         "plain": [Change("plain", "plain", {})],
         "worded": [_reader("worded", f"worded-{wording}", functools.partial(read_worded, wording=wording)) for wording in wordings],
+        "unjudged": [_reader("unjudged", "unjudged", functools.partial(unverified, reader=read_perfectly))],
         "last_rank": [Change("last_rank", f"last-rank-{depth}", {"k": depth})] if depth > 1 else [],
         "trimmed": [Change("trimmed", "trimmed", {"budget": _cost(question, base, depth)})] if trimmed else [],
         "alternative": [
@@ -91,7 +110,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
 
 def _of_readers(seed: int) -> dict[str, list[Change]]:
     lots = range(_LOTS)
-    return {
+    faults = {
         "refusal": _refusals("refusal"),
         "contradiction": [_reader("contradiction", f"value-{lot}", functools.partial(contradict, seed=seed, lot=lot)) for lot in lots],
         "unsupported": [
@@ -99,7 +118,15 @@ def _of_readers(seed: int) -> dict[str, list[Change]]:
             for name, instead in (("added", False), ("in-place", True))
         ],
         "off_topic": [_reader("off_topic", f"beside-{lot}", functools.partial(miss_the_point, seed=seed, lot=lot)) for lot in lots],
+        "unused": [
+            *(_reader("unused", f"near-{near}", functools.partial(overlook, near=near)) for near in range(_NEAR)),
+            *(_reader("unused", f"part-{part}", functools.partial(answer_in_part, part=part)) for part in range(_PARTS)),
+        ],
     }
+    # Whatever is wrong with an answer, nobody knows why if the judge of its claims fails.
+    wrong = [fault for cause in _UNVERIFIED for fault in faults[cause]]
+    unsure = [_reader("unsure", fault.variant, functools.partial(unverified, reader=fault.fields["reader"])) for fault in wrong]
+    return faults | {"unsure": unsure}
 
 
 def _refusals(kind: str) -> list[Change]:

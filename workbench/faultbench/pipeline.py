@@ -51,7 +51,7 @@ def observe(pipeline: BenchPipeline, question: Question) -> Observation | None:
     reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
     if reply is None:
         return None
-    answer = (reply.text, reply.refused, reply.correct, reply.claims)
+    answer = (reply.text, reply.refused, reply.correct, reply.relevant, reply.claims)
     return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *answer)
 
 
@@ -100,8 +100,8 @@ def changed(sound: BenchPipeline, changes: Iterable[Change]) -> BenchPipeline:
 
 
 def went_well(observation: Observation) -> bool:
-    """Whether the answer is as expected and the context supports all of it."""
-    return observation.correct and all(claim.verdict == "supported" for claim in observation.claims)
+    """Whether the answer is as expected, and no claim is known to be unsupported."""
+    return observation.correct and not any(claim.verdict in ("contradicted", "absent") for claim in observation.claims)
 
 
 def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, str]) -> bool:

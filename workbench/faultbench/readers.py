@@ -4,6 +4,7 @@ import functools
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from workbench.chunking.text.packing import Slice
@@ -16,6 +17,8 @@ _STATEMENT = re.compile(r"[A-Z0-9€][^|#`\n]{28,248}\.")
 # 1,090 and 15:30 are one number each. S1, 4th and sha256 are not numbers.
 _NUMBER = re.compile(r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?!\w)")
 _YES_OR_NO = re.compile(r"(yes|no)\b(?=\s*(?:[,;:.(]|$))", re.IGNORECASE)
+# The content words that a statement shares with a question that it is about.
+_ABOUT = 3
 _BELOW_TEN = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _COUNTED = (*_BELOW_TEN, "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "sixty")
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
@@ -117,6 +120,7 @@ class ReaderReply(NamedTuple):
     text: str
     refused: bool
     correct: bool
+    relevant: bool
     claims: tuple[CheckedClaim, ...] = ()
 
 
@@ -131,19 +135,19 @@ def accepted(query: Query) -> list[str]:
 def read_perfectly(reading: Reading) -> ReaderReply:
     """The expected answer if the query has one and all its evidence is in the context, else a refusal."""
     if reading.query.answerable and reading.complete:
-        return _supported(reading.query.answer, correct=True)
+        return _supported(reading.query.answer, correct=True, relevant=True)
     return refuse(reading)
 
 
 def read_worded(reading: Reading, wording: int) -> ReaderReply | None:
     """Like the perfect reader, but in another accepted wording. None if there are too few."""
     wordings = accepted(reading.query)[1:]
-    return _supported(wordings[wording], correct=True) if reading.complete and wording < len(wordings) else None
+    return _supported(wordings[wording], correct=True, relevant=True) if reading.complete and wording < len(wordings) else None
 
 
 def refuse(reading: Reading, wording: int = 0) -> ReaderReply:
     """A refusal, regardless of the context."""
-    return ReaderReply(_REFUSALS[wording % len(_REFUSALS)], True, not reading.query.answerable)
+    return ReaderReply(_REFUSALS[wording % len(_REFUSALS)], True, not reading.query.answerable, relevant=False)
 
 
 def contradict(reading: Reading, seed: int, lot: int) -> ReaderReply | None:
@@ -152,7 +156,7 @@ def contradict(reading: Reading, seed: int, lot: int) -> ReaderReply | None:
     text = alter(reading.query.answer, named, reading.random(seed, f"contradict {lot}"))
     if text is None:
         return None
-    return ReaderReply(text, False, False, (CheckedClaim(text, "contradicted" if reading.complete else "absent"),))
+    return ReaderReply(text, False, False, True, (CheckedClaim(text, "contradicted" if reading.complete else "absent"),))
 
 
 def add_unsupported(reading: Reading, seed: int, in_place: bool) -> ReaderReply | None:
@@ -162,21 +166,38 @@ def add_unsupported(reading: Reading, seed: int, in_place: bool) -> ReaderReply 
         return None
     claim = CheckedClaim(absent, "absent")
     if in_place:
-        return ReaderReply(absent, False, False, (claim,))
+        return ReaderReply(absent, False, False, False, (claim,))
     answer = reading.query.answer
     right = CheckedClaim(answer, "supported" if reading.complete else "absent")
-    return ReaderReply(f"{answer.rstrip('.')}. {absent}", False, True, (right, claim))
+    return ReaderReply(f"{answer.rstrip('.')}. {absent}", False, True, True, (right, claim))
 
 
 def miss_the_point(reading: Reading, seed: int, lot: int) -> ReaderReply | None:
-    """A statement from the context that shares nothing with the evidence and contains no value of the answer, or None."""
-    answers = accepted(reading.query)
-    beside = [
-        span
-        for span in _in_context(reading)
-        if not any(overlap(span, evidence) for evidence in reading.evidence) and not names_one_of(reading.text(span), answers)
-    ]
-    return _supported(reading.text(reading.random(seed, f"miss {lot}").choice(beside)), correct=False) if beside else None
+    """A statement from the context that is beside the evidence and has no word of the question, or None."""
+    beside = [text for text in _beside(reading) if not content_words(text) & content_words(reading.query.text)]
+    return _supported(reading.random(seed, f"miss {lot}").choice(beside), correct=False, relevant=False) if beside else None
+
+
+def overlook(reading: Reading, near: int) -> ReaderReply | None:
+    """The statement from the context that is beside the evidence and shares most words with the question, or the next ones that share some."""
+    question = content_words(reading.query.text)
+    nearest = sorted(_beside(reading), key=lambda text: -len(question & content_words(text)))
+    about = [text for text in nearest if len(question & content_words(text)) >= _ABOUT]
+    return _supported(about[near], correct=False, relevant=True) if near < len(about) else None
+
+
+def answer_in_part(reading: Reading, part: int) -> ReaderReply | None:
+    """One of the several pieces of evidence that the question needs, as it is in the context, or None."""
+    if len(reading.needs) < 2 or part >= len(reading.needs):
+        return None
+    whole = [span for span in reading.needs[part].alternatives if any(_inside(span, piece) for piece in reading.context)]
+    return _supported(reading.text(whole[0]), correct=False, relevant=True) if whole else None
+
+
+def unverified(reading: Reading, reader: Reader) -> ReaderReply | None:
+    """The reply of a reader whose claims the judge fails to verify."""
+    reply = reader(reading)
+    return reply and reply._replace(claims=tuple(replace(claim, verdict="") for claim in reply.claims))
 
 
 def answer_anyway(reading: Reading, near: int) -> ReaderReply | None:
@@ -184,11 +205,22 @@ def answer_anyway(reading: Reading, near: int) -> ReaderReply | None:
     question = content_words(reading.query.text)
     texts = dict.fromkeys(reading.text(span) for span in _in_context(reading))
     nearest = sorted(texts, key=lambda text: -len(question & content_words(text)))
-    return _supported(nearest[near], correct=False) if near < len(nearest) else None
+    return _supported(nearest[near], correct=False, relevant=True) if near < len(nearest) else None
 
 
-def _supported(text: str, *, correct: bool) -> ReaderReply:
-    return ReaderReply(text, False, correct, (CheckedClaim(text, "supported"),))
+def _supported(text: str, *, correct: bool, relevant: bool) -> ReaderReply:
+    return ReaderReply(text, False, correct, relevant, (CheckedClaim(text, "supported"),))
+
+
+def _beside(reading: Reading) -> list[str]:
+    """The statements of the context, by rank, that share nothing with the evidence and contain no value of the answer, each once."""
+    spans = [span for span in _in_context(reading) if not any(overlap(span, evidence) for evidence in reading.evidence)]
+    answers = accepted(reading.query)
+    return [text for text in dict.fromkeys(map(reading.text, spans)) if not names_one_of(text, answers)]
+
+
+def _inside(span: Span, piece: Span) -> bool:
+    return span.doc_id == piece.doc_id and piece.start <= span.start and span.end <= piece.end
 
 
 def _in_context(reading: Reading) -> list[Span]:

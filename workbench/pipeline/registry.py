@@ -13,6 +13,7 @@ from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.pipeline.stages.feedback import FeedbackStage
 from workbench.pipeline.stages.hits import HitsStage
 from workbench.pipeline.stages.index import IndexStage
+from workbench.pipeline.stages.judging.answer_causes import AnswerCausesStage
 from workbench.pipeline.stages.judging.claims import ClaimsStage
 from workbench.pipeline.stages.judging.judged_scores import JudgedScoresStage
 from workbench.pipeline.stages.judging.judgements import JudgementsStage
@@ -47,6 +48,7 @@ _BUILTIN: dict[str, Stage] = {
         VerdictsStage(),
         JudgementsStage(),
         JudgedScoresStage(),
+        AnswerCausesStage(),
     )
 }
 STAGES: Mapping[str, Stage] = Registry(_BUILTIN, "workbench.stages", Stage)

@@ -1,0 +1,62 @@
+"""The quality of an attribution, worked by hand and against scikit-learn."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, precision_recall_fscore_support
+from statsmodels.stats.proportion import proportion_confint
+
+from workbench.attribution.causes import CAUSE_NAMES
+from workbench.faultbench.cases import NONE
+from workbench.faultbench.evaluation import AttributedCase, evaluate
+
+# Three of four ranks are found, one is said to be a refusal; one right answer of two is blamed on the rank.
+CASES = [
+    *(AttributedCase(f"q{number}", "rank", "rank") for number in range(3)),
+    AttributedCase("q3", "rank", "refusal"),
+    AttributedCase("q4", "refusal", "refusal"),
+    AttributedCase("q5", NONE, NONE),
+    AttributedCase("q6", NONE, "rank"),
+]
+
+
+def test_recall_precision_and_f1_of_a_small_table() -> None:
+    quality = evaluate(CASES)
+    rank, refusal = quality.causes
+    assert (rank.cause, rank.cases, rank.recall.value) == ("rank", 4, 3 / 4)
+    assert rank.f1.value == pytest.approx(3 / 4)
+    assert rank.precision is not None
+    assert rank.precision.value == 3 / 4
+    assert (refusal.recall.value, refusal.f1.value) == (1, pytest.approx(2 / 3))
+    assert quality.macro_f1.value == pytest.approx((3 / 4 + 2 / 3) / 2)
+    assert (quality.false_blame.value, quality.sound) == (1 / 2, 2)
+    assert (rank.recall.low, rank.recall.high) == pytest.approx(proportion_confint(3, 4, method="wilson"))
+
+
+def test_it_agrees_with_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    names = [*CAUSE_NAMES, NONE]
+    cases = [
+        AttributedCase(f"q{rng.integers(30)}", true, true if rng.random() < 0.6 else str(rng.choice(names)))
+        for true in names
+        for _ in range(20)
+    ]
+    quality, true, named = evaluate(cases), [case.cause for case in cases], [case.attributed for case in cases]
+    precision, recall, f1, _ = precision_recall_fscore_support(true, named, labels=CAUSE_NAMES)
+    assert [each.recall.value for each in quality.causes] == pytest.approx(recall)
+    assert [each.precision.value for each in quality.causes if each.precision] == pytest.approx(precision)
+    assert [each.f1.value for each in quality.causes] == pytest.approx(f1)
+    assert quality.macro_f1.value == pytest.approx(f1_score(true, named, labels=CAUSE_NAMES, average="macro"))
+    for share in [quality.macro_f1, quality.false_blame, *(each.f1 for each in quality.causes), *(each.recall for each in quality.causes)]:
+        assert 0 <= share.low < share.value < share.high <= 1
+
+
+def test_a_perfect_cause_has_an_interval_below_one_and_a_cause_that_is_never_named_has_no_precision() -> None:
+    (refusal, unused) = evaluate([AttributedCase("a", "refusal", "refusal"), AttributedCase("b", "unused", NONE)]).causes
+    assert refusal.f1.value == 1 > refusal.f1.low
+    assert unused.precision is None
+
+
+def test_without_right_answers_there_is_no_share_of_false_blame() -> None:
+    assert math.isnan(evaluate([AttributedCase("a", "refusal", "refusal")]).false_blame.value)

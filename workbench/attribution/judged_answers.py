@@ -1,0 +1,62 @@
+"""What judges make known of an answer: their judgements become the facts that decide about its cause."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim
+from workbench.judging.base import Task
+from workbench.judging.settings import EndToEndThresholds
+from workbench.metrics.judged.case import AnswerJudgements
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRoles:
+    """What the judges of a run may decide.
+
+    `claims` and `relevance` say whether their judges are judges, or only scores. The support score of `overlap` is low for contradicted claims and
+    absent ones alike, and its relevance score is below 0.5 for half of the right answers, so neither names a cause. Its correctness score
+    does decide whether a question failed: below 0.5 are few right answers (docs/attribution.md).
+    """
+
+    claims: bool
+    relevance: bool
+    thresholds: EndToEndThresholds = field(default_factory=EndToEndThresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """An answer with its judgements. `answerable` and `missed` are as in `ObservedAnswer`.
+
+    `label` is that of a recorded answer, None without one. `claims` are the texts of its claims. If the answer is `verbatim`, a copy of the
+    context, no judge needs to verify it.
+    """
+
+    answerable: bool
+    refused: bool
+    missed: tuple[MissedEvidence, ...] | None
+    judgements: AnswerJudgements
+    claims: Sequence[str] = ()
+    label: bool | None = None
+    verbatim: bool = False
+
+
+def observed_answer(answer: JudgedAnswer, roles: JudgeRoles) -> ObservedAnswer:
+    """Everything that decides about the cause of an answer. A judge that failed, or only scores, leaves it unknown."""
+    thresholds = roles.thresholds
+    correct = _reached(answer.judgements, "correctness", thresholds.correctness) if answer.label is None else answer.label
+    relevant = _reached(answer.judgements, "answer_relevance", thresholds.answer_relevance) if roles.relevance else None
+    return ObservedAnswer(answer.answerable, answer.refused, answer.missed, correct, _verified(answer, roles), relevant)
+
+
+def _reached(judgements: AnswerJudgements, task: Task, threshold: float) -> bool | None:
+    score = judgements.tasks[task].score if task in judgements.tasks else None
+    return None if score is None else score >= threshold
+
+
+def _verified(answer: JudgedAnswer, roles: JudgeRoles) -> tuple[VerifiedClaim, ...] | None:
+    if answer.verbatim:
+        return tuple(VerifiedClaim(claim, "supported") for claim in answer.claims)
+    if answer.judgements.claims_error:
+        return None
+    verdicts = [judgement.verdict if roles.claims and not judgement.error else "" for judgement in answer.judgements.support]
+    return tuple(VerifiedClaim(claim, verdict) for claim, verdict in zip(answer.claims, verdicts, strict=True))

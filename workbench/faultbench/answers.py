@@ -1,0 +1,96 @@
+"""Answers with a known cause of failure, as an attribution with judges reads them: those of planted cases, and recorded ones."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim
+from workbench.faultbench.attribution import labelled
+from workbench.faultbench.cases import NONE, PlantedCase
+from workbench.records import Dataset, Passage, Query
+
+# The causes of the faults of recorded answers. The last is a correct answer without a required part.
+_FAULTS = {
+    "unsupported": "unsupported",
+    "contradicted_number": "contradiction",
+    "negation": "contradiction",
+    "entity_swap": "contradiction",
+    "stale": "contradiction",
+    "over_refused": "refusal",
+    "off_topic": "off_topic",
+    "partial": "unused",
+}
+# Attacked answers have other faults than those of retrieval and answering.
+_CONDITIONS = ("gold", "retrieved", "missing_gold")
+_WITHHELD = "missing_gold"
+# Recorded rows say only that evidence is missing, not where it was lost.
+_LOST = "rank"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswer:
+    """An answer to a query from `passages`, with its true `cause`. `observed` is everything that its labels say.
+
+    `judged` is False if no judge can verify its claims, whatever it tries.
+    """
+
+    case_id: str
+    query: Query
+    passages: tuple[Passage, ...]
+    answer: str
+    cause: str
+    observed: ObservedAnswer
+    judged: bool = True
+
+
+def planted_answers(cases: Sequence[PlantedCase]) -> tuple[LabelledAnswer, ...]:
+    """The answers of planted cases."""
+    return tuple(map(_planted, cases))
+
+
+def _planted(case: PlantedCase) -> LabelledAnswer:
+    seen = case.observation
+    texts = [seen.documents[span.doc_id][span.start : span.end] for span in seen.context]
+    passages = tuple(Passage(span.doc_id, span.start, span.end, text) for span, text in zip(seen.context, texts, strict=True))
+    judged = all(claim.verdict for claim in seen.claims)
+    return LabelledAnswer(case.case_id, seen.query, passages, seen.answer, case.cause, labelled(seen), judged)
+
+
+def recorded_answers(dataset: Dataset, path: Path) -> tuple[LabelledAnswer, ...]:
+    """The recorded answers of a dataset in JSON Lines, without those to attacked contexts.
+
+    If evidence is missing from the context of a failed answer, its cause is `rank`, which represents all causes of missed evidence here.
+    """
+    queries = {query.query_id: query for query in dataset.queries}
+    texts = {document.doc_id: document.text for document in dataset.documents}
+    return tuple(_recorded(row, queries[row["query_id"]], texts) for row in _rows(path) if row["condition"] in _CONDITIONS)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in path.read_text("utf-8").split("\n") if line)
+
+
+def _recorded(row: Mapping[str, Any], query: Query, texts: Mapping[str, str]) -> LabelledAnswer:
+    slices = [(each["doc_id"], each["start"], each["end"]) for each in row["passages"]]
+    answerable, refused = row["condition"] != _WITHHELD, row["behaviour"] == "refused"
+    observed = ObservedAnswer(
+        answerable=answerable,
+        refused=refused,
+        missed=() if row["evidence_complete"] or not answerable else (MissedEvidence(_LOST),),
+        correct=row["correct"],
+        claims=tuple(VerifiedClaim(claim["claim"], claim["verdict"]) for claim in row["claims"]),
+        relevant=row["fault"] != "off_topic",
+    )
+    passages = tuple(Passage(doc_id, start, end, texts[doc_id][start:end]) for doc_id, start, end in slices)
+    return LabelledAnswer(row["answer_id"], query, passages, row["answer"], _cause(row, answerable, refused), observed)
+
+
+def _cause(row: Mapping[str, Any], answerable: bool, refused: bool) -> str:
+    """The true cause, from the fault that was planted in the answer."""
+    if not answerable:
+        return NONE if refused else "unrefused"
+    if row["fault"] is None and row["correct"]:
+        return NONE
+    return _FAULTS[row["fault"]] if row["evidence_complete"] else _LOST

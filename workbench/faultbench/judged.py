@@ -1,0 +1,77 @@
+"""The attribution of reports on answers with a known cause: with their labels as judge, and with the judges of a run."""
+
+from collections.abc import Iterator, Sequence
+
+from workbench.answering.base import AnswerResources
+from workbench.attribution.answer_causes import ObservedAnswer, answer_cause
+from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
+from workbench.faultbench.answers import LabelledAnswer
+from workbench.faultbench.cases import NONE
+from workbench.faultbench.evaluation import AttributedCase
+from workbench.judging.base import Judgement, JudgeRequest, Task
+from workbench.judging.claims.base import AnswerClaims, SplitRequest
+from workbench.judging.settings import Judging
+from workbench.metrics.judged.case import AnswerJudgements
+from workbench.pipeline.stages.judging.requests import claims_of, judgements_of
+
+_DOWN = Judgement(error="no judge can verify the claim")
+_WHOLE: tuple[Task, ...] = ("answer_relevance", "correctness")
+
+
+def by_labels(answers: Sequence[LabelledAnswer]) -> list[AttributedCase]:
+    """Attribute failures as if every judge agreed with the labels."""
+    return [_attributed(answer, answer.observed) for answer in answers]
+
+
+def by_judges(answers: Sequence[LabelledAnswer], judging: Judging, resources: AnswerResources) -> list[AttributedCase]:
+    """Attribute failures with the judges of a run, as the stages of a sweep do. No label but those of evidence is read."""
+    given = [answer for answer in answers if not answer.observed.refused]
+    split = claims_of(judging.claims, [SplitRequest(each.query.text, each.answer) for each in given], resources, "split answers")
+    found = dict(zip((each.case_id for each in given), _judged(given, split, judging, resources), strict=True))
+    roles = JudgeRoles(judging.support.gives_verdicts, judging.relevance.gives_verdicts, judging.thresholds)
+    texts = {each.case_id: [claim.text for claim in claims.claims] for each, claims in zip(given, split, strict=True)}
+    observed = (
+        observed_answer(
+            JudgedAnswer(
+                answerable=each.observed.answerable,
+                refused=each.observed.refused,
+                missed=each.observed.missed,
+                judgements=found.get(each.case_id, AnswerJudgements()),
+                claims=texts.get(each.case_id, []),
+            ),
+            roles,
+        )
+        for each in answers
+    )
+    return [_attributed(answer, seen) for answer, seen in zip(answers, observed, strict=True)]
+
+
+def _judged(
+    given: Sequence[LabelledAnswer], split: Sequence[AnswerClaims], judging: Judging, resources: AnswerResources
+) -> Iterator[AnswerJudgements]:
+    """Yield the judgements of each answer."""
+    requests = [_of_claims(answer, claims) for answer, claims in zip(given, split, strict=True)]
+    support = iter(judgements_of(judging.support, [each for one in requests for each in one], resources, "verify claims"))
+    tasks = {task: judgements_of(judging.judges[task], [_of_answer(task, each) for each in given], resources, task) for task in _WHOLE}
+    for place, (answer, claims, asked) in enumerate(zip(given, split, requests, strict=True)):
+        verified = [next(support) for _ in asked]
+        yield AnswerJudgements(
+            claims=len(claims.claims),
+            claims_error=claims.error,
+            support=verified if answer.judged else [_DOWN] * len(verified),
+            tasks={task: judgements[place] for task, judgements in tasks.items()},
+        )
+
+
+def _of_claims(answer: LabelledAnswer, split: AnswerClaims) -> list[JudgeRequest]:
+    return [JudgeRequest("support", answer.query.text, answer.answer, claim.text, answer.passages) for claim in split.claims]
+
+
+def _of_answer(task: Task, answer: LabelledAnswer) -> JudgeRequest:
+    expected = tuple(filter(None, (answer.query.answer, *answer.query.answer_variants))) if task == "correctness" else ()
+    return JudgeRequest(task, answer.query.text, answer.answer, expected=expected)
+
+
+def _attributed(answer: LabelledAnswer, seen: ObservedAnswer) -> AttributedCase:
+    cause = answer_cause(seen)
+    return AttributedCase(answer.query.query_id, answer.cause, cause.cause if cause else NONE)

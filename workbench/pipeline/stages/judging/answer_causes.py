@@ -1,0 +1,136 @@
+"""Name the cause of every failed question in the judged variants of a configuration."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD, AnswerCause, answer_cause
+from workbench.attribution.context_evidence import ContextEvidence
+from workbench.attribution.evidence_state import embedded_extent
+from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
+from workbench.context.question_labels import QuestionLabels, question_labels
+from workbench.metrics.case import Case
+from workbench.metrics.judged.case import JudgedCase
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.judging.judged_scores import judged_cases
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.pipeline.stages.reranked import final_hits
+from workbench.pipeline.stages.scores import retrieved
+from workbench.pipeline.stages.vectors import truncated_tokens
+from workbench.records import Variant
+from workbench.storage.result_store import Draft
+
+_COLUMNS = {
+    "condition": "str",
+    "variant": "str",
+    "repeat": "int64",
+    "query": "int64",
+    "cause": "str",
+    "evidence": "str",
+}
+
+
+class AnswerCausesStage(Stage):
+    """Table `causes`, a row for each failed question of each judged variant without an attack: condition, variant, repeat, query, cause, evidence.
+
+    A question that the condition does not apply to and a failed answer have no cause. `evidence` is the text of a claim, a piece of missed
+    evidence, or empty.
+    """
+
+    name = "answer_causes"
+    inputs = (
+        *("corpus", "questions", "labels", "expected", "chunks", "vectors", "hits", "reranked", "neighbours"),
+        *("contexts", "answers", "claims", "verdicts", "judgements"),
+    )
+    uses_cache: ClassVar[bool] = True
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration answers and the run has judges."""
+        return configuration.answering is not None and run.judging is not None
+
+    def includes(self, variant: Variant, run: RunContext) -> bool:
+        """Return whether failures in the variant are attributed."""
+        return variant.condition in ATTRIBUTED and variant.condition in run.judged_conditions
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return everything that decides besides the judgements: thresholds, roles of judges, the delivered part, and the variants."""
+        roles, judging = _roles(run), JudgedStage.judging(run)
+        return {
+            "roles": [roles.claims, roles.relevance, roles.thresholds.correctness, roles.thresholds.answer_relevance],
+            "judges": [judging.support.gives_verdicts, judging.relevance.gives_verdicts],
+            "delivery": list(node.configuration.delivery(run.primary)),
+            "spans": run.spans,
+            "variants": [str(variant) for variant in run.judged_variants],
+        }
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Attribute the failures of each variant."""
+        run, evidence = inputs.run, _evidence(inputs)
+        rows = [
+            (variant.condition, variant.perturbation, variant.repeat, query, found.cause, found.evidence)
+            for variant, case in judged_cases(run, inputs.configuration, inputs.entries).items()
+            if variant.condition in ATTRIBUTED
+            for query, found in _causes(run, case, evidence, _claim_texts(inputs, variant))
+        ]
+        draft.table("causes", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+
+
+def _roles(run: RunContext) -> JudgeRoles:
+    judging = JudgedStage.judging(run)
+    return JudgeRoles(judging.support.gives_verdicts, judging.relevance.gives_verdicts, judging.thresholds)
+
+
+def _causes(
+    run: RunContext, case: JudgedCase, evidence: ContextEvidence, claims: dict[int, list[str]]
+) -> Iterator[tuple[int, AnswerCause]]:
+    """Yield the cause of each failed question of a variant."""
+    answered, roles = case.answered, _roles(run)
+    if case.only_score:
+        roles = JudgeRoles(False, roles.relevance, roles.thresholds)
+    answers, contexts, condition = answered.answers, answered.contexts, answered.variant.condition
+    for query in range(len(case)):
+        if contexts.reasons[query] or answers.errors[query]:
+            continue
+        answerable = answered.labels.queries[query].answerable and condition not in WITHHELD
+        label = answers.correct[query]
+        judged = JudgedAnswer(
+            answerable=answerable,
+            # An empty text answers nothing.
+            refused=bool(answers.refused[query]) or not answers.texts[query].strip(),
+            missed=() if contexts.gold[query] or not answerable else evidence.missed(query, contexts.passages[query], condition),
+            judgements=case.judgements[query],
+            claims=claims.get(query, []),
+            label=None if np.isnan(label) else bool(label),
+            verbatim=answered.verbatim,
+        )
+        if found := answer_cause(observed_answer(judged, roles)):
+            yield query, found
+
+
+def _claim_texts(inputs: Inputs, variant: Variant) -> dict[int, list[str]]:
+    slot = Node("claims", inputs.configuration, variant).slot
+    rows = inputs.entries["claims"][slot].table("claims").sort_values(["query", "number"], kind="stable")
+    found: dict[int, list[str]] = {}
+    for query, text in rows.loc[rows["number"] >= 0, ["query", "text"]].itertuples(index=False, name=None):
+        found.setdefault(query, []).append(text)
+    return found
+
+
+def _evidence(inputs: Inputs) -> ContextEvidence:
+    """Return the causes of evidence that retrieval does not deliver."""
+    run, configuration, chunks = inputs.run, inputs.configuration, inputs.entry("chunks")
+    case = Case(run.labels, retrieved(chunks, final_hits(inputs.entries), configuration.retrieval.evaluated), run.spans)
+    vocabulary = configuration.embedding.vocabulary if configuration.embedding else None
+    texts = run.chunks(chunks).inputs
+    extent = embedded_extent(run.labels, case.retrieved.chunks, truncated_tokens(configuration, inputs.entries), texts, vocabulary)
+    return ContextEvidence.of(case, configuration.delivery(run.primary), extent, _labels(run), run.dataset.documents)
+
+
+@lru_cache(maxsize=2)
+def _labels(run: RunContext) -> list[QuestionLabels]:
+    return question_labels(run.dataset, [() for _ in run.dataset.queries])
