@@ -3,36 +3,41 @@
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.answering.quotations import quotable
 from workbench.chunking.text.packing import Slice
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import embed
+from workbench.perturb.numbers import numbers_in
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 Words = frozenset[str]
+Floats = NDArray[np.float64]
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 # Batches of other shapes change the seventh decimal, which must not change a score.
 _DECIMALS = 5
+# Consecutive sentences that are read together.
+_WINDOW = 3
 # 60 MB of vectors from all-MiniLM-L6-v2.
 _MOST_SENTENCES = 40_000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What passages contain of a text: shares of its `words` and `numbers`, the largest `cosine` of a sentence, and the closest sentence.
+    """What passages contain of a text, from 0 to 1, and the sentence that is closest to it.
 
-    The closest sentence is [start, end) of the passage with this number, and its text; -1 and empty if no sentence shares anything.
+    `overlap` is the largest share of the text's words times the share of its numbers in a few consecutive sentences, `cosine` the largest of a
+    sentence. The closest sentence is [start, end) of the passage with this number, and its text; -1 and empty if no sentence shares anything.
     """
 
-    words: float = 0.0
-    numbers: float = 0.0
+    overlap: float = 0.0
     cosine: float = 0.0
     passage: int = -1
     start: int = -1
@@ -41,19 +46,19 @@ class Evidence:
 
     @property
     def support(self) -> float:
-        """Return the mean of words times numbers, and cosine."""
-        return round(0.5 * self.words * self.numbers + 0.5 * self.cosine, _DECIMALS)
+        """Return the mean of overlap and cosine."""
+        return round(0.5 * self.overlap + 0.5 * self.cosine, _DECIMALS)
 
 
 @dataclass(frozen=True)
 class _Passage:
-    """The sentences of a passage: slices, vectors (n, dimension) and words, and the words and numbers of all."""
+    """The sentences of a passage: slices, vectors (n, dimension), words; and the words and numbers of each with the sentences after it."""
 
     slices: Sequence[Slice]
     vectors: Vectors
-    sentence_words: Sequence[Words]
-    words: Words
-    numbers: Words
+    words: Sequence[Words]
+    window_words: Sequence[Words]
+    window_numbers: Sequence[Words]
 
 
 _MEMORY: dict[tuple[str, str], _Passage] = {}
@@ -69,34 +74,49 @@ class ComparedTexts:
         self._passages = _remembered(dict.fromkeys(passages), embedder, cache)
 
     def evidence(self, text: str, passages: Sequence[str]) -> Evidence:
-        """Return what passages contain of a text. All numbers of a text without numbers are contained, and none of no words."""
+        """Return what passages contain of a text. A text without numbers has them all; of a text without words, nothing is contained."""
+        cosines = self._cosines(text, passages)
+        if not len(cosines):
+            return Evidence()
         words, numbers = self._words[text], numbers_of(text)
         parts = [self._passages[passage] for passage in passages]
-        if not any(part.slices for part in parts):
-            return Evidence()
-        cosines = np.concatenate([part.vectors @ self._vectors[text] for part in parts if part.slices])
-        cosines = np.round(np.clip(cosines, 0, 1).astype(np.float64), _DECIMALS)
-        shared = np.array([len(words & sentence) for part in parts for sentence in part.sentence_words])
-        best = int(np.argmax(cosines + shared / max(1, len(words))))
-        contained = _share(words, [part.words for part in parts]) if words else 0.0
-        found = Evidence(contained, _share(numbers, [part.numbers for part in parts]), float(cosines.max()))
-        if not cosines[best] and not shared[best]:
+        overlaps = _shares(words, (window for part in parts for window in part.window_words))
+        if numbers:
+            overlaps *= _shares(numbers, (window for part in parts for window in part.window_numbers))
+        closeness = cosines + _shares(words, (sentence for part in parts for sentence in part.words))
+        best = int(np.argmax(closeness))
+        found = Evidence(float(overlaps.max()), float(cosines.max()))
+        if not closeness[best]:
             return found
         number, (start, end) = next(itertools.islice(_places(parts), best, None))
-        return Evidence(found.words, found.numbers, found.cosine, number, start, end, passages[number][start:end])
+        return replace(found, passage=number, start=start, end=end, text=passages[number][start:end])
+
+    def cosine(self, text: str, passages: Sequence[str]) -> float:
+        """Return the largest cosine of a sentence of the passages with a text, 0 without a sentence."""
+        return float(self._cosines(text, passages).max(initial=0.0))
+
+    def _cosines(self, text: str, passages: Sequence[str]) -> Floats:
+        cosines = [self._passages[passage].vectors @ self._vectors[text] for passage in passages if self._passages[passage].slices]
+        return np.round(np.clip(np.concatenate([np.zeros(0), *cosines]), 0, 1), _DECIMALS)
 
 
 def numbers_of(text: str) -> Words:
-    """Return the numbers of a text in digits, without separators of thousands."""
-    return frozenset(number.replace(",", "") for number in _NUMBER.findall(text))
+    """Return the numbers of a text in digits, without separators of thousands. Numbers in words are included."""
+    written = {number.replace(",", "") for number in _NUMBER.findall(text)}
+    return frozenset(written | {f"{number.value.normalize():f}" for number in numbers_in(text)})
 
 
 def _places(parts: Sequence[_Passage]) -> Iterable[tuple[int, Slice]]:
     return ((number, piece) for number, part in enumerate(parts) for piece in part.slices)
 
 
-def _share(wanted: Words, found: Sequence[Words]) -> float:
-    return len(frozenset().union(*(wanted & some for some in found))) / len(wanted) if wanted else 1.0
+def _shares(wanted: Words, found: Iterable[Words]) -> Floats:
+    return np.array([len(wanted & some) for some in found], dtype=np.float64) / max(1, len(wanted))
+
+
+def _windows(sets: Sequence[Words]) -> list[Words]:
+    """Return the union of each set with those after it."""
+    return [frozenset().union(*sets[place : place + _WINDOW]) for place in range(len(sets))]
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder, cache: VectorCache) -> Vectors:
@@ -123,11 +143,11 @@ def _read(texts: Sequence[str], embedder: Embedder, cache: VectorCache) -> dict[
     units = {text: [text[start:end] for start, end in pieces] for text, pieces in slices.items()}
     distinct = list(dict.fromkeys(itertools.chain.from_iterable(units.values())))
     places = {unit: place for place, unit in enumerate(distinct)}
-    vectors, words = _vectors(distinct, embedder, cache), _words(distinct)
+    vectors, words, numbers = _vectors(distinct, embedder, cache), _words(distinct), list(map(numbers_of, distinct))
 
     def passage(text: str) -> _Passage:
         rows = [places[unit] for unit in units[text]]
-        sentence_words = [words[row] for row in rows]
-        return _Passage(slices[text], vectors[rows], sentence_words, frozenset().union(*sentence_words), numbers_of(text))
+        own = [words[row] for row in rows]
+        return _Passage(slices[text], vectors[rows], own, _windows(own), _windows([numbers[row] for row in rows]))
 
     return {text: passage(text) for text in texts}

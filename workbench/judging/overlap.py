@@ -31,10 +31,11 @@ def _embedder(settings: Any) -> Any:
 class OverlapJudge(Judge):
     """How much of the words, numbers and meaning of a text appears in another. It gives scores from 0 to 1, and no verdicts.
 
-    Support of a claim: the mean of the share of its words that the passages contain, times the share of its numbers, and the largest
-    cosine with a sentence of the passages. The score hardly sees a negation, another name or another relation. Words are stemmed, without
-    stop words. Relevance to a question: the largest cosine of a sentence with it. Correctness: the support of the expected answer by the answer,
-    the largest of its variants. The embedder is that of the judge, not of the configuration, so that one measure judges all configurations.
+    Support of a claim: the mean of two parts. One is the largest share of its words, times the share of its numbers, in three consecutive
+    sentences of a passage; the other the largest cosine with a sentence. The score hardly sees a negation, another name or another relation.
+    Relevance to a question: the largest cosine of a sentence with it. Correctness: the support of the expected answer by the answer, the largest of its
+    variants. Words are stemmed, without stop words. The embedder is that of the judge, not of the configuration, so that one
+    measure judges all configurations.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("support", "context_relevance", "answer_relevance", "correctness")
@@ -89,13 +90,13 @@ class _Read(NamedTuple):
 
 
 def _judged(read: _Read, texts: ComparedTexts) -> Judgement:
-    found = [texts.evidence(text, read.passages) for text in read.wanted]
-    if not found:
+    if not read.wanted:
         return Judgement(error="the question has no expected answer")
+    if read.task in ("context_relevance", "answer_relevance"):
+        return Judgement(texts.cosine(read.wanted[0], read.passages))
+    found = [texts.evidence(text, read.passages) for text in read.wanted]
     if read.task == "correctness":
         return Judgement(max(evidence.support for evidence in found))
     evidence = found[0]
-    if read.task != "support":
-        return Judgement(evidence.cosine)
     different = flags(read.wanted[0], evidence.text) if evidence.text else ()
     return Judgement(evidence.support, passage=evidence.passage, start=evidence.start, end=evidence.end, flags=different)

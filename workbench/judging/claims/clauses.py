@@ -42,9 +42,11 @@ _IRREGULAR = (
     " saw sold sent set showed sat stood stayed took told went won wrote"
 )
 _FORMS = frozenset([*map(_present, _VERBS.split()), *map(_past, _VERBS.split()), *_IRREGULAR.split()])
-# After a pronoun, the plain form of a verb is finite, too.
+# After a pronoun or a plural, the plain form of a verb is finite, too.
 _PLAIN = re.compile(
-    rf"\b(?:I|you|we|they)(?:\s+\w+ly|\s+only|\s+just|\s+still|\s+then|\s+also)?\s+(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE
+    r"\b(?:I|you|we|they|(?!(?:this|its|his|is|was|as|does|has|us|unless)\b)[^\W\d_]{2,}s)(?:\s+(?:[a-z]+ly|only|just|still|then|also))?"
+    rf"\s+(?:{'|'.join(_VERBS.split())})\b",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 # A clause after a conjunction has a subject of its own.

@@ -16,6 +16,8 @@ from workbench.records import Claim
 _MOST_CHARACTERS = 100_000
 _FENCE = re.compile(r"^[^\S\n]*(```|~~~)[^\n]*\n(.*?)(?:^[^\S\n]*\1[^\S\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _MARKER = re.compile(r"(?:[-*+•]|\d+[.)])[^\S\n]+(?:\[[ xX]\][^\S\n]+)?|>[^\S\n]?")
+# The number of an item, where the sentence begins after it.
+_NUMBER = re.compile(r"\d+[.)]")
 _CITATION = re.compile(r"\s*\[\s*(?:passages?\s+)?\d{1,4}(?:\s*(?:[,;–—-]|and|&)\s*\d{1,4})*\s*\](?!\()", re.IGNORECASE)
 _RULE = re.compile(r"\|?[\s|:-]*-[\s|:-]*\|?")
 # Words that state nothing alone: they are read with the sentence after them.
@@ -70,7 +72,7 @@ def _prose(answer: str, first: int, last: int) -> Iterator[Slice]:
     opened: Slice | None = None
     units = [_bare(text, *unit) for unit in quotable(text)]
     for number, (start, end) in enumerate(units):
-        following = text[slice(*units[number + 1])] if number + 1 < len(units) else ""
+        following = text[slice(*units[number + 1])] if number + 1 < len(units) else answer[last:].strip()
         if not _says_something(text, start, end, following):
             continue
         if following and _OPENER.fullmatch(text[start:end]):
@@ -93,7 +95,7 @@ def _bare(text: str, start: int, end: int) -> Slice:
 
 def _says_something(text: str, start: int, end: int, following: str) -> bool:
     unit = _CITATION.sub("", text[start:end]).strip()
-    if not _WORD.search(unit) or unit.endswith("?") or _META.match(unit):
+    if not _WORD.search(unit) or unit.endswith("?") or _META.match(unit) or (following and _NUMBER.fullmatch(unit)):
         return False
     if unit.startswith("|"):
         # The header of a table says nothing without its rows.
