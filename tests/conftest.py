@@ -34,6 +34,7 @@ pytest_plugins = [
     "tests.small_sweep",
     "tests.made_runs",
     "tests.answered_runs",
+    "tests.judged_runs",
 ]
 
 ROOT = Path(__file__).parent.parent

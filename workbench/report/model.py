@@ -40,7 +40,7 @@ class Cell:
     """A cell of a table.
 
     `sort` is the sort key if the text is not, `place` precedes the name of a ranked row, `queries` are ids of questions that link to
-    their drill-down, `shade` is between 0 and 8.
+    their drill-down, `shade` is between 0 and 8, `target` is the anchor that the text links to.
     """
 
     text: str
@@ -50,6 +50,7 @@ class Cell:
     note: str = ""
     place: int | None = None
     queries: Sequence[str] = ()
+    target: str = ""
 
     @property
     def key(self) -> str:
@@ -125,13 +126,14 @@ class Lines:
 
 @dataclass(frozen=True)
 class Term:
-    """A name with a text and a note. `text` is source code if `code`, `pieces` come from a document."""
+    """A name with a text and a note. `text` is source code if `code`, `pieces` come from a document, `anchor` is what links refer to."""
 
     name: str
     text: str
     note: str = ""
     code: bool = False
     pieces: Sequence[Piece] = ()
+    anchor: str = ""
 
 
 @dataclass(frozen=True)

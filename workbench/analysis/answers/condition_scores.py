@@ -15,6 +15,8 @@ from workbench.statistics.intervals import Interval
 
 # Metrics of the answer's content, which a condition can lower. The first of a run is its answer score.
 _OF_CONTENT = ("labelled_correctness", "answer_recall", "token_f1", "exact_match", "answer_similarity")
+# The judged one takes their place in a run without them.
+_JUDGED = ("answer_correctness",)
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,12 @@ class ConditionScore:
 
 
 def answer_score(run: RunTables) -> Measure | None:
-    """Return the metric that the report compares answers by: the first metric of the answer's content in the run's order."""
-    return next((measure for measure in run.measures.values() if measure.family == "answers" and measure.name in _OF_CONTENT), None)
+    """Return the metric that the report compares answers by: the first metric of the answer's content in the run's order.
+
+    In a run without one it is the judged correctness.
+    """
+    of_answers = [measure for measure in run.measures.values() if measure.family == "answers"]
+    return next((measure for names in (_OF_CONTENT, _JUDGED) for measure in of_answers if measure.name in names), None)
 
 
 @lru_cache(maxsize=64)

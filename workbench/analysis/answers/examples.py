@@ -1,4 +1,4 @@
-"""The same question in every condition: its contexts with the evidence and planted text marked, and its answers."""
+"""The same question in every condition: its contexts with evidence, planted text and the words that decide marked, and its answers with claims."""
 
 import difflib
 import json
@@ -13,8 +13,11 @@ import numpy as np
 from workbench.analysis.answers.answered import answers_of
 from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.values import condition_values, losing, perturbations, repeated_values
-from workbench.analysis.questions.passages import Piece, Stretch, marked, passage_of
+from workbench.analysis.judging.claims import AnswerClaims, ShownClaim, claims_of
+from workbench.analysis.judging.marked_claims import answer_pieces, passage_anchor, passage_pieces
+from workbench.analysis.questions.passages import Piece, Stretch, passage_of
 from workbench.context.conditions import CONDITIONS, GOLD, PERTURBATIONS, RETRIEVED
+from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
@@ -25,7 +28,10 @@ _WORDS = re.compile(r"\s*\S+|\s+$")
 
 @dataclass(frozen=True)
 class ShownPassage:
-    """A passage of a context by its `number` from 1. `cited`: whether the answer cites it. `planted` is what was planted in it, else empty."""
+    """A passage of a context by its `number` from 1. `cited`: whether the answer cites it. `planted` is what was planted in it, else empty.
+
+    `anchor` identifies it on a page.
+    """
 
     number: int
     doc_id: str
@@ -34,6 +40,7 @@ class ShownPassage:
     cited: bool
     planted: str
     pieces: Sequence[Piece]
+    anchor: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class ShownAnswer:
     """The first answer in a condition with its context. `score` is NaN without one.
 
     `missing` is why there is no answer: the call failed (`asked`), or the question has no such context. `cited` are numbers of passages from 1.
+    `pieces` are the text with its claims, and `anchor` identifies the answer on a page.
     """
 
     condition: str
@@ -54,6 +62,9 @@ class ShownAnswer:
     cited: Sequence[int]
     tokens: float
     passages: Sequence[ShownPassage]
+    claims: AnswerClaims
+    pieces: Sequence[Piece]
+    anchor: str
 
     @property
     def name(self) -> str:
@@ -136,7 +147,10 @@ def _each_loss(run: RunTables, configuration: str, metric: str) -> Iterator[tupl
 def _answer(run: RunTables, configuration: str, place: int, row: dict[Any, Any]) -> ShownAnswer:
     metric, cited = answer_score(run), [number + 1 for number in json.loads(row["citations"])]
     scores = repeated_values(run, configuration, str(metric), row["condition"], row["variant"])[:1, place] if metric else np.zeros(0)
-    passages = [_passage(run, row["query_id"], number, each, number in cited) for number, each in enumerate(json.loads(row["passages"]), 1)]
+    anchor = f"a{fingerprint(configuration, row['query_id'], row['condition'], row['variant'])[:10]}"
+    found = claims_of(run, configuration, (row["condition"], row["variant"], 0, row["query_id"]))
+    slices = enumerate(json.loads(row["passages"]), 1)
+    passages = [_passage(run, row["query_id"], place, each, place in cited, found.claims, anchor) for place, each in slices]
     return ShownAnswer(
         row["condition"],
         row["variant"],
@@ -149,19 +163,25 @@ def _answer(run: RunTables, configuration: str, place: int, row: dict[Any, Any])
         cited,
         float(row["context_tokens"]),
         passages,
+        found,
+        answer_pieces(row["answer"], found.claims, anchor),
+        anchor,
     )
 
 
-def _passage(run: RunTables, query_id: str, number: int, slice_: dict[str, Any], cited: bool) -> ShownPassage:
+def _passage(
+    run: RunTables, query_id: str, number: int, slice_: dict[str, Any], cited: bool, claims: Sequence[ShownClaim], answer: str
+) -> ShownPassage:
     doc_id, start, end = slice_["doc_id"], int(slice_["start"]), int(slice_["end"])
     planted, original = slice_.get("planted", ""), passage_of(run, doc_id, start, end)
+    deciding = [claim for claim in claims if claim.passage == number]
     if planted:
-        pieces = marked(slice_["text"], 0, len(slice_["text"]), _planted(original[start:end], slice_["text"]))
+        pieces = passage_pieces(slice_["text"], 0, len(slice_["text"]), _planted(original[start:end], slice_["text"]), deciding, answer)
     else:
         spans = _evidence(run).get(query_id, ())
         evidence: list[Stretch] = [(low, high, "delivered") for document, low, high in spans if document == doc_id]
-        pieces = marked(original, start, end, evidence)
-    return ShownPassage(number, doc_id, start, end, cited, planted, pieces)
+        pieces = passage_pieces(original, start, end, evidence, deciding, answer)
+    return ShownPassage(number, doc_id, start, end, cited, planted, pieces, passage_anchor(answer, number))
 
 
 def _planted(original: str, text: str) -> list[Stretch]:

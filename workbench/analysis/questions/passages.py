@@ -1,16 +1,29 @@
-"""The passages of a run, with delivered and missed evidence and planted text marked."""
+"""The passages of a run, with evidence, planted text and the words that decide about claims marked."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
-Role = Literal["plain", "delivered", "missed", "planted"]
+Role = Literal["plain", "delivered", "missed", "planted", "supported", "contradicted", "absent", "scored", "unjudged", "deciding"]
 Stretch = tuple[int, int, Role]
+
+
+class Mark(NamedTuple):
+    """A stretch with its role. `label` names it, `anchor` is its own identifier on a page, and `target` that of what it refers to."""
+
+    start: int
+    end: int
+    role: Role
+    label: str = ""
+    anchor: str = ""
+    target: str = ""
+
+
 
 # Characters of plain text to keep beside a mark, and in a text without marks.
 BESIDE = 120
@@ -57,21 +70,30 @@ def _by_document(run: RunTables) -> Mapping[str, list[Excerpt]]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of plain text with its role. Templates escape the text."""
+    """A stretch of plain text with its role. Templates escape the text. The other fields are those of its `Mark`."""
 
     text: str
     role: Role = "plain"
+    label: str = ""
+    anchor: str = ""
+    target: str = ""
 
 
 def marked(
     text: str | Excerpt, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE
 ) -> list[Piece]:
     """Mark the stretches in the slice [start, end) of a text, and cut long plain parts to `beside` characters next to a mark."""
+    return with_marks(text, start, end, [Mark(*stretch) for stretch in disjoint(stretches)], beside, alone)
+
+
+def with_marks(text: str | Excerpt, start: int, end: int, marks: Sequence[Mark], beside: int = BESIDE, alone: int = ALONE) -> list[Piece]:
+    """Cut the slice [start, end) of a text at marks, which are sorted and disjoint, and shorten the plain parts between them."""
     pieces, position = [], start
-    inside = [(max(low, start), min(high, end), role) for low, high, role in disjoint(stretches) if low < end and high > start]
-    for low, high, role in inside:
+    inside = [mark for mark in marks if mark.start < end and mark.end > start]
+    for mark in inside:
+        low, high = max(mark.start, start), min(mark.end, end)
         pieces.append(Piece(_between(text[position:low], left=position > start, right=True, most=beside)))
-        pieces.append(Piece(text[low:high], role))
+        pieces.append(Piece(text[low:high], *mark[2:]))
         position = high
     most = beside if inside else alone
     pieces.append(Piece(_between(text[position:end], left=True, right=False, most=most)))

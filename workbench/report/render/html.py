@@ -26,6 +26,9 @@ from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
 from workbench.report.sections.drill import drill_section
 from workbench.report.sections.exploratory import exploratory
+from workbench.report.sections.judging.causes import answer_failures
+from workbench.report.sections.judging.claims import unsupported_claims
+from workbench.report.sections.judging.judges import judges
 from workbench.report.sections.method import method, provenance
 from workbench.report.sections.pairs import pairs
 from workbench.report.sections.parts import parts_section
@@ -49,10 +52,13 @@ _SECTIONS = (
     answerable,
     pairs,
     drill_section,
+    answer_failures,
     conditions,
     attacks,
     refusals,
     answer_examples,
+    unsupported_claims,
+    judges,
     answer_costs_section,
     exploratory,
     cards,
@@ -93,6 +99,7 @@ def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
     script, style = ((_TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
+    context |= {"within": ""}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(context | shown)
     # HTML does not allow control characters, which a terminal would obey, and half a surrogate pair is not valid UTF-8.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, without_formulas
+from workbench.core.fingerprint import fingerprint
 from workbench.report.figures.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Beside, Block, Figure, Section
 from workbench.report.render.html import environment
@@ -60,6 +61,13 @@ _STYLES = {
     ".delivered": f"background-color:rgba(74,143,208,.25);border-bottom:2px solid {_BLUE}",
     ".missed": "background-color:transparent;border:1px dashed",
     ".planted": "background-color:rgba(213,94,0,.2);border-bottom:2px solid #d55e00",
+    ".supported": "background-color:rgba(0,140,100,.16);border-bottom:2px solid #008c64",
+    ".contradicted": "background-color:rgba(213,94,0,.22);border-bottom:4px double #d55e00",
+    ".absent": "background-color:rgba(213,94,0,.1);border-bottom:2px dashed #d55e00",
+    ".scored": f"background-color:rgba(74,143,208,.14);border-bottom:2px dotted {_BLUE}",
+    ".unjudged": "background-color:transparent;border-bottom:2px dotted",
+    ".deciding": "background-color:rgba(150,110,190,.22);border-bottom:2px solid #966ebe",
+    ".jump": "color:inherit",
 }
 _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 * place:.2f})" for place in range(9)}
 
@@ -137,7 +145,8 @@ def picture(drawing: "Drawing", alt: str) -> Picture:
 
 
 def _parts(blocks: Sequence[Block]) -> Iterator[Html | Picture]:
-    macros = environment().get_template("blocks.html.j2").make_module({"page": False, "look": _look, "named": escape})
+    context = {"page": False, "look": _look, "named": escape, "within": _within(blocks)}
+    macros = environment().get_template("blocks.html.j2").make_module(context)
     html = Markup("")
     for block in _flat(blocks):
         if isinstance(block, Figure):
@@ -147,6 +156,11 @@ def _parts(blocks: Sequence[Block]) -> Iterator[Html | Picture]:
         html += Markup(macros.block(block, 4))  # type: ignore[attr-defined]  # the template's macro
     if html:
         yield Html(html)
+
+
+def _within(blocks: Sequence[Block]) -> str:
+    """Begin the anchors of a display so that another display of the same notebook, with the same answers, has others."""
+    return f"w{fingerprint([[type(block).__name__, getattr(block, 'title', ''), getattr(block, 'text', '')] for block in blocks])[:6]}-"
 
 
 def _flat(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -14,6 +14,7 @@ from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.answers import does_it_hold
 from workbench.report.text.delivery import delivery_notes
+from workbench.report.text.judging import failing_answers
 from workbench.report.text.parts import part_answers
 from workbench.report.text.sentences import about_dataset, defined, time_text
 from workbench.statistics.intervals import counts_text
@@ -95,8 +96,11 @@ def faults(findings: Findings) -> tuple[str, str]:
     if not findings.primary.higher_is_better:
         return f"{findings.primary} counts faults itself, so misses have no causes.", ""
     target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
+    answers = failing_answers(findings.run, first.name)
     if not missed.causes:
         where = "the only question" if missed.of == 1 else f"any of {questions}"
+        if answers:
+            return f"{first.name} does not miss {target} on {where}, but {answers}.", ""
         return f"Nothing: {first.name} does not miss {target} on {where}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
@@ -104,7 +108,8 @@ def faults(findings: Findings) -> tuple[str, str]:
     by = f"{mostly} because {_BECAUSE[cause]}"
     meanings = cause_meanings(findings.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
-    return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.", f"{detail}."
+    failed = f" Of its answers, {answers}." if answers else ""
+    return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.{failed}", f"{detail}."
 
 
 def weakest(findings: Findings) -> tuple[str, str]:

@@ -11,8 +11,8 @@ from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION,
 from workbench.core.formatting import count, listed, plural
 from workbench.report.cells import count_cell, mean_cell, text, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
-from workbench.report.sections.answers.conditions import loss_cell
 from workbench.report.sections.answers.long_tables import opened
+from workbench.report.sections.answers.loss_cells import loss_cell
 from workbench.report.text.answers import PLACES
 
 _COUNTERFACTUAL = (

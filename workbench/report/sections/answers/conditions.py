@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.condition_scores import ConditionScore, answer_score, condition_mean, condition_scores
-from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
+from workbench.analysis.answers.decomposition import REMAINING, Decomposition
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
@@ -16,7 +16,6 @@ from workbench.report.cells import (
     count_cell,
     described,
     digits_for,
-    gap_cell,
     key_of,
     mean_cell,
     text,
@@ -26,6 +25,8 @@ from workbench.report.cells import (
 from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
 from workbench.report.sections.answers.long_tables import opened
+from workbench.report.sections.answers.loss_cells import loss_cell
+from workbench.report.sections.answers.metrics import judged_losses_table, metrics_table
 from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
 from workbench.results.run_tables import Measure, RunTables
 
@@ -55,6 +56,8 @@ def conditions(findings: Findings) -> Section | None:
     blocks += [figure] if figure else []
     blocks += opened(decomposition_table(run, parts)) if parts else []
     blocks += _folded(run, names, measure)
+    others = [table for table in (metrics_table(run, names[0]), judged_losses_table(run, names[0])) if table]
+    blocks += [Fold(f"Other metrics of the answers of {names[0]}", others)] if others else []
     return Section(QUESTION, "answers", blocks, "Answers")
 
 
@@ -105,13 +108,6 @@ def losses_figure(parts: Decomposition) -> Figure | None:
     )
     drawing = plots.differences(rows, f"loss of {parts.metric}", digits)
     return Figure("answer-losses", described(table), caption, drawing, table)
-
-
-def loss_cell(loss: Loss | None) -> Cell:
-    """A loss with its simultaneous interval, or a dash for None."""
-    if loss is not None and loss.comparison.identical:
-        return value_cell(0.0, note="equal on all")
-    return gap_cell(loss.simultaneous if loss else None)
 
 
 def _score_cells(row: ConditionScore, measure: Measure | None, scale: Scale) -> list[Cell]:

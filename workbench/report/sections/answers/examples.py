@@ -7,10 +7,12 @@ from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.answers.examples import AnsweredQuestion, ShownAnswer, ShownPassage, worst_losses
 from workbench.analysis.findings import Findings
-from workbench.context.conditions import GOLD
+from workbench.analysis.judging.claims import has_claims
+from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
+from workbench.report.sections.judging.claims import claims_fold
 from workbench.results.run_tables import RunTables
 
 _MOST = 5
@@ -43,7 +45,8 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     by = "largest loss" if decomposition_of(run, configuration) else f"lowest {measure}"
     repeats = int(run.manifest.get("repeats", 1))
     first = f" Of {count(repeats)} repeats the first answer is shown; the loss is the mean over all." if repeats > 1 else ""
-    sentence = f"The {which} of {configuration} with the {by}. Evidence is marked in the contexts, and so is planted text.{first}"
+    claims = " Claims are marked in the answers and link to the words that decide about them." if has_claims(run) else ""
+    sentence = f"The {which} of {configuration} with the {by}. Evidence is marked in the contexts, and so is planted text.{claims}{first}"
     return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
 
 
@@ -56,10 +59,10 @@ def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion
         f" · expected: {question.expected}" if question.expected else "" if question.answerable else " · has no answer in the documents"
     )
     single = len(question.answers) == 1
-    contexts = [context_fold(answer, single) for answer in question.answers if answer.passages]
+    folds = [_folds(answer, single, opened) for answer in question.answers]
     return Fold(
         question.text,
-        [answers_table(run, question, is_verbatim(run, configuration)), *contexts],
+        [answers_table(run, question, is_verbatim(run, configuration)), *(fold for each in folds for fold in each)],
         f"{question.query_id}{_scored(run, question.answers[0]) if single else loss}{expected}",
         opened=opened,
     )
@@ -98,10 +101,17 @@ def context_fold(answer: ShownAnswer, opened: bool = False) -> Fold:
     )
 
 
+def _folds(answer: ShownAnswer, single: bool, opened: bool) -> list[Fold]:
+    """Fold the claims of an answer and its context. The first question opens the claims of the answer to retrieved passages."""
+    claims = claims_fold(answer, single or (opened and answer.condition == RETRIEVED))
+    context = [context_fold(answer, single)] if answer.passages else []
+    return [*([claims] if claims else []), *context]
+
+
 def _passage(passage: ShownPassage) -> Term:
     place = f"{passage.doc_id}:{passage.start}-{passage.end}"
     notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
-    return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces)
+    return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces, anchor=passage.anchor)
 
 
 def _scored(run: RunTables, answer: ShownAnswer) -> str:
