@@ -22,9 +22,14 @@ from workbench.context.context_packing import ContextPacking
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.expand import DEFAULTS
+from workbench.experiment.judging_keys import USUAL_JUDGES
 from workbench.experiment.read import DEFAULT_METRICS, KEYS
+from workbench.judging.claims.registry import SPLITTERS
+from workbench.judging.registry import JUDGES
+from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.families.margins import answerable_auroc
+from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.metrics.registry import KINDS
 from workbench.reranking.registry import RERANKERS
 from workbench.results.history import SCHEMA
@@ -43,7 +48,10 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "rerank": RERANKERS.builtin,
     "context": {"packed": ContextPacking},
     "answering": GENERATORS.builtin,
+    "judging.claims": SPLITTERS.builtin,
+    "judging.support": JUDGES.builtin,
 }
+JUDGING = {f"judging.{key}": settings for key, settings in USUAL_JUDGES.items()}
 # Filled in by the experiment, not by a person.
 INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
@@ -58,7 +66,7 @@ def rows(stage: str, component: type[BaseModel]) -> dict[str, tuple[str, ...]]:
     return {
         name: (
             type_of(field),
-            "required" if name in schema.get("required", ()) else value_of(field["default"]),
+            "required" if name in schema.get("required", ()) else value_of(field.get("default")),
             field["description"],
         )
         for name, field in sorted(fields.items(), key=lambda item: item[0] not in schema.get("required", ()))
@@ -101,7 +109,7 @@ def stages() -> Iterator[dict[str, Any]]:
         shared = [name for name in next(iter(tables.values())) if len({table.get(name) for table in tables.values()}) == 1]
         yield {
             "name": stage,
-            "default": ", ".join(f"{name}: {value}" for name, value in DEFAULTS.get(stage, {}).items()),
+            "default": ", ".join(f"{name}: {value}" for name, value in (DEFAULTS | JUDGING).get(stage, {}).items()),
             "shared": {name: next(iter(tables.values()))[name] for name in shared},
             "kinds": [
                 (kind, markdown(component), {name: row for name, row in tables[kind].items() if name not in shared})
@@ -185,10 +193,12 @@ def pages() -> dict[Path, str]:
     given = {
         "commands": commands(command, "workbench"),
         "keys": KEYS,
+        "thresholds": rows("judging.thresholds", EndToEndThresholds),
         "stages": list(stages()),
         "default_metrics": DEFAULT_METRICS,
         "kinds": KINDS.builtin,
         "answer_kinds": ANSWER_KINDS.builtin,
+        "judged_kinds": JUDGED_KINDS.builtin,
         "auroc": markdown(answerable_auroc).split("\n\n")[0],
         "schemas": SCHEMAS,
         "history": SCHEMA,

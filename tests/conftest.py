@@ -29,6 +29,7 @@ pytest_plugins = [
     "tests.chat_provider",
     "tests.asked_sweeps",
     "tests.reading_model",
+    "tests.judged_sweeps",
     "tests.gguf",
     "tests.small_worlds",
     "tests.small_sweep",

@@ -60,12 +60,16 @@ def judged_case(
     variant: Variant = Variant(),  # noqa: B008  # frozen
     verbatim: bool = False,
     only_score: str = "",
+    no_contradictions: str = "",
+    untested: str = "",
     **thresholds: float,
 ) -> JudgedCase:
     """The case of these questions."""
     answered = case_of(*(each.asked for each in judged), variant=variant, verbatim=verbatim)
     relevant = [frozenset(each.relevant) for each in judged]
-    return JudgedCase(answered, [each.judgements for each in judged], relevant, only_score, EndToEndThresholds(**thresholds))
+    return JudgedCase(
+        answered, [each.judgements for each in judged], relevant, only_score, no_contradictions, untested, EndToEndThresholds(**thresholds)
+    )
 
 
 def outcomes(name: str, *judged: Judged, k: int | None = None, **case: Any) -> list[float | str]:

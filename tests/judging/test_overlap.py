@@ -49,9 +49,9 @@ def test_the_deciding_sentence_is_at_its_place_in_its_passage() -> None:
 
 
 def test_a_difference_to_the_deciding_sentence_is_flagged_and_not_scored() -> None:
-    plain, negated = judged(support("Dogs pay €2.", FERRY), support("Dogs never pay €2.", FERRY))
-    assert negated.flags == ("negation",)
-    assert abs((plain.score or 0) - (negated.score or 0)) < 0.2
+    plain, negated = judged(support("Dogs pay €2.", FERRY), support("Dogs do not pay €2.", FERRY))
+    assert (plain.flags, negated.flags) == ((), ("negation",))
+    assert (negated.score or 0) > 0.75
 
 
 def test_nothing_supports_a_claim_without_passages() -> None:
@@ -70,8 +70,8 @@ def test_relevance_is_the_closest_sentence_to_the_question() -> None:
     relevant, irrelevant = judged(*passages)
     assert (relevant.score or 0) > 0.5 > (irrelevant.score or 1)
     assert (relevant.verdict, relevant.passage) == ("", -1)
-    on, off = judged(*(JudgeRequest("answer_relevance", question, answer=answer) for answer in ("Dogs pay €2.", "Roses are cut in March.")))
-    assert (on.score or 0) > (off.score or 1)
+    on, off = scores([JudgeRequest("answer_relevance", question, answer=answer) for answer in ("Dogs pay €2.", "Roses are cut in March.")])
+    assert on > off
 
 
 def test_correctness_is_the_support_of_the_best_expected_answer() -> None:

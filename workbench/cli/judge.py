@@ -3,6 +3,7 @@
 import click
 
 from workbench.cli.judge_fetch import fetch
+from workbench.cli.judge_test import judge_test
 
 
 @click.group()
@@ -10,4 +11,5 @@ def judge() -> None:
     """Test judges, label a sample of a run by hand, and correct its scores by the labels."""
 
 
+judge.add_command(judge_test)
 judge.add_command(fetch)

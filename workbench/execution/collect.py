@@ -17,6 +17,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution import tables
 from workbench.execution.answering.answers_table import context_slices
+from workbench.execution.judging.judges_table import judges_table
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
@@ -52,6 +53,8 @@ def collect(outcome: Outcome) -> RunTables:
         "evidence": lambda _: tables.evidence_table(dataset),
         "passages": lambda _: tables.passages_table(dataset, context.labels, _shown(outcome)),
     }
+    if _has(outcome, "claims"):
+        sources["judges"] = lambda _: judges_table(outcome)
     sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES if _has(outcome, name)}
     if screening is not None:
         sources["screening"] = lambda _: pd.DataFrame(map(asdict, screening.rows)).assign(

@@ -72,7 +72,9 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
                 append(run, outcome.context.workspace.outputs, datetime.now(UTC))
             except WorkbenchError as error:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
-        errors += missing_answers(run) + missing_judgements(run)
+        judgements = missing_judgements(outcome)
+        errors += missing_answers(run) + list(filter(None, [judgements.failed]))
+        notes += list(filter(None, [judgements.unread]))
         errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
 

@@ -292,7 +292,7 @@ def _notes(plan: Plan) -> list[str]:
     return [
         f"{'; '.join([*tokens, *times])}: {plan.duration}{' without the time of models on servers' if total.calls else ''}",
         *([f"answers cost at most {total}; replies that are in the cache cost nothing"] if total.calls else []),
-        *([f"judging costs about {judged} at most; replies that are in the cache cost nothing"] if judged.calls else []),
+        *([f"judging costs at most about {judged}; replies that are in the cache cost nothing"] if judged.calls else []),
         *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *_code_notes(plan),

@@ -23,7 +23,7 @@ _KINDS: Mapping[str, Mapping[str, type[BaseModel]]] = {
     "correctness": JUDGES,
     "rubric": JUDGES,
 }
-_USUAL: Mapping[str, Settings] = {
+USUAL_JUDGES: Mapping[str, Settings] = {
     "claims": {"kind": "sentences"},
     "support": {"kind": "overlap"},
     "relevance": {"kind": "overlap"},
@@ -57,7 +57,7 @@ def judging_in(settings: Settings, variants: Sequence[Variant], answered: bool, 
         return None
     before = len(faults)
     faults += [unknown("judging", key, _KEYS) for key in given if key not in _KEYS]
-    parts = {key: _part(key, given, faults) for key in _KINDS if key in given or key in _USUAL}
+    parts = {key: _part(key, given, faults) for key in _KINDS if key in given or key in USUAL_JUDGES}
     conditions, thresholds = _conditions(given, variants, faults), _thresholds(given, faults)
     if len(faults) > before:
         return None
@@ -89,7 +89,7 @@ def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | No
         return [f"metric {metric} is judged, and judging is none; remove judging: none" for metric in metrics if metric.judged and off]
     faults = [f"metric {metric} needs a judge; add judging.rubric" for metric in metrics if metric.name == "rubric" and not judging.rubric]
     decides = primary or next(iter(metrics), None)
-    if decides and decides.judged and decides.judged_kind.needs_verdicts and not judging.support.gives_verdicts:
+    if decides and decides.judged and decides.judged_kind.needs != "scores" and not judging.support.gives_verdicts:
         what = f"the primary metric {decides} counts verdicts, and judging.support {judging.support.kind!r} is a score, not a judge"
         faults.append(f"{what}; use another judge, or support_overlap")
     return faults
@@ -97,9 +97,9 @@ def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | No
 
 def _part(key: str, given: Settings, faults: list[str]) -> BaseModel | None:
     """Return the component of a key. Settings without a kind change the usual one."""
-    value: Any = given.get(key, _USUAL.get(key))
-    if is_mapping(value) and "kind" not in value and key in _USUAL:
-        value = _USUAL[key] | value
+    value: Any = given.get(key, USUAL_JUDGES.get(key))
+    if is_mapping(value) and "kind" not in value and key in USUAL_JUDGES:
+        value = USUAL_JUDGES[key] | value
     owner = f"judging.{key}"
     made = component(owner, value, _KINDS[key], faults)
     if made is None or not usable(owner, made, faults):

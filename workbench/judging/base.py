@@ -57,6 +57,11 @@ class Judgement:
     seconds: float = 0.0
     cached: bool = False
 
+    @property
+    def replied(self) -> bool:
+        """Return whether a model replied, also if its reply has no judgement. Asked again, it would reply the same."""
+        return bool(self.model or self.seconds or self.cached)
+
 
 class Judge(Component, ABC):
     """Judges claims, passages and answers. Raise `version` when equal requests begin to get other judgements."""

@@ -97,7 +97,8 @@ class ComparedTexts:
 
     def _cosines(self, text: str, passages: Sequence[str]) -> Floats:
         cosines = [self._passages[passage].vectors @ self._vectors[text] for passage in passages if self._passages[passage].slices]
-        return np.round(np.clip(np.concatenate([np.zeros(0), *cosines]), 0, 1), _DECIMALS)
+        found: Floats = np.round(np.clip(np.concatenate([np.zeros(0), *cosines]), 0, 1), _DECIMALS)
+        return found
 
 
 def numbers_of(text: str) -> Words:

@@ -15,6 +15,7 @@ from workbench.pipeline.stages.hits import HitsStage
 from workbench.pipeline.stages.index import IndexStage
 from workbench.pipeline.stages.judging.answer_causes import AnswerCausesStage
 from workbench.pipeline.stages.judging.claims import ClaimsStage
+from workbench.pipeline.stages.judging.judge_tests import JudgeTestsStage
 from workbench.pipeline.stages.judging.judged_scores import JudgedScoresStage
 from workbench.pipeline.stages.judging.judgements import JudgementsStage
 from workbench.pipeline.stages.judging.verdicts import VerdictsStage
@@ -44,6 +45,7 @@ _BUILTIN: dict[str, Stage] = {
         ContextsStage(),
         AnswersStage(),
         AnswerScoresStage(),
+        JudgeTestsStage(),
         ClaimsStage(),
         VerdictsStage(),
         JudgementsStage(),

@@ -58,3 +58,18 @@ def test_a_judge_that_only_scores_gives_no_faithfulness_but_an_overlap() -> None
             "not_applicable: nothing to alter",
         ]
     assert outcomes("support_overlap", judged, only_score=SCORE) == [0.7]
+
+
+def test_a_judge_that_says_yes_or_no_gives_faithfulness_and_no_contradictions() -> None:
+    judged = Judged(verdicts=("supported", "absent"), overlap=(0.7, 0.1))
+    blind = "`local` does not tell contradicted claims from absent ones"
+    assert outcomes("faithfulness", judged, no_contradictions=blind) == [0.5]
+    assert outcomes("contradiction_rate", judged, no_contradictions=blind) == [f"not_applicable: {blind}"]
+
+
+def test_a_judge_whose_test_has_failed_calls_scores_nothing_yet() -> None:
+    judged, refused = Judged(verdicts=("supported",), overlap=(0.7,)), Judged(Asked("I do not know", refused=True))
+    down = "the judge is down"
+    for name in ("faithfulness", "contradiction_rate"):
+        assert outcomes(name, judged, refused, untested=down) == [f"unscored: {down}", "not_applicable: refused"]
+    assert outcomes("support_overlap", judged, untested=down) == [0.7]

@@ -57,5 +57,9 @@ def test_a_failed_judgement_is_unscored_also_where_another_test_is_failed(change
     assert outcomes("end_to_end", replace(GOOD, **change), replace(GOOD, relevant=(), **change)) == [f"unscored: {FAILED}"] * 2
 
 
+def test_grounding_is_unknown_while_calls_of_the_judge_s_test_are_missing() -> None:
+    assert outcomes("end_to_end", GOOD, replace(GOOD, verdicts=()), untested="down") == ["unscored: down", 1.0]
+
+
 def test_it_does_not_apply_to_a_closed_book() -> None:
     assert outcomes("end_to_end", GOOD, variant=Variant("none")) == ["not_applicable: closed book"]

@@ -9,6 +9,7 @@ from workbench.execution.answering.costs import CallBound, cost_of
 from workbench.judging.base import JudgeRequest, Task
 from workbench.judging.claims.base import SplitRequest
 from workbench.judging.settings import Judging
+from workbench.judging.trust import known_answer_request, known_answers
 from workbench.llm.base import ChatCall
 from workbench.llm.client import ChatClient
 from workbench.llm.tokens import most_prompt_tokens
@@ -52,7 +53,7 @@ def judging_bounds(graph: Graph, configurations: Sequence[Configuration]) -> Map
         return {}
     for configuration in configurations:
         bound = CallBound()
-        for node in graph.nodes(configuration, ["claims", "verdicts", "judgements"]):
+        for node in graph.nodes(configuration, ["judge_tests", "claims", "verdicts", "judgements"]):
             if graph.key(node) not in counted and not graph.is_stored(node):
                 counted.add(graph.key(node))
                 bound = sum(_bounds(_Planned(graph, node), judging), bound)
@@ -74,7 +75,12 @@ def prompted(component: Component) -> Iterator[AsksModel]:
 def _bounds(planned: "_Planned", judging: Judging) -> Iterator[CallBound]:
     """Yield the bound of each call of a node."""
     node = planned.node
-    if node.stage == "claims":
+    if node.stage == "judge_tests":
+        ((task, judge),) = ((task, judge) for task, judge in judging.judges.items() if task == node.part)
+        # Each known answer is judged twice.
+        requests = 2 * [known_answer_request(case, task) for case in known_answers(task)]
+        yield from (_bound(asker, asker.call([request])) for asker in prompted(judge) for request in requests)
+    elif node.stage == "claims":
         yield from (_bound(asker, asker.call(request)) for asker in prompted(judging.claims) for request in planned.splits)
     elif node.stage == "verdicts" and node.part == SUPPORT:
         yield from (_bound(asker, asker.call([request])) for asker in prompted(judging.support) for request in planned.claimed)

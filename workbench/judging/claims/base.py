@@ -23,6 +23,11 @@ class AnswerClaims:
     seconds: float = 0.0
     cached: bool = False
 
+    @property
+    def replied(self) -> bool:
+        """Return whether a model replied, also if its reply has no claims that can be read. Asked again, it would reply the same."""
+        return bool(self.model or self.seconds or self.cached)
+
 
 @dataclass(frozen=True)
 class SplitRequest:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from workbench.judging.base import Judgement, Task
 from workbench.judging.settings import EndToEndThresholds
@@ -30,14 +31,23 @@ class JudgedCase:
     """The answers of a variant with the judgements of each question (q).
 
     `relevant` has the documents that each question expects (q). `only_score` says why the judge of claims is a score and no judge, empty if it
-    is one. `thresholds` are those of the end-to-end test.
+    is one. `no_contradictions` says why contradicted claims are not told from absent ones, empty if they are. `untested` says why it is not known
+    yet whether it is a judge, empty if it is. `thresholds` are those of the end-to-end test.
     """
 
     answered: AnswerCase
     judgements: Sequence[AnswerJudgements]
     relevant: Sequence[frozenset[str]]
     only_score: str = ""
+    no_contradictions: str = ""
+    untested: str = ""
     thresholds: EndToEndThresholds = field(default_factory=EndToEndThresholds)
+
+    def lacks(self, needs: Literal["scores", "verdicts", "contradictions"]) -> str:
+        """Return why the judge of claims does not give what a metric needs, or an empty text."""
+        if needs == "scores":
+            return ""
+        return self.only_score or (self.no_contradictions if needs == "contradictions" else "")
 
     def __len__(self) -> int:
         return len(self.answered)

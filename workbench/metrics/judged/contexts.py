@@ -21,7 +21,7 @@ def context_precision_gold(case: JudgedCase, cut: Cut) -> AnswerValues:
     for place, passages in enumerate(answered.contexts.passages):
         needs = answered.labels.needs[place]
         by_documents = np.array([passage.doc_id in case.relevant[place] for passage in passages], dtype=np.bool_)
-        first = (proves(answered, place).any(axis=0) if needs else by_documents)[: cut.k]
+        first = np.asarray(np.any(proves(answered, place), axis=0) if needs else by_documents)[: cut.k]
         values.append(float(first.mean()) if len(first) else np.nan)
         unlabelled.append(not needs and not case.relevant[place])
     return AnswerValues(floats(values), ((NO_LABELS, np.array(unlabelled, dtype=np.bool_)), *_empty(case)))

@@ -35,7 +35,7 @@ def _error(case: JudgedCase, place: int) -> str:
     if not query.answerable or case.answered.answers.refused[place]:
         return ""
     tasks = [judged.tasks[task] for task in ("answer_relevance", "correctness") if task in judged.tasks]
-    grounding = claims_error(judged) if _tests_grounding(case) else ""
+    grounding = claims_error(judged) or (case.untested if judged.claims else "") if _tests_grounding(case) else ""
     return grounding or error_of(judged.passages, len(case.answered.contexts.passages[place])) or error_of(tasks, 0)
 
 

@@ -17,11 +17,15 @@ from workbench.metrics.judged.end_to_end import end_to_end
 GIVEN = AnswerScope(lambda case: ~case.answers.refused, "refused")
 
 
+_SCORE = "the judge of claims is a score"
+_LACKING = {"verdicts": [_SCORE], "contradictions": [_SCORE, "it does not tell contradicted claims from absent ones"]}
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedKind:
     """A metric of judgements: `compute(case, cut)`, the questions to which it applies, and how to read its values.
 
-    One that `needs_verdicts` does not apply if the judge of claims is a score. Without `of_answers` it reads contexts only, and questions whose answer
+    One that `needs` verdicts or contradictions does not apply if the judge of claims does not give them. Without `of_answers` it reads contexts only, and questions whose answer
     failed have a value. Raise `version` when `compute` returns different values, because it is part of the key of stored scores.
     `definition` is the metric in a sentence, `formula` its value for one question, `source` its origin.
     """
@@ -34,7 +38,7 @@ class JudgedKind:
     higher_is_better: bool = True
     proportion: bool = True
     of_answers: bool = True
-    needs_verdicts: bool = False
+    needs: Literal["scores", "verdicts", "contradictions"] = "scores"
     cut: Literal["none", "k"] = "none"
     version: int = 1
     family: ClassVar[Literal["answers"]] = "answers"
@@ -43,7 +47,7 @@ class JudgedKind:
     def not_applicable(self) -> str:
         """Return the reasons for which the metric does not apply to a question."""
         reasons = [scope.reason for scope in self.scopes]
-        return ", or ".join(reasons + (["the judge of claims is a score"] if self.needs_verdicts else [])) or "–"
+        return ", or ".join(reasons + _LACKING.get(self.needs, [])) or "–"
 
 
 _RAGAS = "Es et al. 2024, Ragas"
@@ -56,7 +60,7 @@ _BUILTIN: dict[str, JudgedKind] = {
         "share of the answer's claims that a passage of the context supports, by the judge `support`",
         "supported claims / claims",
         _RAGAS,
-        needs_verdicts=True,
+        needs="verdicts",
     ),
     "contradiction_rate": JudgedKind(
         contradiction_rate,
@@ -65,7 +69,7 @@ _BUILTIN: dict[str, JudgedKind] = {
         "contradicted claims / claims",
         _HERE,
         higher_is_better=False,
-        needs_verdicts=True,
+        needs="contradictions",
     ),
     "support_overlap": JudgedKind(
         support_overlap,

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from workbench.judging.base import TASKS, Judgement, Task
-from workbench.judging.settings import Judging
 from workbench.metrics.answers.case import AnswerCase
 from workbench.metrics.judged.case import AnswerJudgements, JudgedCase
 from workbench.metrics.judged.evaluate import judged_values
@@ -17,6 +16,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.answer_scores import SCORE_COLUMNS, cases_of
+from workbench.pipeline.stages.judging.judge_tests import FAILED, trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.verdicts import OVERLAP, SUPPORT
 from workbench.records import Variant
@@ -30,7 +30,7 @@ class JudgedScoresStage(Stage):
     """A result for each metric of judgements: table `scores`, as that of `answer_scores`, of all judged variants."""
 
     name = "judged_scores"
-    inputs = ("labels", "expected", "contexts", "answers", "claims", "verdicts", "judgements")
+    inputs = ("labels", "expected", "contexts", "answers", "claims", "verdicts", "judgements", "judge_tests")
     uses_cache: ClassVar[bool] = True
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
@@ -46,7 +46,7 @@ class JudgedScoresStage(Stage):
         return tuple(str(metric) for metric in run.judged_metrics)
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the metric's version, the thresholds, the role of the judge of claims, and the variants in their order."""
+        """Return the metric's version, the thresholds that it reads, and the variants in their order."""
         metric = Metric.parse(node.part)
         thresholds = run.judging.thresholds.model_dump() if run.judging and metric.name == "end_to_end" else None
         return {
@@ -66,9 +66,10 @@ class JudgedScoresStage(Stage):
 
 
 def judged_cases(run: RunContext, configuration: Configuration, entries: Entries) -> dict[Variant, JudgedCase]:
-    """Return the case of each judged variant, from the entries of `contexts`, `answers`, `claims`, `verdicts` and `judgements`."""
+    """Return the case of each judged variant, from the entries of the inputs of `JudgedScoresStage`."""
     answered = cases_of(run, configuration, entries, run.judged_variants)
-    return {variant: _case(run, case, *judged_entries(configuration, entries, variant)) for variant, case in answered.items()}
+    tested = entries["judge_tests"][Node("judge_tests", configuration, part="support").slot]
+    return {variant: _case(run, case, tested, *judged_entries(configuration, entries, variant)) for variant, case in answered.items()}
 
 
 def judged_entries(
@@ -87,7 +88,12 @@ def judged_entries(
 
 @lru_cache(maxsize=_CASES)
 def _case(
-    run: RunContext, answered: AnswerCase, claims: Entry, verdicts: tuple[Entry, ...], judgements: tuple[tuple[Task, Entry], ...]
+    run: RunContext,
+    answered: AnswerCase,
+    tested: Entry,
+    claims: Entry,
+    verdicts: tuple[Entry, ...],
+    judgements: tuple[tuple[Task, Entry], ...],
 ) -> JudgedCase:
     """Return the case of a variant, cached so that all metrics share it."""
     rows = claims.table("claims")
@@ -107,8 +113,12 @@ def _case(
         )
         for query in range(len(answered))
     ]
-    judging = JudgedStage.judging(run)
-    return JudgedCase(answered, found, _relevant(run), only_score(judging), judging.thresholds)
+    judge, role = JudgedStage.judging(run).support, trust_in(tested)
+    measured = f": {role.reason}" if judge.gives_verdicts else ""
+    untested = FAILED if judge.gives_verdicts and role.failed_calls else ""
+    only_score = "" if role.role == "judge" or untested else f"`{judge.kind}` is a score, not a judge{measured}"
+    blind = "" if judge.finds_contradictions else f"`{judge.kind}` does not tell contradicted claims from absent ones"
+    return JudgedCase(answered, found, _relevant(run), only_score, blind, untested, JudgedStage.judging(run).thresholds)
 
 
 def _by_question(rows: pd.DataFrame, number: str) -> dict[int, tuple[Judgement, ...]]:
@@ -129,9 +139,3 @@ def _relevant(run: RunContext) -> tuple[frozenset[str], ...]:
         if qrel.relevance >= 1:
             documents.setdefault(qrel.query_id, set()).add(qrel.doc_id)
     return tuple(frozenset(documents.get(query.query_id, ())) for query in run.dataset.queries)
-
-
-def only_score(judging: Judging) -> str:
-    """Return why the judge of claims is a score and no judge, or an empty text."""
-    judge = judging.support
-    return "" if judge.gives_verdicts else f"`{judge.kind}` is a score, not a judge"

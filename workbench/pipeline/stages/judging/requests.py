@@ -46,9 +46,15 @@ def _in_order(outcomes: Iterator[tuple[int, Outcome]], number: int, who: str, ti
 
 
 def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], calls_model: bool) -> None:
-    """Write what the distinct calls cost as the values `calls`, and mark the entry incomplete if a call of a model failed."""
+    """Write what the distinct calls cost as the values `calls`, and the reasons of missing judgements as `missing`.
+
+    A failed call is made again by the next run, so it marks the entry incomplete. A reply that could not be read would be the same again.
+    """
     # Equal requests share an outcome, whose cost counts once.
     calls = list({id(outcome): outcome for outcome in outcomes}.values()) if calls_model else []
     draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL})
-    if calls_model and any(outcome.error for outcome in outcomes):
+    errors = [(outcome.error, outcome.replied) for outcome in outcomes if outcome.error]
+    missing = {"failed": [error for error, replied in errors if not replied], "unread": [error for error, replied in errors if replied]}
+    draft.values("missing", {**missing, "of": len(outcomes) if calls_model else 0})
+    if calls_model and missing["failed"]:
         draft.mark_incomplete()

@@ -1,0 +1,60 @@
+"""Test each judge of the run on cases with known answers, which decides what it may be called."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from workbench.judging.base import Judge, Task
+from workbench.judging.trust import Trust, known_answers, trust
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.storage.result_store import Draft, Entry
+
+FAILED = "a call of the judge's test on known answers failed"
+
+
+class JudgeTestsStage(Stage):
+    """A result for each task of the run: values `trust`, the fields of `Trust`. All configurations and all runs with equal judges share it."""
+
+    name = "judge_tests"
+    setting: ClassVar[str] = "judging"
+    uses_cache: ClassVar[bool] = True
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration answers and the run has judges."""
+        return configuration.answering is not None and run.judging is not None
+
+    def parts(self, run: RunContext) -> Sequence[str]:
+        """Return the tasks."""
+        return tuple(JudgedStage.judging(run).judges)
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return what determines the test: the judge and the known answers."""
+        return [
+            [judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]]
+            for task, judge in self._judges(run).items()
+            if task == node.part
+        ]
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Test the judge. If a call of a model failed, the next run asks again."""
+        run = inputs.run
+        ((task, judge),) = ((task, judge) for task, judge in self._judges(run).items() if task == inputs.node.part)
+        found = trust(judge, task, run.answer_resources, run.workspace.store)
+        draft.values("trust", asdict(found))
+        draft.values(
+            "missing", {"failed": [FAILED] * found.failed_calls, "unread": [], "of": len(known_answers(task)) if judge.calls_model else 0}
+        )
+        if found.failed_calls:
+            draft.mark_incomplete()
+
+    def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
+        return JudgedStage.judging(run).judges
+
+
+def trust_in(entry: Entry) -> Trust:
+    """Return the result of a test."""
+    values = entry.values("trust")
+    return Trust(**{**values, "weak_kinds": tuple(values["weak_kinds"])})
