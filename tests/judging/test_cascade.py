@@ -55,13 +55,13 @@ def test_the_expensive_judge_is_asked_for_a_sample_and_for_what_the_cheap_one_do
     asked = [body["model"] for body in provider.asked]
     assert asked.count("cheap") == 100
     assert 20 <= asked.count("large") < 50
-    models = [judgement.model for judgement in found]
-    assert models.count("large") == asked.count("large")
-    assert {flag for judgement in found for flag in judgement.flags} == {
+    decided = [judgement.flags[0] for judgement in found]
+    assert decided.count("cascade decided by expensive") == asked.count("large")
+    assert {flag for judgement in found for flag in judgement.flags[1:]} == {
         f"cascade expensive {asked.count('large')} of 100",
         *(flag for flag in found[0].flags if flag.startswith("cascade agreement 1.00 of ")),
     }
-    cheap = next(judgement for judgement in found if judgement.model == "cheap" and judgement.verdict == "supported")
+    cheap = next(judgement for judgement in found if judgement.flags[0] == "cascade decided by cheap" and judgement.verdict == "supported")
     assert cheap.score == cheap.confidence
     assert 0.8 < (cheap.score or 0) < 1
     large = next(judgement for judgement in found if judgement.model == "large")
@@ -92,7 +92,7 @@ def test_a_score_without_verdicts_is_a_cheap_judge_too(provider: ChatProvider) -
     found = judged(cascade, requests_of(60))
     assert [judgement.verdict for judgement in found] == ["absent", "supported"] * 30
     assert 20 <= sum(body["model"] == "large" for body in provider.asked) < 30
-    assert "overlap" in {judgement.model for judgement in found}
+    assert any("cascade decided by cheap" in judgement.flags for judgement in found)
     assert (cascade.gives_verdicts, cascade.finds_contradictions) == (True, False)
 
 

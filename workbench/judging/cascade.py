@@ -50,8 +50,9 @@ class CascadeJudge(Judge):
     configuration. A score is trusted where the expensive judge's decisions (0.5 or more is a yes) agree with the cheap one's on a share of
     at least `agreement` of the sampled items with such a score, computed as (agreeing + 1) / (items + 2), so that few items prove nothing.
 
-    The score of a claim that the cheap judge decides is that share. `model` names the judge that has decided, and the flags that begin with
-    `cascade` give the agreement and what the expensive judge was asked. An item that the cheap judge cannot judge goes to the expensive one.
+    The score of an item that the cheap judge decides is the share of those items that the expensive judge approves. The flags that begin with
+    `cascade` say which judge decided, the agreement, and how many items the expensive judge was asked for. An item that the cheap judge cannot
+    judge goes to the expensive one.
     """
 
     calls_model: ClassVar[bool] = True
@@ -109,30 +110,32 @@ class CascadeJudge(Judge):
         decisions = {place: _decision(trusted, judged) for place, judged in cheap.items() if place not in expensive}
         rest = [place for place, decision in sorted(decisions.items()) if decision is None]
         flags = _flags(trusted, len(drawn) + len(rest), len(requests))
-        yield from ((place, self._by_expensive(judged, cheap[place], flags)) for place, judged in expensive.items())
+        yield from ((place, _by_expensive(judged, cheap[place], flags)) for place, judged in expensive.items())
         for place, decision in decisions.items():
             if decision is not None:
-                yield place, self._by_cheap(requests[place], cheap[place], decision, flags)
+                yield place, _by_cheap(requests[place], cheap[place], decision, flags)
         for place, judged in self._ask(rest, requests, resources):
-            yield place, self._by_expensive(judged, cheap[place], flags)
+            yield place, _by_expensive(judged, cheap[place], flags)
 
     def _ask(self, places: Sequence[int], requests: Sequence[JudgeRequest], resources: AnswerResources) -> Iterator[tuple[int, Judgement]]:
         """Yield the judgements of the expensive judge by the places of its requests."""
         for number, judged in self.expensive.judge([requests[place] for place in places], resources) if places else ():
             yield places[number], judged
 
-    def _by_expensive(self, judged: Judgement, cheap: Judgement, flags: tuple[str, ...]) -> Judgement:
-        counts = {name: _sum(getattr(judged, name), getattr(cheap, name)) for name in ("input_tokens", "output_tokens", "cost")}
-        seconds = judged.seconds + cheap.seconds
-        return replace(judged, **counts, seconds=seconds, flags=(*judged.flags, *flags), model=judged.model or self.expensive.label)
 
-    def _by_cheap(self, request: JudgeRequest, judged: Judgement, score: float, flags: tuple[str, ...]) -> Judgement:
-        verdict = judged.verdict
-        if request.task == "support":
-            verdict = "supported" if score >= 0.5 else "contradicted" if verdict == "contradicted" else "absent"
-        confidence = max(score, 1 - score)
-        model = judged.model or self.cheap.label
-        return replace(judged, score=score, verdict=verdict, confidence=confidence, flags=(*judged.flags, *flags), model=model)
+def _by_expensive(judged: Judgement, cheap: Judgement, flags: tuple[str, ...]) -> Judgement:
+    counts = {name: _sum(getattr(judged, name), getattr(cheap, name)) for name in ("input_tokens", "output_tokens", "cost")}
+    seconds = judged.seconds + cheap.seconds
+    return replace(judged, **counts, seconds=seconds, flags=(*judged.flags, "cascade decided by expensive", *flags))
+
+
+def _by_cheap(request: JudgeRequest, judged: Judgement, score: float, flags: tuple[str, ...]) -> Judgement:
+    verdict = judged.verdict
+    if request.task == "support":
+        verdict = "supported" if score >= 0.5 else "contradicted" if verdict == "contradicted" else "absent"
+    confidence = max(score, 1 - score)
+    flags = (*judged.flags, "cascade decided by cheap", *flags)
+    return replace(judged, score=score, verdict=verdict, confidence=confidence, flags=flags)
 
 
 def trusted_scores(pairs: Sequence[tuple[float | None, float | None]], agreement: float) -> TrustedScores:
