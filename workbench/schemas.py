@@ -6,6 +6,15 @@ from dataclasses import dataclass
 # The pandas types of the columns, with a phrase for each column. Text and numbers represent missing values as NaN.
 _COLUMNS: dict[str, dict[str, str]] = {
     "str": {
+        "annotator": "the person who labelled it",
+        "item_id": "the item, as in the file of labels",
+        "label": "the label: `supported`, `contradicted` or `absent` for claims, `yes` or `no` for answers",
+        "measure": "the name of the measure",
+        "method": "`post-stratified`, `pairwise rectified`, or `labels alone` where the judge would widen the interval",
+        "other": "the configuration that is subtracted; empty for a mean",
+        "scope": "`mean` or `difference`",
+        "source": "`run` if items of this run were labelled, `elsewhere` if others",
+        "target": "what the interval covers: `items`, those that were judged, or `population`, other questions and documents like these",
         "a": "the first configuration",
         "answer": "the expected answer",
         "answering": "the kind of generator; missing if nothing is answered",
@@ -63,6 +72,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "variant": "the perturbation: `before` or `after` under counterfactual, the family of the attack under injection, else empty",
     },
     "int64": {
+        "labels": "the number of labels",
         "alternative": "the alternative's number within its piece of evidence, from 0",
         "chunks": "the number of chunks",
         "cluster": "the number of the question's cluster, the questions about one document",
@@ -90,6 +100,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "unscored": "the number of questions without a value",
     },
     "float64": {
+        "at": "the mean score of a bin of the calibration curve, or the number of a passage; missing for other measures",
         "always_yes": "the share of the more frequent of yes and no among its judgements of known answers; missing without a test",
         "auroc": "the probability that a known good answer scores higher than a known bad one; missing without a test",
         "attainable": "the best possible value",
@@ -311,14 +322,29 @@ SCHEMAS: dict[str, TableSchema] = {
             unscored=("int64", "the number of known answers without a score"),
         ),
         _schema(
+            "labels",
+            "item that a person labelled, written by `workbench judge calibrate`",
+            "item_id task configuration condition query_id repeat number label annotator",
+            required=False,
+            number=("int64", "the number of the claim in the answer, from 0; -1 for an answer"),
+        ),
+        _schema(
+            "calibration",
+            "measure of a judge on labelled items, written by `workbench judge calibrate`",
+            "task judge measure at value low high n labels source",
+            required=False,
+            value=("float64", "the measure"),
+            low=("float64", "lower bound of the 95 % interval; missing if it is undefined, or with fewer than 5 documents"),
+            high=("float64", "upper bound of the 95 % interval; missing if it is undefined, or with fewer than 5 documents"),
+            n=("int64", "the number of labels that the measure uses"),
+        ),
+        _schema(
             "corrected",
-            "mean of a judged metric, or difference between two configurations, corrected by labels of this run, if it has any",
+            "mean of a configuration, or difference between two, corrected by labels; written by `workbench judge calibrate`",
             "scope metric configuration other value low high labels n target method",
             required=False,
-            value=("float64", "the corrected mean, or the corrected difference `configuration` - `other`"),
-            low=("float64", "lower bound of the 95 % interval"),
-            high=("float64", "upper bound of the 95 % interval"),
-            n=("int64", "the number of questions"),
+            metric=("str", "what people labelled: `faithfulness`, `contradiction_rate`, `answer_correctness` or `answer_relevance`"),
+            n=("int64", "the number of questions with judged items"),
         ),
         _schema(
             "screening",

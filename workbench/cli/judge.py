@@ -3,6 +3,7 @@
 import click
 
 from workbench.cli.judge_fetch import fetch
+from workbench.cli.judge_labels import calibrate, sample
 from workbench.cli.judge_test import judge_test
 
 
@@ -12,4 +13,5 @@ def judge() -> None:
 
 
 judge.add_command(judge_test)
-judge.add_command(fetch)
+for _command in (sample, calibrate, fetch):
+    judge.add_command(_command)

@@ -10,7 +10,7 @@ from scipy import stats
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import ALPHA
-from workbench.statistics.judging.limits import effective_number, jeffreys, rarer, shrunk_design
+from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
 
 RESAMPLES = 2_000
 BINS = 5
@@ -87,8 +87,8 @@ class JudgedLabels:
     position: Floats
 
     def __getitem__(self, chosen: Bools) -> "JudgedLabels":
-        columns = (self.judged, self.label, self.score, self.weight, self.codes, self.length, self.position)
-        return JudgedLabels(*(column[chosen] for column in columns))
+        judged, label, score, weight = (column[chosen] for column in (self.judged, self.label, self.score, self.weight))
+        return JudgedLabels(judged, label, score, weight, self.codes[chosen], self.length[chosen], self.position[chosen])
 
     def __len__(self) -> int:
         return len(self.label)
@@ -112,7 +112,7 @@ class JudgedLabels:
 def calibration(items: JudgedLabels) -> Calibration:
     """Measure a judge on labelled items.
 
-    Shares have Jeffreys' intervals with an effective n (weights and clusters), balanced accuracy the one that MOVER makes of both, and the others
+    Shares have the wider of Wilson's and Jeffreys' intervals with an effective n (weights and clusters), balanced accuracy the one that MOVER makes of both, and the others
     the percentile interval of a bootstrap over documents. With fewer than 5 documents there are no intervals.
     """
     known = items[~np.isnan(items.judged)]
@@ -160,7 +160,7 @@ def share(items: JudgedLabels, among: Bools, happened: Bools) -> CalibrationValu
     effective = effective_number(chosen.weight)
     independent = value * (1 - value) / max(1.0, effective - 1)
     design = shrunk_design(clustered / independent if independent > 0 and groups > 1 else np.nan, codes, rarer(values))
-    low, high = jeffreys(value * effective / design, effective / design)
+    low, high = share_limits(value * effective / design, effective / design)
     return CalibrationValue(value, min(low, value), max(high, value), n)
 
 
@@ -184,11 +184,11 @@ def _bootstrapped(items: JudgedLabels, statistic: Statistic) -> CalibrationValue
         return CalibrationValue(value, np.nan, np.nan, len(items))
     found = statistic(items.resampled)
     low, high = np.nanquantile(found, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
-    return CalibrationValue(value, *((low, high) if high > low else (np.nan, np.nan)), len(items))
+    return CalibrationValue(value, low, high, len(items)) if high > low else CalibrationValue(value, np.nan, np.nan, len(items))
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
+    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0))
 
 
 def _scores(items: JudgedLabels) -> Floats:
@@ -215,7 +215,7 @@ def _kappa(first: Floats, second: Floats) -> Statistic:
         whole = weights.sum(axis=1)
         agreed, yes, also = (_ratio(weights @ part, whole) for part in ((first == second).astype(np.float64), first, second))
         chance = yes * also + (1 - yes) * (1 - also)
-        return np.divide(agreed - chance, 1 - chance, out=np.full(len(whole), np.nan), where=chance < 1)
+        return np.asarray(np.divide(agreed - chance, 1 - chance, out=np.full(len(whole), np.nan), where=chance < 1))
 
     return statistic
 
@@ -231,7 +231,7 @@ def _correlated(items: JudgedLabels, error: Floats, values: Floats) -> Calibrati
         mean_x, mean_y = _ratio(weights @ x, whole), _ratio(weights @ y, whole)
         covariance = _ratio(weights @ (x * y), whole) - mean_x * mean_y
         spread = (_ratio(weights @ x**2, whole) - mean_x**2) * (_ratio(weights @ y**2, whole) - mean_y**2)
-        return np.divide(covariance, np.sqrt(np.maximum(spread, 0)), out=np.full(len(whole), np.nan), where=spread > 1e-9)
+        return np.asarray(np.divide(covariance, np.sqrt(np.maximum(spread, 0)), out=np.full(len(whole), np.nan), where=spread > 1e-9))
 
     return _bootstrapped(items, statistic)
 

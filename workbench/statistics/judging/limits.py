@@ -8,19 +8,25 @@ from workbench.statistics.intervals import ALPHA
 
 # With this many clusters that have a rare label, the observed design effect counts half.
 _INFORMED = 2
+_NONE = 1e-9
 
 
-def jeffreys(successes: float, n: float, alpha: float = ALPHA) -> tuple[float, float]:
-    """Jeffreys' interval of a share: quantiles of Beta(s + ½, n - s + ½), 0 without successes and 1 without failures (Brown, Cai and DasGupta 2001).
+def share_limits(successes: float, n: float, alpha: float = ALPHA) -> tuple[float, float]:
+    """The wider of Wilson's (1927) and Jeffreys' limits of a share (Brown, Cai and DasGupta 2001). Without observations they are 0 and 1.
 
-    Without observations the share could be anything from 0 to 1. `successes` and `n` need not be whole numbers.
+    Jeffreys' are quantiles of Beta(s + ½, n - s + ½), 0 without successes and 1 without failures. In sums of a few shares near 0 and 1 either alone misses the
+    truth too often: Wilson's on its long side, Jeffreys' near ½. `successes` and `n` need not be whole numbers.
     """
     if n <= 0:
         return 0.0, 1.0
-    failures = max(0.0, n - successes)
-    low = special.betaincinv(successes + 0.5, failures + 0.5, alpha / 2) if successes > 1e-9 else 0.0
-    high = special.betaincinv(successes + 0.5, failures + 0.5, 1 - alpha / 2) if failures > 1e-9 else 1.0
-    return float(low), float(high)
+    successes = min(successes, n)
+    a, b = successes + 0.5, n - successes + 0.5
+    low = float(special.betaincinv(a, b, alpha / 2)) if successes > _NONE else 0.0
+    high = float(special.betaincinv(a, b, 1 - alpha / 2)) if n - successes > _NONE else 1.0
+    z = float(-special.ndtri(alpha / 2))
+    mean = successes / n
+    centre, half = (mean + z**2 / (2 * n)) / (1 + z**2 / n), z * (mean * (1 - mean) / n + z**2 / (4 * n**2)) ** 0.5 / (1 + z**2 / n)
+    return min(low, max(0.0, centre - half)), max(high, min(1.0, centre + half))
 
 
 def shrunk_design(observed: float, codes: Ints, rare: Bools) -> float:

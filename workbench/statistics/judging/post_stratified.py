@@ -1,15 +1,16 @@
 """Correct the mean of a judge by labels: the share of labelled successes in each class of verdicts, weighted by the size of the class."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import stats
 
-from workbench.metrics.coverage import Floats
+from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import robust, t_quantile
 from workbench.statistics.judging.items import LABELS_ALONE, POST_STRATIFIED, CorrectedValue, LabelledItems, Target, require_labels
-from workbench.statistics.judging.limits import effective_number, jeffreys, rarer, shrunk_design
+from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ def corrected_mean(items: LabelledItems, target: Target) -> CorrectedValue:
     """Estimate the share of successes of all items, θ = Σ W p over the verdict classes, with a 95 % interval.
 
     W is the share of a class, p its labelled mean. The half-widths are those of MOVER (Zou and Donner 2008), √(Σ (W (p - l))² + B), with
-    Jeffreys' limits l and u. For the target `items` B is 0 and the labels get a finite-population correction. For `population` the labels
+    limits l and u that are the wider of Wilson's and Jeffreys'. For the target `items` B is 0 and the labels get a finite-population correction. For `population` the labels
     count as n / design effect, and B = t² · (variance of the classes' sizes and of what they share with the labels), clustered by document.
     If the labels that were drawn at random have a narrower interval without the judge, that one is returned.
 
@@ -64,21 +65,20 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
         if len(values):
             residual[chosen] = weights * (values - mean) * share / weights.sum() * questions
     value = sum(each.share * each.mean for each in found)
-    shared, design, alpha = 0.0, 1.0, _alpha(labelled.sum())
+    shared, design, alpha = 0.0, 1.0, _alpha(int(labelled.sum()))
     if target == "population":
         shared, design = _between_documents(items, predicted * items.weight, residual, labelled)
     low, high = _mover(found, value, shared, design, alpha, target)
     return CorrectedValue(value, low, high, int(labelled.sum()), questions, target, method)
 
 
+@cache
 def _alpha(labels: int) -> float:
     """The level at which normal quantiles equal those of t with n - 1 degrees of freedom."""
     return float(2 * stats.norm.sf(t_quantile(int(labels) - 1)))
 
 
-def _between_documents(
-    items: LabelledItems, predicted: Floats, residual: Floats, labelled: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]"
-) -> tuple[float, float]:
+def _between_documents(items: LabelledItems, predicted: Floats, residual: Floats, labelled: Bools) -> tuple[float, float]:
     """Return t² · variance of the predictions, and the design effect of the labels times (t / t(n - 1))².
 
     The variance of the sum of predictions and residuals minus that of the residuals is used if it is larger: it includes the covariance.
@@ -107,7 +107,7 @@ def _mover(classes: list[VerdictClass], value: float, shared: float, design: flo
         if unlabelled <= 0:
             continue
         n = each.n / design / unlabelled
-        low, high = jeffreys(each.mean * n, n, alpha)
+        low, high = share_limits(each.mean * n, n, alpha)
         below += (each.share * max(0.0, each.mean - low)) ** 2
         above += (each.share * max(0.0, high - each.mean)) ** 2
     return max(0.0, value - below**0.5), min(1.0, value + above**0.5)

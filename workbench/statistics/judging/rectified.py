@@ -12,6 +12,10 @@ from workbench.statistics.judging.items import LABELS_ALONE, RECTIFIED, Correcte
 from workbench.statistics.judging.limits import effective_number, shrunk_design
 
 
+# Rectifiers of +1 or -1 that n labels may have missed.
+_UNSEEN = 2
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledDifference:
     """What a difference a - b is computed from, on the questions q that both configurations have items for.
@@ -36,8 +40,8 @@ def corrected_difference(a: LabelledItems, b: LabelledItems, target: Target) -> 
     """Estimate mean a - mean b as mean(f_a - f_b) + mean over labelled questions of [(Y_a - f_a) - (Y_b - f_b)], with a 95 % interval.
 
     The rectifier is that of the pair, because judges err differently on different configurations (prediction-powered inference; Angelopoulos et al.
-    2023). The standard error is clustered by document for the target `population`, and has a finite-population correction for `items`. 1 / n² is
-    added to its square, as if one more rectifier of n had been +1 or -1, since judge errors that are rare may all be missed. If the labels
+    2023). The standard error is clustered by document for the target `population`, and has a finite-population correction for `items`. 2 / n² is
+    added to its square, as if two more rectifiers of n had been +1 and -1, since judge errors that are rare may all be missed. If the labels
     have a narrower interval without the judge, that one is returned.
 
     Raises
@@ -81,10 +85,10 @@ def _rectified(data: LabelledDifference, target: Target) -> CorrectedValue:
     residual[drawn] = weights * (data.rectifier[drawn] - shift) * questions / weights.sum()
     predicted = data.weight * data.judged
     value = float(predicted.mean()) + shift
-    unseen = 1 / effective_number(weights) ** 2
+    unseen = _UNSEEN / effective_number(weights) ** 2
     if target == "items":
         left = 1 - n / questions
-        half = float(t_quantile(n - 1)) * (left * (residual.var(ddof=1) / questions + unseen)) ** 0.5
+        half = float(t_quantile(n - 1)) * (left * residual.var(ddof=1) / questions + unseen) ** 0.5
     else:
         # Pseudo-values: their mean is the estimate, and their clustered error that of both parts.
         both = robust((predicted + shift + residual)[None], data.clusters)

@@ -1,0 +1,21 @@
+"""Write what labels say about the judges of a run into its folder."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from workbench.core.files import write_text
+from workbench.results.run_tables import conform, write_table
+from workbench.schemas import SCHEMAS
+
+CALIBRATION_FILE = "calibration.json"
+
+
+def write_calibration(folder: Path, labels: pd.DataFrame, calibration: pd.DataFrame, corrected: pd.DataFrame) -> None:
+    """Write `labels`, `calibration` and `corrected` as tables, and the last two also as calibration.json, each atomically."""
+    for name, table in (("labels", labels), ("calibration", calibration), ("corrected", corrected)):
+        write_table(folder, SCHEMAS[name], conform(SCHEMAS[name], table))
+    # NaN becomes null.
+    parts = {name: json.loads(table.to_json(orient="records")) for name, table in (("calibration", calibration), ("corrected", corrected))}
+    write_text(folder / CALIBRATION_FILE, json.dumps(parts, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
