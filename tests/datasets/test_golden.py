@@ -1,4 +1,5 @@
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -472,3 +473,24 @@ def test_evidence_makes_its_document_relevant_unless_the_question_names_the_rele
     dataset = GoldenSource(path=str(tmp_path)).load()
     assert [(qrel.query_id, qrel.doc_id) for qrel in dataset.qrels] == [("q1", "a"), ("q2", "b")]
     assert len(dataset.needs) == 2
+
+
+def test_a_folder_is_replaced_as_a_whole_and_survives_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_golden(SMALL, tmp_path / "new", {"more.txt": "more"})
+    with pytest.raises(InputError, match="exists and is not an empty folder"):
+        write_golden(SMALL, tmp_path / "new")
+    rename = os.replace
+
+    def fail_once(source: Path, target: Path) -> None:
+        if not str(target).endswith(".old") and not str(source).endswith(".old"):
+            raise OSError(28, "No space left on device")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_once)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_golden(SMALL, tmp_path / "new", replace=True)
+    assert (tmp_path / "new" / "more.txt").read_text() == "more"
+    monkeypatch.undo()
+    write_golden(SMALL, tmp_path / "new", replace=True)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["documents.jsonl", "questions.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 from workbench.core.progress import ProgressBar
 from workbench.generation.replies import R, parse_reply
-from workbench.llm.base import CallFailure, ChatCall, Message
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.session import CallResources, ask_all
+
+# Characters of a reply in the list of dropped candidates.
+_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,6 @@ class Asker:
     max_tokens: int
     failures: Counter[str] = field(default_factory=Counter)
     model: str = ""
-    calls: int = 0
     cached: int = 0
     spent: bool = False
 
@@ -38,15 +40,16 @@ class Asker:
         replies: dict[int, R | NoReply] = {}
         with ProgressBar(total=len(calls), desc=label, unit="call", disable=not calls) as bar:
             for place, outcome in ask_all(self.client, calls, self.resources):
-                replies[place] = self._failed(outcome) if isinstance(outcome, CallFailure) else NoReply("malformed", outcome.text[:200])
-                if not isinstance(outcome, CallFailure):
-                    self.calls, self.cached = self.calls + 1, self.cached + outcome.cached
-                    self.model = outcome.model or self.model
-                    # A reply that was cut off may still be JSON, but not the one that was meant.
-                    if outcome.finish_reason == "stop" and (parsed := parse_reply(outcome.text, kind)) is not None:
-                        replies[place] = parsed
+                replies[place] = self._failed(outcome) if isinstance(outcome, CallFailure) else self._parsed(outcome, kind)
                 bar.update()
         return [replies[place] for place in range(len(calls))]
+
+    def _parsed(self, reply: Reply, kind: type[R]) -> R | NoReply:
+        self.cached, self.model = self.cached + reply.cached, reply.model or self.model
+        # A reply that was cut off may still be JSON, but not the one that was meant.
+        if reply.finish_reason == "length":
+            return NoReply("malformed", f"cut off after {self.max_tokens:,} tokens: {reply.text[:_SHOWN]}")
+        return parse_reply(reply.text, kind) or NoReply("malformed", reply.text[:_SHOWN])
 
     def _failed(self, failure: CallFailure) -> NoReply:
         self.failures[failure.reason] += 1

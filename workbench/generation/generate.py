@@ -9,11 +9,11 @@ import numpy as np
 from workbench.datasets.anchoring import TextSearch
 from workbench.generation.asking import Asker
 from workbench.generation.candidates import Candidate
+from workbench.generation.checking.verification import Verification
 from workbench.generation.passages import PassageIndex, cosines
 from workbench.generation.proposals import locate, propose
 from workbench.generation.references import with_references
 from workbench.generation.settings import GenerationSettings, QuestionKind
-from workbench.generation.verification import Verification
 from workbench.records import Chunk, Document
 
 Stage = Callable[[Sequence[Candidate]], Sequence[Candidate]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from workbench.datasets.anchoring import TextSearch
 from workbench.generation.asking import Asker, NoReply
 from workbench.generation.candidates import Candidate
-from workbench.generation.evidence import find_evidence, fits
+from workbench.generation.checking.evidence import find_evidence, fits
 from workbench.generation.prompts import FACTOID, MULTI_HOP, UNANSWERABLE, prompt_named
 from workbench.generation.replies import ProposedFactoid, ProposedMultiHop, ProposedUnanswerable, StructuredReply
 from workbench.generation.settings import QuestionKind

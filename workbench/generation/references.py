@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from workbench.generation.agreement import answers_agree
 from workbench.generation.asking import Asker, NoReply
 from workbench.generation.candidates import Candidate, WrittenReference
+from workbench.generation.checking.agreement import answers_agree
 from workbench.generation.passages import PassageIndex
 from workbench.generation.prompts import REFERENCE, prompt_named
 from workbench.generation.proposals import shown

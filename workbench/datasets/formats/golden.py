@@ -168,6 +168,8 @@ def write_golden(dataset: Dataset, folder: Path, beside: Mapping[str, str] | Non
             os.replace(place, before)
         os.replace(aside, place)
     except OSError as error:
+        if before.is_dir() and not place.exists():
+            os.replace(before, place)
         raise InputError(f"{folder} cannot be written ({error.strerror})", "name another folder with --to") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)

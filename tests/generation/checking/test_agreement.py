@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.generation.agreement import answers_agree
+from workbench.generation.checking.agreement import answers_agree
 from workbench.storage.vector_cache import VectorCache
 
 

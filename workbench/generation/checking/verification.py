@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.datasets.anchoring import TextSearch
-from workbench.generation.agreement import answers_agree
 from workbench.generation.asking import Asker, NoReply
 from workbench.generation.candidates import Candidate
-from workbench.generation.evidence import find_evidence, fits, without_evidence
+from workbench.generation.checking.agreement import answers_agree
+from workbench.generation.checking.evidence import find_evidence, fits, without_evidence
 from workbench.generation.passages import PassageIndex
 from workbench.generation.prompts import ANSWER, prompt_named
 from workbench.generation.proposals import shown
