@@ -13,7 +13,7 @@ help:
 	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
 	@echo "make mutate      change the code of metrics, statistics and packing in thousands of ways, and list the changes that no test notices"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
-	@echo "make docs        regenerate docs/reference/ and the chart in docs/architecture.md"
+	@echo "make docs        regenerate docs/reference/, the chart in docs/architecture.md, and the tables in docs/attribution.md (minutes)"
 	@echo "make picture     photograph the quickstart's report for the README (needs Chromium)"
 	@echo "make wheel       build the source distribution and the wheel into dist/"
 
@@ -67,6 +67,7 @@ browser: $(INSTALLED) $(AXE)
 docs: $(INSTALLED)
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/house.py
+	$(BIN)/python docs/attribution.py
 
 PICTURE := docs/images/report.png
 CHROMIUM := chromium --headless --no-sandbox --disable-gpu --disable-background-networking --hide-scrollbars --log-level=3

@@ -22,7 +22,7 @@ CASES = [
 
 
 def test_recall_precision_and_f1_of_a_small_table() -> None:
-    quality = evaluate(CASES)
+    quality = evaluate(CASES, fewest=1)
     rank, refusal = quality.causes
     assert (rank.cause, rank.cases, rank.recall.value) == ("rank", 4, 3 / 4)
     assert rank.f1.value == pytest.approx(3 / 4)
@@ -56,6 +56,13 @@ def test_a_perfect_cause_has_an_interval_below_one_and_a_cause_that_is_never_nam
     (refusal, unused) = evaluate([AttributedCase("a", "refusal", "refusal"), AttributedCase("b", "unused", NONE)]).causes
     assert refusal.f1.value == 1 > refusal.f1.low
     assert unused.precision is None
+
+
+def test_the_mean_f1_leaves_out_causes_with_few_cases() -> None:
+    many = [AttributedCase(f"q{number}", "refusal", "refusal") for number in range(10)]
+    few = [AttributedCase("r", "rank", "refusal")]
+    assert evaluate([*many, *few]).macro_f1.value == pytest.approx(20 / 21)
+    assert math.isnan(evaluate(few).macro_f1.value)
 
 
 def test_without_right_answers_there_is_no_share_of_false_blame() -> None:

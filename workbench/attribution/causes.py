@@ -76,7 +76,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "unused",
         "answering",
-        "all evidence is in the context, which supports an answer to the question, but it is not the expected one",
+        "all evidence is in the context, which supports the answer, but it is not the expected one",
         "the answer does not use it",
     ),
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),

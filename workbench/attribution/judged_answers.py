@@ -14,8 +14,8 @@ class JudgeRoles:
     """What the judges of a run may decide.
 
     `claims` and `relevance` say whether their judges are judges, or only scores. The support score of `overlap` is low for contradicted claims and
-    absent ones alike, and its relevance score is below 0.5 for half of the right answers, so neither names a cause. Its correctness score
-    does decide whether a question failed: below 0.5 are few right answers (docs/attribution.md).
+    absent ones alike, and its relevance score is low for many right answers, so neither decides about a cause. Its correctness score does
+    decide whether a question failed: few right answers are below 0.5 (measured in docs/attribution.md).
     """
 
     claims: bool

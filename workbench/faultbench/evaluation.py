@@ -35,7 +35,7 @@ class CauseQuality:
 
 @dataclass(frozen=True, slots=True)
 class AttributionQuality:
-    """The quality of an attribution for each cause with cases, the mean F1 over them, and the share of right answers that it blames."""
+    """The quality of an attribution for each cause with cases, the mean F1, and the share of the `sound` answers that it blames."""
 
     causes: tuple[CauseQuality, ...]
     macro_f1: Share
@@ -52,19 +52,20 @@ class AttributedCase:
     attributed: str
 
 
-def evaluate(cases: Sequence[AttributedCase], seed: int = 0) -> AttributionQuality:
+def evaluate(cases: Sequence[AttributedCase], fewest: int = 10, seed: int = 0) -> AttributionQuality:
     """Compare attributed with true causes.
 
     Recall, precision and the share of false blame have Wilson's intervals. F1 = 2 J / (1 + J), where J = TP / (TP + FP + FN) is a proportion with
-    Wilson's interval. The interval of the mean F1 is from 2,000 bootstrap samples of questions, since a question occurs in several causes.
+    Wilson's interval. The mean F1 is over causes with at least the `fewest` cases, and its interval from 2,000 bootstrap samples of questions,
+    since a question occurs in several causes.
     """
     table = pd.DataFrame([(case.query_id, case.cause, case.attributed) for case in cases], columns=["query", "cause", "attributed"])
     names = [name for name in CAUSE_NAMES if (table["cause"] == name).any()]
     sound = table["cause"] == NONE
     blamed = int((sound & (table["attributed"] != NONE)).sum())
-    return AttributionQuality(
-        tuple(_quality(table, name) for name in names), _macro(table, names, seed), _share(blamed, int(sound.sum())), int(sound.sum())
-    )
+    qualities = tuple(_quality(table, name) for name in names)
+    macro = _macro(table, [each.cause for each in qualities if each.cases >= fewest], seed)
+    return AttributionQuality(qualities, macro, _share(blamed, int(sound.sum())), int(sound.sum()))
 
 
 def _quality(table: pd.DataFrame, name: str) -> CauseQuality:
@@ -85,6 +86,8 @@ def _share(part: int, whole: int) -> Share:
 
 def _macro(table: pd.DataFrame, names: Sequence[str], seed: int) -> Share:
     """The mean F1 over causes. In a sample without a cause, the mean is over the others."""
+    if not names:
+        return Share(float("nan"), float("nan"), float("nan"))
     codes, queries = pd.factorize(table["query"])
     true, named = (np.column_stack([table[column] == name for name in names]) for column in ("cause", "attributed"))
     counts = np.zeros((len(queries), 2, len(names)))

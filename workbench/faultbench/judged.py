@@ -23,27 +23,27 @@ def by_labels(answers: Sequence[LabelledAnswer]) -> list[AttributedCase]:
     return [_attributed(answer, answer.observed) for answer in answers]
 
 
-def by_judges(answers: Sequence[LabelledAnswer], judging: Judging, resources: AnswerResources) -> list[AttributedCase]:
-    """Attribute failures with the judges of a run, as the stages of a sweep do. No label but those of evidence is read."""
+def judged_answers(answers: Sequence[LabelledAnswer], judging: Judging, resources: AnswerResources) -> list[JudgedAnswer]:
+    """Judge answers as the stages of a sweep do. No label but those of evidence is read."""
     given = [answer for answer in answers if not answer.observed.refused]
     split = claims_of(judging.claims, [SplitRequest(each.query.text, each.answer) for each in given], resources, "split answers")
     found = dict(zip((each.case_id for each in given), _judged(given, split, judging, resources), strict=True))
-    roles = JudgeRoles(judging.support.gives_verdicts, judging.relevance.gives_verdicts, judging.thresholds)
     texts = {each.case_id: [claim.text for claim in claims.claims] for each, claims in zip(given, split, strict=True)}
-    observed = (
-        observed_answer(
-            JudgedAnswer(
-                answerable=each.observed.answerable,
-                refused=each.observed.refused,
-                missed=each.observed.missed,
-                judgements=found.get(each.case_id, AnswerJudgements()),
-                claims=texts.get(each.case_id, []),
-            ),
-            roles,
+    return [
+        JudgedAnswer(
+            answerable=each.observed.answerable,
+            refused=each.observed.refused,
+            missed=each.observed.missed,
+            judgements=found.get(each.case_id, AnswerJudgements()),
+            claims=texts.get(each.case_id, []),
         )
         for each in answers
-    )
-    return [_attributed(answer, seen) for answer, seen in zip(answers, observed, strict=True)]
+    ]
+
+
+def by_judges(answers: Sequence[LabelledAnswer], judged: Sequence[JudgedAnswer], roles: JudgeRoles) -> list[AttributedCase]:
+    """Attribute failures from their judgements."""
+    return [_attributed(answer, observed_answer(each, roles)) for answer, each in zip(answers, judged, strict=True)]
 
 
 def _judged(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from workbench.analysis.answers.answered import answers_of, question_share
-from workbench.attribution.causes import CAUSES, EVIDENCE_CAUSES, Cause
 from workbench.attribution.answer_causes import ATTRIBUTED
+from workbench.attribution.causes import CAUSES, EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import CONDITIONS
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import Interval

@@ -16,20 +16,31 @@ from workbench.execution.local import Outcome, run_experiment
 from workbench.experiment.read import experiment_of
 from workbench.judging.base import Judge, Judgement, JudgeRequest
 from workbench.judging.claims.sentences import SentenceSplitter
+from workbench.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.judging.settings import Judging
 
 # Claims that begin with it get the verdict, as an answer with it is said to be relevant or not.
 _VERDICTS = {"Contrary": "contradicted", "Besides": "absent", "Broken": ""}
 
 
+# By question or claim and passage, whether a judge should approve.
+_KNOWN = {(case.answer, case.context): case.min_score is not None for case in faithfulness_cases()} | {
+    (case.query, case.context): case.min_score is not None for case in relevance_cases()
+}
+
+
 class LabelJudge(Judge):
-    """Judges by the first words of a text."""
+    """Judges by the first words of a text, and knows the known answers."""
 
     kind: Literal["labels"] = "labels"
 
     def judge(self, requests: Sequence[JudgeRequest], resources: AnswerResources) -> Iterator[tuple[int, Judgement]]:
         for place, request in enumerate(requests):
-            yield place, _support(request.claim) if request.task == "support" else Judgement(float("beside" not in request.answer))
+            passage = request.passages[0].text if request.passages else ""
+            if (known := _KNOWN.get((request.claim or request.question, passage))) is not None:
+                yield place, Judgement(float(known), "supported" if known else "absent")
+            else:
+                yield place, _support(request.claim) if request.task == "support" else Judgement(float("beside" not in request.answer))
 
 
 class ScoreJudge(LabelJudge):

@@ -17,6 +17,7 @@ from workbench.metrics.judged.case import JudgedCase
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.judging.judge_tests import trust_in
 from workbench.pipeline.stages.judging.judged_scores import judged_cases
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.reranked import final_hits
@@ -45,7 +46,7 @@ class AnswerCausesStage(Stage):
     name = "answer_causes"
     inputs = (
         *("corpus", "questions", "labels", "expected", "chunks", "vectors", "hits", "reranked", "neighbours"),
-        *("contexts", "answers", "claims", "verdicts", "judgements"),
+        *("contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
     )
     uses_cache: ClassVar[bool] = True
 
@@ -58,11 +59,10 @@ class AnswerCausesStage(Stage):
         return variant.condition in ATTRIBUTED and variant.condition in run.judged_conditions
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return everything that decides besides the judgements: thresholds, roles of judges, the delivered part, and the variants."""
-        roles, judging = _roles(run), JudgedStage.judging(run)
+        """Return everything that decides besides the judgements and the tests of judges: thresholds, the delivered part, and the variants."""
+        thresholds = JudgedStage.judging(run).thresholds
         return {
-            "roles": [roles.claims, roles.relevance, roles.thresholds.correctness, roles.thresholds.answer_relevance],
-            "judges": [judging.support.gives_verdicts, judging.relevance.gives_verdicts],
+            "thresholds": [thresholds.correctness, thresholds.answer_relevance],
             "delivery": list(node.configuration.delivery(run.primary)),
             "spans": run.spans,
             "variants": [str(variant) for variant in run.judged_variants],
@@ -70,28 +70,29 @@ class AnswerCausesStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Attribute the failures of each variant."""
-        run, evidence = inputs.run, _evidence(inputs)
+        run, evidence, relevance = inputs.run, _evidence(inputs), _judges_relevance(inputs)
         rows = [
             (variant.condition, variant.perturbation, variant.repeat, query, found.cause, found.evidence)
             for variant, case in judged_cases(run, inputs.configuration, inputs.entries).items()
             if variant.condition in ATTRIBUTED
-            for query, found in _causes(run, case, evidence, _claim_texts(inputs, variant))
+            for query, found in _causes(
+                case, JudgeRoles(not case.only_score, relevance, case.thresholds), evidence, _claim_texts(inputs, variant)
+            )
         ]
         draft.table("causes", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
 
 
-def _roles(run: RunContext) -> JudgeRoles:
-    judging = JudgedStage.judging(run)
-    return JudgeRoles(judging.support.gives_verdicts, judging.relevance.gives_verdicts, judging.thresholds)
+def _judges_relevance(inputs: Inputs) -> bool:
+    """Return whether the judge of relevance is a judge for every task with its name, and not only a score."""
+    tests = (Node("judge_tests", inputs.configuration, part=task) for task in ("context_relevance", "answer_relevance"))
+    return all(trust_in(inputs.entries["judge_tests"][test.slot]).role == "judge" for test in tests)
 
 
 def _causes(
-    run: RunContext, case: JudgedCase, evidence: ContextEvidence, claims: dict[int, list[str]]
+    case: JudgedCase, roles: JudgeRoles, evidence: ContextEvidence, claims: dict[int, list[str]]
 ) -> Iterator[tuple[int, AnswerCause]]:
     """Yield the cause of each failed question of a variant."""
-    answered, roles = case.answered, _roles(run)
-    if case.only_score:
-        roles = JudgeRoles(False, roles.relevance, roles.thresholds)
+    answered = case.answered
     answers, contexts, condition = answered.answers, answered.contexts, answered.variant.condition
     for query in range(len(case)):
         if contexts.reasons[query] or answers.errors[query]:

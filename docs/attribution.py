@@ -1,0 +1,154 @@
+"""Write the measurements of docs/attribution.md; with --check, say whether those with labels as judge are stale."""
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from workbench.answering.base import AnswerResources
+from workbench.attribution.causes import CAUSE_NAMES
+from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles
+from workbench.datasets.sources import GoldenSource
+from workbench.faultbench.answers import LabelledAnswer, planted_answers, recorded_answers
+from workbench.faultbench.bench import planted_cases
+from workbench.faultbench.cases import NONE, PlantedCase
+from workbench.faultbench.evaluation import AttributedCase, Share, evaluate
+from workbench.faultbench.judged import by_judges, by_labels, judged_answers
+from workbench.judging.base import Task
+from workbench.judging.claims.sentences import SentenceSplitter
+from workbench.judging.overlap import OverlapJudge
+from workbench.judging.settings import EndToEndThresholds, Judging
+from workbench.llm.session import CallResources
+from workbench.records import Dataset
+from workbench.storage.vector_cache import VectorCache
+
+PAGE = Path(__file__).with_name("attribution.md")
+HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
+RECORDED = HANDBOOK / "recorded" / "answers.jsonl"
+PARTS = ("planted-labels", "recorded-labels", "planted-overlap", "recorded-overlap", "scores")
+# The judged facts that a score could decide: the thresholds below which an answer or a claim fails.
+CORRECTNESS, RELEVANCE, SUPPORT = (0.4, 0.5, 0.6), (0.2, 0.3, 0.5), (0.3, 0.4, 0.5)
+
+
+def begin(part: str) -> str:
+    """The line before a part that the command writes."""
+    return f"<!-- {part}: written by docs/attribution.py -->"
+
+
+def end(part: str) -> str:
+    """The line after it."""
+    return f"<!-- {part}: end -->"
+
+
+def tables(cases: Sequence[AttributedCase]) -> str:
+    """The summary, the quality of each cause, and the confusion of causes, as Markdown."""
+    quality = evaluate(cases)
+    head = [
+        f"{len(cases)} answers, {quality.sound} of them right. Macro-F1 {shown(quality.macro_f1)}, false blame {shown(quality.false_blame)}.",
+        "",
+        "| cause | answers | recall | precision | F1 |",
+        "|---|---|---|---|---|",
+    ]
+    rows = [
+        f"| {each.cause} | {each.cases} | {shown(each.recall)} | {shown(each.precision) if each.precision else 'never named'} | {shown(each.f1)} |"
+        for each in quality.causes
+    ]
+    return "\n".join([*head, *rows, "", *matrix(cases)])
+
+
+def matrix(cases: Sequence[AttributedCase]) -> list[str]:
+    """The confusion of true (rows) and named causes (columns), as numbers of the rows, without causes that occur as neither."""
+    counts = Counter((case.cause, case.attributed) for case in cases)
+    present = {name for pair in counts for name in pair}
+    names = [name for name in (*CAUSE_NAMES, NONE) if name in present]
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    rows = [f"| {numbers[true]} {true} | " + " | ".join(str(counts[true, named] or "·") for named in names) + " |" for true in names]
+    return ["| true cause | " + " | ".join(map(str, numbers.values())) + " |", "|---|" + "---|" * len(names), *rows]
+
+
+def shown(share: Share) -> str:
+    """A share with its interval, which has a width unless nothing varied."""
+    if share.low == share.high:
+        return f"{share.value:.3f}"
+    return f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"
+
+
+def scores(answers: Sequence[tuple[str, LabelledAnswer, JudgedAnswer]]) -> str:
+    """What thresholds on the scores of the overlap judge would decide, for answers that are no refusals to answerable questions."""
+    given = [(source, each, judged) for source, each, judged in answers if each.observed.answerable and not each.observed.refused]
+    sources = tuple(dict.fromkeys(source for source, *_ in given))
+    rows = [f"| score | below | {' | '.join(f'{source} answers' for source in sources)} |", "|---|---|" + "---|" * len(sources)]
+
+    def row(score: str, limits: Sequence[float], cell: Callable[[str, float], str]) -> None:
+        rows.extend(f"| {score} | {limit} | {' | '.join(cell(source, limit) for source in sources)} |" for limit in limits)
+
+    def of_task(task: Task) -> Callable[[str, float], str]:
+        def cell(source: str, limit: float) -> str:
+            both = [(each.cause == NONE, judged.judgements.tasks[task].score or 0.0) for name, each, judged in given if name == source]
+            right, wrong = ([score < limit for sound, score in both if sound is side] for side in (True, False))
+            return f"{sum(right)} of {len(right)} right, {sum(wrong)} of {len(wrong)} wrong"
+
+        return cell
+
+    def of_claims(source: str, limit: float) -> str:
+        low = Counter(each.cause for name, each, judged in given if name == source and _denied(each) and (_least(judged) or 0.0) < limit)
+        return f"{low['unsupported']} unsupported, {low['contradiction']} contradicted"
+
+    row("correctness", CORRECTNESS, of_task("correctness"))
+    row("answer relevance", RELEVANCE, of_task("answer_relevance"))
+    row("least support of a claim", SUPPORT, of_claims)
+    return "\n".join(rows)
+
+
+def _denied(answer: LabelledAnswer) -> bool:
+    return answer.cause in ("contradiction", "unsupported")
+
+
+def _least(judged: JudgedAnswer) -> float | None:
+    return min((each.score for each in judged.judgements.support if each.score is not None), default=None)
+
+
+def by_labels_parts(handbook: Dataset, cases: Sequence[PlantedCase]) -> dict[str, str]:
+    """The parts that need no judge."""
+    return {
+        "planted-labels": tables(by_labels(planted_answers(cases))),
+        "recorded-labels": tables(by_labels(recorded_answers(handbook, RECORDED))),
+    }
+
+
+def by_judges_parts(handbook: Dataset, cases: Sequence[PlantedCase]) -> dict[str, str]:
+    """The parts with the offline judge, which embeds every claim and passage: minutes."""
+    overlap = OverlapJudge()
+    judging = Judging(claims=SentenceSplitter(), support=overlap, relevance=overlap, correctness=overlap)
+    roles = JudgeRoles(overlap.gives_verdicts, overlap.gives_verdicts, EndToEndThresholds())
+    answers = {"planted": planted_answers(cases), "recorded": recorded_answers(handbook, RECORDED)}
+    with tempfile.TemporaryDirectory() as folder:
+        resources = AnswerResources(VectorCache(Path(folder) / "vectors"), CallResources())
+        judged = {source: judged_answers(each, judging, resources) for source, each in answers.items()}
+    parts = {f"{source}-overlap": tables(by_judges(each, judged[source], roles)) for source, each in answers.items()}
+    pairs = [(source, *pair) for source, each in answers.items() for pair in zip(each, judged[source], strict=True)]
+    return parts | {"scores": scores(pairs)}
+
+
+def page(text: str, parts: dict[str, str]) -> str:
+    """The text with these parts made again."""
+    for part, body in parts.items():
+        before, _, rest = text.partition(begin(part))
+        text = f"{before}{begin(part)}\n{body}\n{end(part)}{rest.partition(end(part))[2]}"
+    return text
+
+
+def main() -> None:
+    """Write the page or check it."""
+    handbook = GoldenSource(path=str(HANDBOOK)).load()
+    cases, text = planted_cases(handbook), PAGE.read_text("utf-8")
+    checking = sys.argv[1:] == ["--check"]
+    parts = by_labels_parts(handbook, cases) | ({} if checking else by_judges_parts(handbook, cases))
+    if checking and page(text, parts) != text:
+        sys.exit(f"{PAGE} is stale: python docs/attribution.py")
+    PAGE.write_text(page(text, parts), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
