@@ -8,6 +8,7 @@ The laws are functions, so that pytest can report each by its name:
 from workbench.testing.chunkers import CHUNKER_LAWS, check_chunker
 from workbench.testing.embedders import EMBEDDER_LAWS, check_embedder
 from workbench.testing.generators import GENERATOR_LAWS, check_generator
+from workbench.testing.judges import JUDGE_LAWS, SPLITTER_LAWS, check_judge, check_splitter
 from workbench.testing.metrics import METRIC_LAWS, check_metric
 from workbench.testing.rerankers import RERANKER_LAWS, check_reranker
 from workbench.testing.retrievers import RETRIEVER_LAWS, check_retriever
@@ -17,15 +18,19 @@ __all__ = [
     "CHUNKER_LAWS",
     "EMBEDDER_LAWS",
     "GENERATOR_LAWS",
+    "JUDGE_LAWS",
     "METRIC_LAWS",
     "RERANKER_LAWS",
     "RETRIEVER_LAWS",
     "REWRITER_LAWS",
+    "SPLITTER_LAWS",
     "check_chunker",
     "check_embedder",
     "check_generator",
+    "check_judge",
     "check_metric",
     "check_reranker",
     "check_retriever",
     "check_rewriter",
+    "check_splitter",
 ]

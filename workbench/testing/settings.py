@@ -1,4 +1,4 @@
-"""The laws of components with settings: chunkers, embedders, generators, rerankers, retrievers and rewriters."""
+"""The laws of components with settings: chunkers, claim splitters, embedders, generators, judges, rerankers, retrievers and rewriters."""
 
 import json
 from collections.abc import Iterator
@@ -11,12 +11,14 @@ from workbench.answering.base import Generator
 from workbench.chunking.base import Chunker
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder
+from workbench.judging.base import Judge
+from workbench.judging.claims.base import ClaimSplitter
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter
 from workbench.testing.law import law
 
-Component = Chunker | Embedder | Generator | Reranker | Retriever | Rewriter
+Component = Chunker | ClaimSplitter | Embedder | Generator | Judge | Reranker | Retriever | Rewriter
 
 
 @law
@@ -84,7 +86,9 @@ SETTING_LAWS = (
 
 
 def identity_of(component: Component) -> Any:
-    """Return the component's identity, or both of an embedder: for queries and for documents."""
+    """Return the component's identity, both of an embedder (for queries and for documents), or those of a judge for its tasks."""
+    if isinstance(component, Judge):
+        return {task: component.identity(task) for task in component.tasks}
     if isinstance(component, Embedder):
         return {"query": component.identity("query"), "document": component.identity("document")}
     return component.identity()

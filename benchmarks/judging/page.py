@@ -1,0 +1,178 @@
+"""The page docs/judges.md from measured figures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.judging.labels import SETS, LabelledSet
+
+PAGE = Path("docs/judges.md")
+Figures = dict[str, Any]
+_TASKS = {
+    "support": "Support of claims",
+    "context_relevance": "Relevance of passages",
+    "answer_relevance": "Relevance of answers",
+    "correctness": "Correctness of answers",
+}
+_FIRST = ("always yes", "word overlap", "overlap")
+
+
+def page(results: Figures) -> str:
+    """The page as Markdown."""
+    rows = results["rows"]
+    return (
+        "\n\n".join(
+            [
+                _introduction(rows),
+                "## What is measured",
+                _measures(rows),
+                *(
+                    part
+                    for task, title in _TASKS.items()
+                    for part in (f"## {title}", _table([row for row in rows if row["task"] == task], task))
+                ),
+                "## How to read the figures",
+                _reading(rows),
+                "## Flags",
+                _flags(results["flags"]),
+                "## Claims by rules",
+                _splitter(results["splitter"]),
+                "## Repeat it",
+                _command(),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _introduction(rows: Sequence[Figures]) -> str:
+    support = _row(rows, "handbook", "overlap")["auroc"]
+    edits = _row(rows, "minimal edits", "overlap")["auroc"]
+    return f"""# Judges, measured
+
+<!-- written by: python -m benchmarks.judging -->
+
+How often do the judges of Workbench agree with labels? `overlap` is the default for every task. It needs no language model, gives scores and no verdicts,
+and is called a score: on supported claims of the handbook's recorded answers against others, its AUROC is {_shown(support)}, and on claims that differ from a
+supported one in a few words, {_shown(edits)}. 0.5 is chance.
+
+A judge measured here is not measured on your documents: [test it](how-to/test_a_judge.md), and label a sample of your own run."""
+
+
+def _measures(rows: Sequence[Figures]) -> str:
+    lines = ["| set | task | items | to approve | intervals by |", "|---|---|---|---|---|"]
+    for labelled in SETS:
+        first = next((row for row in rows if row["set"] == labelled.name), None)
+        if first:
+            lines.append(
+                f"| {labelled.name}: {labelled.what} | {labelled.task} | {first['items']:,} | {first['approve']:,} "
+                f"| {first['clusters']} {labelled.clusters} |"
+            )
+    return (
+        "\n".join(lines)
+        + """
+
+The first set has labels of the handbook's authors, MTRAG votes of people (IBM), WiCE labels of people; the others are parts of Workbench. Intervals are 95 % limits of a
+bootstrap (2,000 samples) of documents, questions or contexts, since items of one of these resemble each other.
+
+- **AUROC**: how likely an item to approve scores higher than another, ties counted half. It needs no threshold.
+- **Balanced accuracy**: the mean of the shares of items to approve that score at least 0.5, and of others that score less.
+- **Contradictions found**: the share of contradicted claims below a threshold that at most 10 % of the supported claims are below. Only the handbook's labels tell
+  contradicted claims from absent ones.
+
+*Always yes* approves everything. *Word overlap* is the share of the words of the claim, the question or the expected answer in all passages, or in the answer; stemmed,
+without stop words."""
+    )
+
+
+def _table(rows: Sequence[Figures], task: str) -> str:
+    names = sorted({row["judge"] for row in rows}, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+    contradictions = task == "support"
+    header = [
+        "set",
+        "judge",
+        "AUROC",
+        "balanced accuracy",
+        *(["contradictions found"] if contradictions else []),
+        "items",
+        "without a score",
+    ]
+    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
+    for labelled in SETS:
+        for name in names:
+            for row in rows:
+                if (row["set"], row["judge"]) == (labelled.name, name):
+                    cells = [labelled.name, name, _shown(row["auroc"]), _shown(row["balanced_accuracy"])]
+                    cells += [_shown(row["found_contradictions"])] if contradictions else []
+                    lines.append(f"| {' | '.join([*cells, str(row['items']), str(row['unscored'])])} |")
+    return "\n".join(lines)
+
+
+def _reading(rows: Sequence[Figures]) -> str:
+    handbook = _row(rows, "handbook", "overlap")
+    found = handbook["found_contradictions"]
+    words = _row(rows, "handbook", "word overlap")["found_contradictions"]
+    passages = _row(rows, "handbook passages", "overlap")
+    topics = _row(rows, "off-topic answers", "overlap")
+    correct = _row(rows, "correct answers", "overlap")
+    return f"""- `overlap` sees missing content, and hardly sees contradictions: at 10 % false alarms it finds {_shown(found)} of the contradicted claims, word overlap {_shown(words)}. A
+  negation, another name or the opposite leave most words where they are.
+- Its scores are no probabilities. A balanced accuracy at 0.5 that is far below the AUROC means that 0.5 is the wrong threshold for that set:
+  {_share(handbook["balanced_accuracy"])} on the handbook's claims. A threshold from one set is often wrong for another, so compare configurations by differences, and
+  decide about single claims only after calibration on labels of your own.
+- Its relevance is the largest cosine of a sentence with the question. It was chosen before the mean of this cosine and the share of the question's words, which
+  is better on the handbook's passages and worse on the known ones, because its threshold of 0.5 suits all three sets: balanced accuracy
+  {_share(passages["balanced_accuracy"])} on passages and {_share(topics["balanced_accuracy"])} on off-topic answers. The choice was made on these sets.
+- Correctness is measured on answers with planted faults ({_shown(correct["auroc"])}): many of them have another number, which `overlap` sees. Long answers of a model with
+  subtler faults are harder.
+- The form of `overlap` (words and numbers in three consecutive sentences, rather than in all passages) was chosen on the support sets above, where the difference is at
+  most .016 in AUROC, less than the intervals are wide."""
+
+
+def _flags(rows: Sequence[Figures]) -> str:
+    lines = ["| flag | claims | not supported |", "|---|---|---|"]
+    lines += [f"| {row['flag']} | {row['claims']} | {row['not_supported'] / max(1, row['claims']):.0%} |" for row in rows]
+    return (
+        "A claim and the sentence closest to it can differ in a number, a negation, an opposite or a name. A flag names the difference and changes no score. "
+        "On the handbook's claims:\n\n" + "\n".join(lines)
+    )
+
+
+def _splitter(figures: Figures) -> str:
+    return (
+        f"The splitter `sentences` was compared with the {figures['labelled']:,} labelled claims of {figures['answers']} recorded answers. "
+        f"{figures['found'] / figures['labelled']:.0%} of them have at least 80 % of their words in one claim, and {figures['alone'] / figures['labelled']:.0%} are alone in it: "
+        f"the splitter makes {figures['claims'] / figures['answers']:.1f} claims of an answer, the labels {figures['labelled'] / figures['answers']:.1f}. "
+        "A claim of two statements counts as unsupported if one of them is, so shares of supported claims are lower, and more alike, than with finer claims."
+    )
+
+
+def _command() -> str:
+    return """```bash
+python -m benchmarks.judging
+python -m benchmarks.judging --model models/judge.gguf --sample 100
+```
+
+The command measures the baselines and `overlap` on every set and writes this page and `benchmarks/results/judging.json`. WiCE and MTRAG are read from
+`judge-labels` in `WORKBENCH_DATA`; without them their rows stay as they are. `--model` adds the rows of a chat model in a GGUF file, on a sample of each set. Its replies are cached, so
+that an interrupted run goes on where it was."""
+
+
+def _row(rows: Sequence[Figures], name: str, judge: str) -> Figures:
+    return next(row for row in rows if (row["set"], row["judge"]) == (name, judge))
+
+
+def _shown(figure: Sequence[float] | None) -> str:
+    if figure is None:
+        return "–"
+    value, low, high = (_share([number]) for number in figure)
+    return f"{value} [{low}, {high}]"
+
+
+def _share(figure: Sequence[float]) -> str:
+    return f"{figure[0]:.2f}"
+
+
+def sets_of(names: Sequence[str]) -> list[LabelledSet]:
+    """The sets with these names, or all."""
+    return [labelled for labelled in SETS if not names or labelled.name in names]
