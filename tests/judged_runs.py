@@ -1,7 +1,7 @@
 """Runs with judges made in Python: a run with answers, whose claims have planted verdicts and whose failures have planted causes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered
-from workbench.context.conditions import CONDITIONS
+from workbench.analysis.judging.items import judged_items
+from workbench.analysis.judging.labelled_tasks import labelled_tasks
+from workbench.analysis.judging.sample import lines_to_label
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 
@@ -57,12 +59,16 @@ def judged(run: RunTables, planted: Judged = Judged()) -> RunTables:
         "judges": pd.DataFrame(judges),
         "answer_judgements": pd.DataFrame(_judgements(given), columns=SCHEMAS["answer_judgements"].names),
     }
-    if planted.labels:
-        tables["corrected"] = pd.DataFrame(_corrected(run, planted.labels))
     whole = {name: conform(SCHEMAS[name], table) for name, table in tables.items()}
     support = {"kind": "chat", "model": "qwen3:4b"} if planted.gives_verdicts else {"kind": "overlap", "embedding": {"model": "minilm"}}
     manifest = dict(run.manifest) | {"judging": {"support": support, "conditions": list(planted.conditions)}}
-    return replace(run, manifest=manifest, sources={**run.sources, **{name: lambda _, table=table: table for name, table in whole.items()}})
+    made = replace(run, manifest=manifest, sources={**run.sources, **{name: _source(table) for name, table in whole.items()}})
+    labels = _labelled(made, planted.labels) if planted.labels else {}
+    return replace(made, sources={**made.sources, **{name: _source(table) for name, table in labels.items()}})
+
+
+def _source(table: pd.DataFrame) -> Callable[[RunTables], pd.DataFrame]:
+    return lambda _: table
 
 
 _KEYS = ["configuration", "condition", "variant", "repeat", "query_id"]
@@ -112,20 +118,16 @@ def _judgements(given: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _corrected(run: RunTables, labels: int) -> list[dict[str, Any]]:
-    a, b, *_ = run.names
-    fixed = {"metric": "answer_recall", "labels": labels, "n": 116}
-    mean = {"scope": "mean", "other": "", "value": 0.55, "low": 0.44, "high": 0.66, "target": "population", "method": "post-stratified"}
-    difference = {
-        "scope": "difference",
-        "other": b,
-        "value": 0.02,
-        "low": -0.05,
-        "high": 0.09,
-        "target": "items",
-        "method": "pairwise rectified",
-    }
-    return [fixed | mean | {"configuration": name} for name in (a, b)] + [fixed | difference | {"configuration": a}]
+def _labelled(run: RunTables, number: int) -> dict[str, pd.DataFrame]:
+    """Labels of drawn claims, one of ten of which differs from the verdict, with what calibrating by them makes known."""
+    drawn = lines_to_label(run, "support", "retrieved", number, seed=1, each_class=5)
+    said = judged_items(run, "support", "retrieved").set_index("item_id")["yes"]
+    lines = [
+        replace(line, label="supported" if bool(said[line.item_id]) != (place % 10 == 0) else "absent", annotator="Ada")
+        for place, line in enumerate(drawn)
+    ]
+    found = labelled_tasks(run, lines, "retrieved")
+    return {"labels": found.labels, "calibration": found.calibration, "corrected": found.corrected}
 
 
 def _text(run: RunTables, slice_: dict[str, Any]) -> str:

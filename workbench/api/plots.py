@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost
+from workbench.analysis.judging.calibration_curves import calibrations
 from workbench.core.formatting import meant, shortened
 from workbench.errors import InputError
+from workbench.judging.base import TASKS, Task
 from workbench.report.cells import digits_for
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
@@ -16,6 +18,8 @@ from workbench.report.model import Section
 from workbench.report.sections.cards import lengths_figure
 from workbench.report.sections.costs import curves, frontier_figure
 from workbench.report.sections.differences import differences
+from workbench.report.sections.judging.calibration import calibration_figure
+from workbench.report.sections.judging.causes import answer_failures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,8 +119,44 @@ class Plots:
             )
         return _displayed(lengths_figure(self.findings.run, standings[configuration]).drawing)
 
+    def causes(self) -> "Figure":
+        """Plot the shares of failed answers by cause of every configuration. Raises InputError if no answer was judged.
+
+        Examples
+        --------
+        >>> results.plot.causes()
+        Traceback (most recent call last):
+        workbench.errors.InputError: no failed answer of the run has a cause
+        """
+        return _drawing(answer_failures(self.findings), "no failed answer of the run has a cause")
+
+    def calibration(self, task: Task = "support") -> "Figure":
+        """Plot the share of items that people labelled as good against the score of a task's judge.
+
+        Parameters
+        ----------
+        task: `support` of claims, `context_relevance`, `answer_relevance`, `correctness` or `rubric`.
+
+        Raises
+        ------
+        InputError: the run has no labels for this task.
+
+        Examples
+        --------
+        >>> results.plot.calibration()
+        Traceback (most recent call last):
+        workbench.errors.InputError: the run has no labels for support; draw items with workbench judge sample, and give the labels to workbench judge calibrate
+        """
+        if task not in TASKS:
+            raise InputError(f"there is no task {task!r}{meant(task, TASKS)}", f"the tasks are {', '.join(TASKS)}")
+        found = [figure for each in calibrations(self.findings.run) if each.task == task and (figure := calibration_figure(each))]
+        if not found:
+            fix = "draw items with workbench judge sample, and give the labels to workbench judge calibrate"
+            raise InputError(f"the run has no labels for {task}", fix)
+        return _displayed(found[0].drawing)
+
     def __repr__(self) -> str:
-        return "Plots: leaderboard(), differences(), frontier(cost), curves(), lengths(configuration)"
+        return "Plots: leaderboard(), differences(), frontier(cost), curves(), lengths(configuration), causes(), calibration(task)"
 
 
 def _drawing(section: Section | None, missing: str) -> "Figure":

@@ -11,6 +11,7 @@ from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.causes import answer_cause_meanings, failed_answers
 from workbench.analysis.answers.decomposition_table import decomposition_table
 from workbench.analysis.findings import Findings, findings
+from workbench.analysis.judging.judge_trust import has_judges
 from workbench.analysis.parts_table import parts_table
 from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
 from workbench.api.plots import Plots
@@ -20,6 +21,7 @@ from workbench.errors import InputError
 from workbench.report.answers_view import AnswersView
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
+from workbench.report.judge_view import JudgeView
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import show
 from workbench.report.sections.ranking import ranking_table
@@ -326,6 +328,25 @@ class Results:
         if name not in names:
             raise InputError(f"{name} has no answers", f"choose one of {', '.join(names)}")
         return AnswersView(self.tables, name)
+
+    def judge_view(self, configuration: str = "") -> JudgeView:
+        """Show how far the judges of the run can be trusted and why answers fail, as the judge notebook does.
+
+        The claims are those of one configuration, by default of the first of the ranking that answers.
+
+        Raises
+        ------
+        InputError: the run has no judges, or no such configuration.
+
+        Examples
+        --------
+        >>> results.judge_view()
+        Traceback (most recent call last):
+        workbench.errors.InputError: the run sizes has no judges; add answering to the pipeline of the experiment and sweep again
+        """
+        if not has_judges(self.tables):
+            raise InputError(f"the run {self.name} has no judges", "add answering to the pipeline of the experiment and sweep again")
+        return JudgeView(self.tables, self.answer_view(configuration).name)
 
     def _repr_html_(self) -> str:
         return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()

@@ -53,10 +53,11 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
 def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     """Measure the judges of a run by labels and correct the means of its configurations.
 
-    Writes calibration.json, calibration.parquet, labels.parquet and corrected.parquet into the folder. A correction needs 50 labels of each
+    Writes calibration.json, calibration.parquet, labels.parquet and corrected.parquet into the folder, and report.html with them. A correction needs 50 labels of each
     configuration. Labels of other runs measure the judge but correct nothing.
     """
     from workbench.analysis.judging.labelled_tasks import labelled_tasks
+    from workbench.report.render.html import write_report
     from workbench.results.calibration_files import write_calibration
     from workbench.results.judge_labels import LABELS_FILE, read_labels
     from workbench.results.run_tables import RunTables
@@ -64,5 +65,7 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     lines = [line for place in labels or (folder / LABELS_FILE,) for line in read_labels(place)]
     found = labelled_tasks(RunTables.read(folder), lines, condition)
     write_calibration(folder, found.labels, found.calibration, found.corrected)
+    if (folder / "report.html").is_file():
+        write_report(RunTables.read(folder), folder / "report.html")
     for line in found.report():
         say(line)

@@ -1,4 +1,4 @@
-"""Execute a run's notebooks, one per configuration, then their comparison and their answers, two at a time if cores and memory allow."""
+"""Execute a run's notebooks, one per configuration, then their comparison, answers and judges, two at a time if cores and memory allow."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 from jupyter_core.utils import ensure_event_loop
 
+from workbench.analysis.judging.judge_trust import has_judges
 from workbench.core.environment import usable_cores
 from workbench.core.fingerprint import file_digest
 from workbench.errors import WorkbenchError
@@ -56,6 +57,9 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
     jobs.append(NotebookJob(notebook_path("comparison"), "comparison", parameters, [run.digest()]))
     if len(run.answers):
         jobs.append(NotebookJob(notebook_path("answers"), "answers", parameters, [run.digest()]))
+    if has_judges(run):
+        labels = [table.to_json(orient="values") for table in (run.labels, run.calibration, run.corrected)]
+        jobs.append(NotebookJob(notebook_path("judge"), "judge", parameters, [run.digest(), *labels]))
     return jobs
 
 

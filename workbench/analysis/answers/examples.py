@@ -13,7 +13,7 @@ import numpy as np
 from workbench.analysis.answers.answered import answers_of
 from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.values import condition_values, losing, perturbations, repeated_values
-from workbench.analysis.judging.claims import AnswerClaims, ShownClaim, claims_of
+from workbench.analysis.judging.claims import ShownClaim, ShownClaims, claims_of
 from workbench.analysis.judging.marked_claims import answer_pieces, passage_anchor, passage_pieces
 from workbench.analysis.questions.passages import Piece, Stretch, passage_of
 from workbench.context.conditions import CONDITIONS, GOLD, PERTURBATIONS, RETRIEVED
@@ -62,7 +62,7 @@ class ShownAnswer:
     cited: Sequence[int]
     tokens: float
     passages: Sequence[ShownPassage]
-    claims: AnswerClaims
+    claims: ShownClaims
     pieces: Sequence[Piece]
     anchor: str
 

@@ -46,7 +46,7 @@ class ShownClaim:
 
 
 @dataclass(frozen=True)
-class AnswerClaims:
+class ShownClaims:
     """The claims of an answer. `error` is why the answer could not be split, else empty."""
 
     claims: tuple[ShownClaim, ...] = ()
@@ -58,14 +58,14 @@ def has_claims(run: RunTables) -> bool:
     return len(run.claims) > 0
 
 
-def claims_of(run: RunTables, configuration: str, key: AnswerKey) -> AnswerClaims:
+def claims_of(run: RunTables, configuration: str, key: AnswerKey) -> ShownClaims:
     """Return the claims of an answer by condition, variant, repeat and question, without any if it has none."""
-    return _by_answer(run, configuration).get(key, AnswerClaims())
+    return _by_answer(run, configuration).get(key, ShownClaims())
 
 
 def claim_states(run: RunTables, configuration: str, condition: str = RETRIEVED) -> dict[ClaimState, int]:
     """Count the claims of a configuration's answers in a condition by state, the worst first."""
-    found = [each for each in _all_claims(run, configuration, condition)]
+    found = _all_claims(run, configuration, condition)
     return {state: many for state in CLAIM_STATES if (many := sum(each.state == state for each in found))}
 
 
@@ -85,16 +85,20 @@ def _all_claims(run: RunTables, configuration: str, condition: str) -> list[Show
 
 
 @lru_cache(maxsize=8)
-def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, AnswerClaims]:
+def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, ShownClaims]:
     rows = run.of("claims", configuration)
-    keys = ["condition", "variant", "repeat", "query_id"]
-    return {(str(c), str(v), int(r), str(q)): _answer_claims(group) for (c, v, r, q), group in rows.groupby(keys, sort=False)}
+    found: dict[AnswerKey, ShownClaims] = {}
+    for _, group in rows.groupby(["condition", "variant", "repeat", "query_id"], sort=False):
+        first = group.iloc[0]
+        key = (str(first["condition"]), str(first["variant"]), int(first["repeat"]), str(first["query_id"]))
+        found[key] = _answer_claims(group)
+    return found
 
 
-def _answer_claims(rows: pd.DataFrame) -> AnswerClaims:
+def _answer_claims(rows: pd.DataFrame) -> ShownClaims:
     records = rows.sort_values("number", kind="stable").to_dict("records")
     errors = [str(row["error"]) for row in records if row["number"] < 0]
-    return AnswerClaims(tuple(_claim(row) for row in records if row["number"] >= 0), errors[0] if errors else "")
+    return ShownClaims(tuple(_claim(row) for row in records if row["number"] >= 0), errors[0] if errors else "")
 
 
 def _claim(row: Mapping[Any, Any]) -> ShownClaim:
@@ -121,5 +125,5 @@ def _claim(row: Mapping[Any, Any]) -> ShownClaim:
 def _state(row: Mapping[Any, Any]) -> ClaimState:
     verdict: ClaimState | str = row["verdict"]
     if verdict in ("supported", "contradicted", "absent"):
-        return verdict  # type: ignore[return-value]  # one of the verdicts
+        return verdict
     return "unjudged" if row["error"] or math.isnan(row["score"]) else "scored"

@@ -58,7 +58,7 @@ def _stack(axes: "Axes", place: int, bar: FailureBar, width: float) -> None:
     axes.annotate(shown, (1, place), (6, 0), ("axes fraction", "data"), textcoords="offset points", va="center", color=INK, fontsize=POINTS)
 
 
-class ReliabilityBin(NamedTuple):
+class CalibrationPoint(NamedTuple):
     """Labelled items with similar scores: their mean score, the share that a person labelled as good with its interval, and their number."""
 
     score: float
@@ -69,7 +69,7 @@ class ReliabilityBin(NamedTuple):
 
 
 @own_style()
-def calibration(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]]) -> "Figure":
+def calibration(curves: Sequence[tuple[str, Sequence[CalibrationPoint]]]) -> "Figure":
     """Plot the share that people labelled as good against the judge's score. On the dashed line, scores are probabilities."""
     figure, (axes,) = canvas(3.4)
     axes.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9, linestyle="--", zorder=1)

@@ -1,61 +1,67 @@
-"""Judgements as sentences: why answers fail, and what a judge may be called."""
+"""Failed answers as sentences: how many fail, and why."""
 
-from workbench.analysis.judging.failure_causes import AnswerFailures, failure_meanings, failures_of
-from workbench.attribution.causes import ANSWER_CAUSES, CAUSES
-from workbench.context.conditions import RETRIEVED
+from workbench.analysis.answers.causes import FailureCauses, answer_cause_meanings
+from workbench.analysis.judging.failures import by_frequency, failed_share, failures_of
+from workbench.attribution.causes import EVIDENCE_CAUSES, Cause
+from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, plural, share
 from workbench.results.run_tables import RunTables
 
 WHY = "Why do answers fail?"
-_OF_ANSWERS = {cause.name for cause in ANSWER_CAUSES}
-_BECAUSE = {cause.name: cause.because for cause in CAUSES}
-# What the context was, after "from".
-_CONTEXTS = {RETRIEVED: "what it retrieves", "gold": "the evidence alone"}
+# What the generator reads, after "from".
+_CONTEXTS = {RETRIEVED: "what it retrieves", GOLD: "the evidence alone"}
 
 
-def because(cause: str) -> str:
+def because(cause: Cause) -> str:
     """Complete "the answer fails because …"."""
-    return _BECAUSE[cause] if cause in _OF_ANSWERS else f"evidence is missing: {_BECAUSE[cause]}"
+    return f"evidence is missing: {cause.because}" if cause in EVIDENCE_CAUSES else cause.because
 
 
-def failure_sentence(failures: AnswerFailures) -> str:
+def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
     """State how many answers of a configuration fail, and the most frequent cause."""
     name, context = failures.configuration, _CONTEXTS.get(failures.condition, f"contexts of the condition {failures.condition}")
-    if not failures.of:
-        return f"{name} has no answer from {context}, so no failure is counted."
-    missing = (
-        f" {plural(failures.missing, 'answer')} {'is' if failures.missing == 1 else 'are'} missing and not counted."
-        if failures.missing
-        else ""
-    )
+    verb = "is" if failures.missing == 1 else "are"
+    missing = f" {plural(failures.missing, 'answer')} {verb} missing and not counted." if failures.missing else ""
+    if not failures.given:
+        return f"{name} has no answer from {context}, so no failure is counted.{missing}"
     if not failures.failed:
-        return f"No answer of {name} from {context} is known to fail: {plural(failures.of, 'answer')}.{missing}"
-    bounds = f" {failures.share.bounds()}" if failures.share else ""
-    rate = f"{count(failures.failed)} of {plural(failures.of, 'answer')} of {name} from {context} {'fails' if failures.failed == 1 else 'fail'}"
-    return f"{rate} ({share(failures.failed, failures.of)}{bounds and f', 95 % interval{bounds}'}), {mostly(failures)}.{missing}"
+        return f"No answer of {name} from {context} is known to fail, of {plural(failures.given, 'answer')}.{missing}"
+    interval = failed_share(run, failures)
+    bounds = f", 95 % interval {interval.bounds()}" if interval else ""
+    rate = f"{_fraction(failures)} of {name} from {context} {_fails(failures)}"
+    return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}.{missing}"
 
 
-def mostly(failures: AnswerFailures) -> str:
+def mostly(failures: FailureCauses) -> str:
     """Name the most frequent cause and its number."""
-    (cause, most), *others = failures.causes.items()
-    tied = [name for name, many in others if many == most]
-    times = "each time" if not others else f"{'as often as any other' if tied else 'most often'} ({count(most)})"
-    return f"{times} because {because(cause)}"
+    first, *others = by_frequency(failures)
+    tied = [each for each in others if each.answers == first.answers]
+    times = "each time" if not others else f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)})"
+    return f"{times} because {because(first.cause)}"
 
 
-def cause_sentences(run: RunTables, failures: AnswerFailures) -> list[str]:
+def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
     """Describe each cause of a configuration's failed answers, the most frequent first."""
-    meanings = failure_meanings(run)
+    meanings = answer_cause_meanings(run)
     return [
-        f"{cause}, {count(many)} of {count(failures.failed)} ({share(many, failures.failed)}): {meanings[cause]}."
-        for cause, many in failures.causes.items()
+        f"{each.cause.name}, {count(each.answers)} of {count(failures.failed)} ({share(each.answers, failures.failed)}): {meanings[each.cause.name]}."
+        for each in by_frequency(failures)
     ]
 
 
 def failing_answers(run: RunTables, configuration: str) -> str:
-    """Say how often the answers of a configuration fail and why, as the end of a summary. Empty if none is known to fail."""
+    """Say how many answers of a configuration fail and why, as a part of a sentence. Empty if none is known to fail."""
     failures = failures_of(run, configuration)
     if failures is None or not failures.failed:
         return ""
-    answers = f"{count(failures.failed)} of {plural(failures.of, 'answer')} {'fails' if failures.failed == 1 else 'fail'}"
-    return f"{answers} ({share(failures.failed, failures.of)}), {mostly(failures)}"
+    return f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}"
+
+
+def _fraction(failures: FailureCauses) -> str:
+    if failures.given == 1:
+        return "the only answer"
+    return f"{count(failures.failed)} of {plural(failures.given, 'answer')}"
+
+
+def _fails(failures: FailureCauses) -> str:
+    return "fails" if failures.failed == 1 else "fail"

@@ -19,7 +19,6 @@ from workbench.report.cells import (
     key_of,
     mean_cell,
     text,
-    value_cell,
     words,
 )
 from workbench.report.figures import plots

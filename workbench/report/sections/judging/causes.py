@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.causes import FailureCauses, answer_cause_meanings
 from workbench.analysis.findings import Findings
-from workbench.analysis.judging.failure_causes import AnswerFailures, failure_meanings, failures_by_condition, failures_of
+from workbench.analysis.judging.failures import failed_share, failures_by_condition, failures_of
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import count, share, shortened
 from workbench.report.cells import count_cell, described, key_of, text, value_cell, words
@@ -34,7 +35,7 @@ def answer_failures(findings: Findings) -> Section | None:
     if not found:
         return None
     first = found[0]
-    blocks: list[Block] = [Prose(failure_sentence(first))]
+    blocks: list[Block] = [Prose(failure_sentence(run, first))]
     if any(each.failed for each in found):
         sentences = cause_sentences(run, first)
         blocks += [Lines(sentences)] if sentences else []
@@ -45,57 +46,66 @@ def answer_failures(findings: Findings) -> Section | None:
     return Section(WHY, "answer-causes", blocks, "Causes")
 
 
-def causes_figure(found: Sequence[AnswerFailures]) -> Figure:
+def causes_figure(found: Sequence[FailureCauses]) -> Figure:
     """Plot the shares of failed answers by cause of every configuration."""
     order = _order(found)
     named = order[: judging_plots.MOST_CAUSES] if len(order) > judging_plots.MOST_CAUSES + 1 else order
     rest = [cause for cause in order if cause not in named]
     short = shortened([each.configuration for each in found], NAME_LENGTH)
-    bars = [judging_plots.FailureBar(short[each.configuration], _counts(each, named, rest), each.of) for each in found]
+    bars = [judging_plots.FailureBar(short[each.configuration], _counts(each, named, rest), each.given) for each in found]
     columns = [words("configuration"), *(Column(cause) for cause in [*named, *([_OTHER] if rest else [])]), Column("answers")]
-    rows = [Row([Cell(each.configuration), *map(count_cell, _counts(each, named, rest)), count_cell(each.of)]) for each in found]
+    rows = [Row([Cell(each.configuration), *map(count_cell, _counts(each, named, rest)), count_cell(each.given)]) for each in found]
     table = Table("Failed answers by cause", columns, rows)
     also = f" Other causes are {', '.join(rest)}." if rest else ""
     drawing = judging_plots.causes(bars, [*named, *([_OTHER] if rest else [])])
     return Figure("answer-causes", described(table), f"{_CAPTION}{also}", drawing, table, key_of(short))
 
 
-def causes_table(run: RunTables, found: Sequence[AnswerFailures]) -> Table:
+def causes_table(run: RunTables, found: Sequence[FailureCauses]) -> Table:
     """Tabulate the causes of every configuration: numbers of answers and their shares."""
-    order, meanings = _order(found), failure_meanings(run)
+    order, meanings = _order(found), answer_cause_meanings(run)
     columns = [words("configuration"), Column("failed", note="95 % interval"), *(Column(cause, note="answers") for cause in order)]
-    rows = [Row([Cell(each.configuration), _failed_cell(each), *(_cause_cell(each, cause) for cause in order)]) for each in found]
+    rows = [Row([Cell(each.configuration), _failed_cell(run, each), *(_cause_cell(each, cause) for cause in order)]) for each in found]
     note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order)
     return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{note[:1].upper()}{note[1:]}.")
 
 
-def _by_condition(run: RunTables, found: Sequence[AnswerFailures]) -> Table:
-    order, meanings = _order(found), failure_meanings(run)
-    columns = [words("cause"), *(Column(each.condition.replace("_", " "), note=f"n = {count(each.of)}") for each in found), text("meaning")]
+def _by_condition(run: RunTables, found: Sequence[FailureCauses]) -> Table:
+    order, meanings = _order(found), answer_cause_meanings(run)
+    columns = [
+        words("cause"),
+        *(Column(each.condition.replace("_", " "), note=f"n = {count(each.given)}") for each in found),
+        text("meaning"),
+    ]
     rows = [Row([Cell(cause), *(_cause_cell(each, cause) for each in found), Cell(meanings[cause])]) for cause in order]
     return Table("Failed answers by cause and condition", columns, rows)
 
 
-def _order(found: Sequence[AnswerFailures]) -> list[str]:
+def _order(found: Sequence[FailureCauses]) -> list[str]:
     """The causes of all configurations, the most frequent first."""
-    counts = {cause: sum(each.causes.get(cause, 0) for each in found) for cause in CAUSE_NAMES}
+    counts = {cause: sum(_many(each, cause) for each in found) for cause in CAUSE_NAMES}
     return sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
 
 
-def _counts(failures: AnswerFailures, named: Sequence[str], rest: Sequence[str]) -> list[int]:
-    others = [sum(failures.causes.get(cause, 0) for cause in rest)] if rest else []
-    return [*(failures.causes.get(cause, 0) for cause in named), *others]
+def _counts(failures: FailureCauses, named: Sequence[str], rest: Sequence[str]) -> list[int]:
+    others = [sum(_many(failures, cause) for cause in rest)] if rest else []
+    return [*(_many(failures, cause) for cause in named), *others]
 
 
-def _failed_cell(failures: AnswerFailures) -> Cell:
-    if failures.share is None:
+def _many(failures: FailureCauses, cause: str) -> int:
+    return next((each.answers for each in failures.causes if each.cause.name == cause), 0)
+
+
+def _failed_cell(run: RunTables, failures: FailureCauses) -> Cell:
+    interval = failed_share(run, failures)
+    if interval is None:
         return Cell("–", sort=math.nan, note="no answers")
-    of = f"{failures.share.bounds()}, {count(failures.failed)} of {count(failures.of)}"
-    return value_cell(failures.failed / failures.of, shown=share(failures.failed, failures.of), note=of)
+    of = f"{interval.bounds()}, {count(failures.failed)} of {count(failures.given)}"
+    return value_cell(failures.failed / failures.given, shown=share(failures.failed, failures.given), note=of)
 
 
-def _cause_cell(failures: AnswerFailures, cause: str) -> Cell:
-    many = failures.causes.get(cause, 0)
-    if not failures.of:
+def _cause_cell(failures: FailureCauses, cause: str) -> Cell:
+    many = _many(failures, cause)
+    if not failures.given:
         return Cell("–", sort=math.nan)
-    return Cell(count(many), sort=float(many), note=share(many, failures.of) if many else "")
+    return Cell(count(many), sort=float(many), note=share(many, failures.given) if many else "")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.examples import ShownAnswer
 from workbench.analysis.findings import Findings
-from workbench.analysis.judging.claims import CLAIM_STATES, AnswerClaims, ClaimState, ShownClaim, claim_states, has_claims, weakest_claims
+from workbench.analysis.judging.claims import CLAIM_STATES, ClaimState, ShownClaim, ShownClaims, claim_states, has_claims, weakest_claims
 from workbench.analysis.judging.marked_claims import claim_anchor, claim_label, evidence_anchor
 from workbench.analysis.questions.passages import Piece
 from workbench.core.formatting import count, listed, plural, share
@@ -40,7 +40,7 @@ def claims_fold(answer: ShownAnswer, opened: bool = False) -> Fold | None:
     return Fold(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
 
 
-def tally(found: AnswerClaims) -> str:
+def tally(found: ShownClaims) -> str:
     """Count the claims of an answer by verdict."""
     counts = {state: sum(claim.state == state for claim in found.claims) for state in CLAIM_STATES}
     return f"{plural(len(found.claims), 'claim')}: {_counted(counts)}"
@@ -117,7 +117,7 @@ def _flagged(answer: ShownAnswer) -> bool:
     return any(claim.flags for claim in answer.claims.claims)
 
 
-def _unsplit(found: AnswerClaims) -> str:
+def _unsplit(found: ShownClaims) -> str:
     return f"The answer was not split into claims: {found.error}."
 
 
