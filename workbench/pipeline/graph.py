@@ -121,7 +121,7 @@ class Graph:
         """Fingerprint the settings and versions of each group of stages, without their inputs, for the history."""
         groups: dict[str, list[object]] = {}
         for name, stage in self.stages.items():
-            identity = stage.identity(configuration, Variant()) if stage.applies(configuration, self.run) else None
-            if identity is not None:
-                groups.setdefault(stage.setting or name, []).append([stage.version, identity])
+            recorded = stage.recorded(configuration, self.run) if stage.applies(configuration, self.run) else None
+            if recorded is not None:
+                groups.setdefault(stage.setting or name, []).append([stage.version, recorded])
         return {group: fingerprint(parts) for group, parts in groups.items()}

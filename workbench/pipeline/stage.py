@@ -93,6 +93,10 @@ class Stage(ABC):
         """Return the settings that determine the result besides its inputs, as canonical JSON. Empty by default."""
         return None
 
+    def recorded(self, configuration: Configuration, run: RunContext) -> Any:
+        """Return the settings whose change the history records, by default the identity without a variant."""
+        return self.identity(configuration, Variant())
+
     def demands(self, node: Node, run: RunContext) -> Any:
         """Return the properties of the run that determine the result, as canonical JSON: metrics, depths, versions of libraries."""
         return None

@@ -64,3 +64,13 @@ def test_the_judges_inside_a_cascade_are_counted(judged_sweep: JudgedSweep) -> N
     alone = total(planned(judged_sweep, judging={"support": judged_sweep.judge(), "relevance": overlap, "correctness": overlap}))
     assert inside == alone
     assert inside.calls > 0
+
+
+@pytest.mark.parametrize(
+    ("part", "calls"), [("claims", 12), ("support", 2 * 96 + 48), ("relevance", 2 * 64 + 36), ("correctness", 12), ("rubric", 12)]
+)
+def test_each_part_that_is_a_chat_model_is_counted(judged_sweep: JudgedSweep, part: str, calls: int) -> None:
+    chat = {"kind": "chat", "provider": "openai", "model": "words", "base_url": f"{judged_sweep.provider.host}/v1"}
+    overlap = {key: {"kind": "overlap"} for key in ("support", "relevance", "correctness")}
+    # Before anything is stored: 12 answers of 4 claims with 2 passages each, and two passes over the known answers.
+    assert total(planned(judged_sweep, judging=overlap | {part: chat})).calls == calls

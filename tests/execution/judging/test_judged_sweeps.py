@@ -74,7 +74,7 @@ def test_a_sweep_leaves_claims_judgements_and_scores_that_agree(judged_sweep: Ju
 def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: JudgedSweep) -> None:
     before = judged_sweep.run()
     assert computed(judged_sweep.run()) == set()
-    asked = len(judged_sweep.provider.asked)
+    asked, settings = len(judged_sweep.provider.asked), before.graph.settings(before.results[0].configuration)
     judged_sweep.prompt.write_text("Do the passages say so?", "utf-8")
     after = judged_sweep.run()
     assert computed(after) == {"judge_tests", "verdicts", "judged_scores"}
@@ -85,6 +85,9 @@ def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: Jud
     for stage in ("hits", "scores", "contexts", "answers", "claims", "judgements"):
         first, second = (outcome.results[0].entries[stage] for outcome in (before, after))
         assert {slot: entry.folder for slot, entry in first.items()} == {slot: entry.folder for slot, entry in second.items()}
+    # The history names what has changed.
+    named = after.graph.settings(after.results[0].configuration)
+    assert {name for name in named if named[name] != settings[name]} == {"judging"}
     # A threshold is no reason to ask.
     asked = len(judged_sweep.provider.asked)
     after = judged_sweep.run(judging={"thresholds": {"faithfulness": 0.5, "characters": 20}})

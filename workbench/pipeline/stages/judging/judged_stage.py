@@ -1,12 +1,12 @@
 """The base of the stages that judge the answers of a variant."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.errors import RunError
 from workbench.judging.settings import Judging
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Stage
+from workbench.pipeline.stage import Node, Stage
 from workbench.records import Variant
 
 
@@ -31,6 +31,10 @@ class JudgedStage(Stage):
     def variant(self, variant: Variant) -> Variant:
         """Return the whole variant."""
         return variant
+
+    def recorded(self, configuration: Configuration, run: RunContext) -> Any:
+        """Return what identifies the judges."""
+        return [self.demands(Node(self.name, configuration, part=part), run) for part in self.parts(run)]
 
     @staticmethod
     def judging(run: RunContext) -> Judging:
