@@ -35,8 +35,6 @@ BENCHMARKS = {
     "reranking": "late interaction and a cross-encoder, against encoding each pair and CrossEncoder.predict in loops",
     "memory": "memory of a million chunks",
     "scaling": "workers, and the cost of each stage as a corpus grows",
-    "fences": "documents that talk a judge into a yes, with and without marks around them",
-    "grouped_claims": "several claims in a call of a local judge, against one by one",
     "hostile": "files made to be slow, read and split",
     "screening": "how often screening keeps the true best",
     "calls": "2,000 calls of a chat model at once, against the ideal time",

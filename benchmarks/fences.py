@@ -1,11 +1,12 @@
 """How often a document talks a judge into a yes, and what the marks around documents change, with a local model.
 
-`WORKBENCH_GGUF=model.gguf python -m benchmarks fences` judges unfaithful claims of the self-test by the sentence that decides: as it is and
+`WORKBENCH_GGUF=model.gguf python -m benchmarks.fences` judges unfaithful claims of the self-test by the sentence that decides: as it is and
 with an attack after it, between marks and without. Every fourth is followed by a faithful claim, whose document is not attacked. Each judgement is printed when it is made, so
 that an interrupted run is a smaller sample.
 """
 
 import itertools
+import json
 import os
 import random
 import re
@@ -107,3 +108,7 @@ def _document(case: FaithfulnessCase) -> str:
 
 def _request(case: FaithfulnessCase, text: str) -> JudgeRequest:
     return JudgeRequest("support", "", case.answer, case.answer, (Passage("d", 0, len(text), text),))
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))

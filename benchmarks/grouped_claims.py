@@ -1,9 +1,10 @@
 """Whether claims get the same verdicts together as one by one, with a local model that replies in JSON.
 
-`WORKBENCH_GGUF=model.gguf python -m benchmarks grouped_claims` judges the claims of the self-test that share a document, four in a call and each
+`WORKBENCH_GGUF=model.gguf python -m benchmarks.grouped_claims` judges the claims of the self-test that share a document, four in a call and each
 alone. Each call is printed when it is made, so that an interrupted run is a smaller sample.
 """
 
+import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -59,3 +60,7 @@ def _agreement(pairs: Sequence[tuple[Judgement, Judgement]]) -> dict[str, Any]:
         "seconds together": sum(together.seconds for together, _ in pairs),
         "seconds alone": sum(alone.seconds for _, alone in pairs),
     }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))

@@ -84,7 +84,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _SplitAnswer:
     """An answer with its sentences, and the stems and numbers of answer, question and each sentence."""
 
     slices: Sequence[Slice]
@@ -120,7 +120,7 @@ def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
     texts = [request.answer[start:end] for start, end in slices]
     claims = [" ".join(entry["claim"].split()) if isinstance(entry["claim"], str) else "" for entry in found]
     stems = _stems([request.question, *texts, *claims])
-    answer = _Answer(slices, frozenset().union(*stems[: len(texts) + 1]), stems[1 : len(texts) + 1])
+    answer = _SplitAnswer(slices, frozenset().union(*stems[: len(texts) + 1]), stems[1 : len(texts) + 1])
     made = [
         _claim(claim, words, entry["sentences"], answer)
         for claim, words, entry in zip(claims, stems[len(texts) + 1 :], found, strict=True)
@@ -132,7 +132,7 @@ def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
     return tuple(stated)
 
 
-def _claim(text: str, words: frozenset[str], numbers: Any, answer: _Answer) -> Claim | None:
+def _claim(text: str, words: frozenset[str], numbers: Any, answer: _SplitAnswer) -> Claim | None:
     """Return a claim with the place of its sentences, or None if the answer does not state it."""
     places = (
         [number - 1 for number in numbers if type(number) is int and 0 < number <= len(answer.slices)] if isinstance(numbers, list) else []
