@@ -143,7 +143,7 @@ def cells(repetitions: int, documents: Sequence[int] = (10, 50), labels: Sequenc
     """Simulate all cells in two processes."""
     grid = [
         (world, judge, count, number, rates)
-        for number, count, world, judge, rates in itertools.product(labels, documents, WORLDS, JUDGES, RATES)
+        for number, count, rates, judge, world in itertools.product(labels, documents, RATES, JUDGES, WORLDS)
     ]
     with ProcessPoolExecutor(2) as pool:
         yield from pool.map(simulated, *zip(*grid, strict=True), [repetitions] * len(grid))

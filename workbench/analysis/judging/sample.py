@@ -14,7 +14,7 @@ def drawn_items(items: pd.DataFrame, number: int, seed: int, each_class: int = E
     drawn = {}
     for name, rows in items.groupby("configuration", sort=False):
         classes = np.where(rows["yes"].isna(), 2, rows["yes"]).astype(int).tolist()
-        columns = (rows["item_id"].tolist(), rows["query_id"].tolist(), rows["repeat"].tolist(), classes)
+        columns = (rows["item_id"].tolist(), rows["query_id"].tolist(), rows["repeat"].tolist(), classes, rows["claim"].tolist())
         drawable = [DrawableItem(*values) for values in zip(*columns, strict=True)]
         drawn[str(name)] = draw(drawable, number, seed, each_class)
     return drawn

@@ -10,12 +10,16 @@ EACH_CLASS = 25
 
 @dataclass(frozen=True, slots=True)
 class DrawableItem:
-    """An item of one configuration that can be drawn. `group` is the repeat of its question, `verdict_class` its verdict."""
+    """An item of one configuration that can be drawn.
+
+    `group` is the repeat of its question, `verdict_class` its verdict. Configurations with the same `text` draw the same item.
+    """
 
     item_id: str
     query_id: str
     group: int
     verdict_class: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def _one_of_each(items: Sequence[DrawableItem], seed: int) -> dict[str, Drawable
     chosen = {}
     for query_id, repeats in groups.items():
         group = min(repeats, key=lambda repeat: _hash(seed, query_id, repeat))
-        chosen[query_id] = min(repeats[group], key=lambda item: _hash(seed, item.item_id))
+        chosen[query_id] = min(repeats[group], key=lambda item: (_hash(seed, query_id, item.text), item.item_id))
     return chosen
 
 

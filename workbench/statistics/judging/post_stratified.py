@@ -12,13 +12,15 @@ from workbench.statistics.intervals import robust, t_quantile
 from workbench.statistics.judging.items import LABELS_ALONE, POST_STRATIFIED, CorrectedValue, LabelledItems, Target, require_labels
 from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
 
+_NONE = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictClass:
-    """The items with one verdict: their `share`, their number `size`, and of `n` (effective) labels the `mean`."""
+    """The items with one verdict: their `share`, the part `left` without a label, and of `n` (effective) labels the `mean`."""
 
     share: float
-    size: int
+    left: float
     mean: float
     n: float
 
@@ -60,7 +62,8 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
         # A class without labels could have any mean.
         mean = float(np.average(values, weights=weights)) if len(values) else 0.5
         share = float(items.weight[inside].sum() / items.weight.sum())
-        found.append(VerdictClass(share, int(inside.sum()), mean, effective_number(weights)))
+        left = 1 - float(items.weight[chosen].sum() / items.weight[inside].sum())
+        found.append(VerdictClass(share, left, mean, effective_number(weights)))
         predicted[inside] = mean
         if len(values):
             residual[chosen] = weights * (values - mean) * share / weights.sum() * questions
@@ -103,8 +106,8 @@ def _mover(classes: list[VerdictClass], value: float, shared: float, design: flo
         return np.nan, np.nan
     below = above = shared
     for each in classes:
-        unlabelled = 1 - min(1.0, each.n / each.size) if target == "items" else 1.0
-        if unlabelled <= 0:
+        unlabelled = each.left if target == "items" else 1.0
+        if unlabelled <= _NONE:
             continue
         n = each.n / design / unlabelled
         low, high = share_limits(each.mean * n, n, alpha)

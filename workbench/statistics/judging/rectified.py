@@ -11,7 +11,6 @@ from workbench.statistics.intervals import robust, t_quantile
 from workbench.statistics.judging.items import LABELS_ALONE, RECTIFIED, CorrectedValue, LabelledItems, Target, require_labels
 from workbench.statistics.judging.limits import effective_number, shrunk_design
 
-
 # Rectifiers of +1 or -1 that n labels may have missed.
 _UNSEEN = 2
 
@@ -21,7 +20,7 @@ class LabelledDifference:
     """What a difference a - b is computed from, on the questions q that both configurations have items for.
 
     `judged` (q) is the difference of the judge's means, `labels` and `rectifier` (q) that of the labels and of label minus verdict, for a random item
-    of each, NaN where either has no label. `weight` (q) is that of the question.
+    of each, NaN where either has no label. `weight` (q) is that of the question. `left` is the share of the items without a label.
     """
 
     judged: Floats
@@ -29,6 +28,7 @@ class LabelledDifference:
     rectifier: Floats
     weight: Floats
     clusters: Clusters
+    left: float
 
     @property
     def drawn(self) -> Bools:
@@ -63,7 +63,14 @@ def _paired(a: LabelledItems, b: LabelledItems) -> LabelledDifference:
     both = ~np.isnan(judged_a) & ~np.isnan(judged_b)
     weight = ((a.question_weight + b.question_weight) / 2)[both]
     labels, verdicts = (label_a - label_b)[both], (verdict_a - verdict_b)[both]
-    return LabelledDifference((judged_a - judged_b)[both], labels, labels - verdicts, weight / weight.mean(), a.clusters[both])
+    left = max(_left(a, both & ~np.isnan(label_a - label_b)), _left(b, both & ~np.isnan(label_a - label_b)))
+    return LabelledDifference((judged_a - judged_b)[both], labels, labels - verdicts, weight / weight.mean(), a.clusters[both], left)
+
+
+def _left(items: LabelledItems, drawn: Bools) -> float:
+    """The share of the items without a used label. Of several items of a question only one is labelled."""
+    used = items.labelled & items.random & drawn[items.query]
+    return 1 - float(items.weight[used].sum() / items.weight.sum())
 
 
 def _by_question(items: LabelledItems) -> tuple[Floats, Floats, Floats]:
@@ -87,8 +94,7 @@ def _rectified(data: LabelledDifference, target: Target) -> CorrectedValue:
     value = float(predicted.mean()) + shift
     unseen = _UNSEEN / effective_number(weights) ** 2
     if target == "items":
-        left = 1 - n / questions
-        half = float(t_quantile(n - 1)) * (left * residual.var(ddof=1) / questions + unseen) ** 0.5
+        half = float(t_quantile(n - 1)) * (data.left * residual.var(ddof=1) / questions + unseen) ** 0.5
     else:
         # Pseudo-values: their mean is the estimate, and their clustered error that of both parts.
         both = robust((predicted + shift + residual)[None], data.clusters)
@@ -113,7 +119,7 @@ def _alone(data: LabelledDifference, target: Target) -> CorrectedValue:
         design = shrunk_design(error / independent if independent > 0 and error > 0 else np.nan, clusters.codes, labels != 0)
         t = float(t_quantile(values.freedom)[0])
     else:
-        design = max(1e-9, 1 - n / len(data.judged))
+        design = max(1e-9, data.left)
     n /= design
     better, worse = (float(np.average(side, weights=weights)) * n for side in (labels > 0, labels < 0))
     centre = (better - worse) / (n + 2)
