@@ -26,7 +26,14 @@ def with_claims(run: RunTables, sensitivity: float = 0.9, alarms: float = 0.25, 
             failed = rng.random() < unparsed
             rows.append(
                 {key: answer[key] for key in ("configuration", "condition", "variant", "repeat", "query_id")}
-                | {"number": number, "claim": claim, "start": 0, "end": 5, "passage": int(rng.integers(0, 3)) if yes else -1, "chunk_id": ""}
+                | {
+                    "number": number,
+                    "claim": claim,
+                    "start": 0,
+                    "end": 5,
+                    "passage": int(rng.integers(0, 3)) if yes else -1,
+                    "chunk_id": "",
+                }
                 | {"verdict": "" if failed or not verdicts else "supported" if yes else "absent", "flags": "[]", "quote": ""}
                 | {"score": np.nan if failed else float(np.clip(0.3 + 0.4 * yes + rng.normal() * 0.05, 0, 1)), "confidence": 0.9}
                 | {"evidence_start": -1, "evidence_end": -1, "judge": "made", "error": "the reply has no verdict" if failed else ""}

@@ -53,7 +53,9 @@ def test_a_sample_is_blind_and_on_the_same_questions_for_every_configuration(fol
 
 def test_every_verdict_class_gets_25_items_if_it_has_them(folder, judged_run):
     command("sample", folder, "--number", 40)
-    chosen = judged_run.claims.assign(verdict=judged_run.claims["verdict"]).set_index("claim").loc[[row["claim"] for row in lines_of(folder)]]
+    chosen = (
+        judged_run.claims.assign(verdict=judged_run.claims["verdict"]).set_index("claim").loc[[row["claim"] for row in lines_of(folder)]]
+    )
     counts = chosen.groupby(["configuration", "verdict"]).size()
     for name in judged_run.names:
         assert counts[name]["supported"] >= 25
@@ -80,7 +82,14 @@ def test_calibrating_corrects_the_means_and_measures_the_judge(folder, judged_ru
     corrected = run.corrected.set_index(["scope", "metric", "target", "configuration"])
     for name in run.names:
         claims = judged_run.claims[judged_run.claims["configuration"] == name]
-        true = claims.assign(true=claims["claim"].map(is_true)).groupby(["query_id", "repeat"])["true"].mean().groupby("query_id").mean().mean()
+        true = (
+            claims.assign(true=claims["claim"].map(is_true))
+            .groupby(["query_id", "repeat"])["true"]
+            .mean()
+            .groupby("query_id")
+            .mean()
+            .mean()
+        )
         row = corrected.loc["mean", "faithfulness", "items", name]
         assert row["low"] < true < row["high"]
     assert {"mean", "difference"} == set(run.corrected["scope"])

@@ -166,7 +166,9 @@ def test_weights_undo_the_sampling_by_verdict():
     items = measured(n=400)
     chosen = (items.judged == 1) | (np.arange(400) % 2 == 0)
     weight = np.where(items.judged == 1, 1.0, 2.0)
-    part = JudgedLabels(*(column[chosen] for column in (items.judged, items.label, items.score, weight, items.codes, items.length, items.position)))
+    part = JudgedLabels(
+        *(column[chosen] for column in (items.judged, items.label, items.score, weight, items.codes, items.length, items.position))
+    )
     assert calibration(part).sensitivity.value == pytest.approx(calibration(items).sensitivity.value, abs=0.03)
 
 

@@ -105,7 +105,7 @@ def _rectified(data: LabelledDifference, target: Target) -> CorrectedValue:
 
 
 def _alone(data: LabelledDifference, target: Target) -> CorrectedValue:
-    """The difference of the labels. Its interval is that of Agresti and Min (2005), which adds half a pair to each cell, with an effective n."""
+    """The difference of the labels. Its limits are the wider of mean ± t · error and those of Agresti and Min (2005), with an effective n."""
     drawn = data.drawn
     labels, weights, clusters = data.labels[drawn], data.weight[drawn], data.clusters[drawn]
     n, design, t = effective_number(weights), 1.0, float(t_quantile(int(drawn.sum()) - 1))
@@ -124,7 +124,10 @@ def _alone(data: LabelledDifference, target: Target) -> CorrectedValue:
     better, worse = (float(np.average(side, weights=weights)) * n for side in (labels > 0, labels < 0))
     centre = (better - worse) / (n + 2)
     variance = (better + worse + 1 - (better - worse) ** 2 / (n + 2)) / (n + 2) ** 2
-    return _difference(mean, centre, t * variance**0.5, data, target, LABELS_ALONE)
+    agresti, plain = t * variance**0.5, t * (float(labels.var(ddof=1)) / n + _UNSEEN / n**2) ** 0.5
+    # The centre of Agresti and Min is drawn towards 0, which is too far for a few differences of one sign.
+    low, high = min(centre - agresti, mean - plain), max(centre + agresti, mean + plain)
+    return _difference(mean, (low + high) / 2, (high - low) / 2, data, target, LABELS_ALONE)
 
 
 def _difference(value: float, centre: float, half: float, data: LabelledDifference, target: Target, method: str) -> CorrectedValue:
