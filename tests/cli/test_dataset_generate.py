@@ -17,7 +17,7 @@ from workbench.cli.main import main
 from workbench.datasets.sources import GoldenSource
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook" / "documents"
-DOCUMENTS = ("hr/relocation.md", "security/access-reviews.md", "finance/company-cards.md")
+DOCUMENTS = ("hr/students-and-apprentices.md", "legal/speaking-up.md", "support/customer-training-courses.md")
 FILES = ["documents.jsonl", "dropped.jsonl", "generation.json", "questions.jsonl", "references.jsonl"]
 
 
@@ -73,7 +73,10 @@ def test_questions_of_the_handbook_are_a_golden_dataset_with_exact_evidence(docu
     assert all(len(row["documents"]) == 3 for row in references)
     checked = dataset("check", folder)
     assert checked.exit_code == 0
-    assert "note: 6 of 6 questions are synthetic (a model wrote them), and 6 of them are accepted by nobody; review" in checked.stdout
+    assert (
+        "note: 6 of 6 questions are synthetic (a model wrote them or their answers), and 6 of them are accepted by nobody; review"
+        in checked.stdout
+    )
 
 
 def test_the_same_command_again_makes_no_call_and_the_same_files(documents: Path, reading_model: ReadingModel) -> None:
@@ -142,6 +145,7 @@ def test_a_model_that_writes_no_json_ends_in_1_with_its_replies(documents: Path,
         (["--local", "none.gguf"], "--local has no use for --provider; leave one of them out"),
         (["--usd", "1", "--base-url", "http://example.org/v1"], "--usd 1 needs the prices of answering 'openai': qwen3-4b at "),
         (["--split", "dev"], "pages has no documents; expected documents.jsonl or documents/"),
+        (["--answers"], "pages has no answerable question without an answer; leave --answers out to generate questions"),
         (["--model", ""], "OpenAIClient model is ''"),
     ],
 )
@@ -184,7 +188,10 @@ def test_no_work_of_a_person_is_overwritten(documents: Path, reading_model: Read
     refused = generate(documents, reading_model, "--questions", 2)
     assert refused.exit_code == 2
     assert "questions.jsonl was edited or accepted since it was generated; name another folder with --output" in refused.stderr
-    assert "2 of 2 questions are synthetic (a model wrote them), and 1 of them are accepted" in dataset("check", folder).stdout
+    assert (
+        "2 of 2 questions are synthetic (a model wrote them or their answers), and 1 of them are accepted"
+        in dataset("check", folder).stdout
+    )
     assert dataset("accept", folder / "questions.jsonl", "--all", "--by", "Eve").exit_code == 0
     assert {row["query_id"]: row["accepted_by"] for row in rows(folder / "questions.jsonl")} == {first: "Ada", second: "Eve"}
     assert "and all are accepted" in dataset("check", folder).stdout

@@ -15,11 +15,17 @@ from tests.docs.conftest import DOCS, ROOT, blocks
 from tests.docs.lesson import check_printed
 from tests.reading_model import ReadingModel
 from workbench.cli.main import main
+from workbench.datasets.sources import GoldenSource
 from workbench.generation.candidates import REASONS
 
 PAGE = DOCS / "how-to" / "generate_questions.md"
 # The page has all documents and more questions.
-FEW = ("hr/relocation.md", "hr/parental-leave.md", "security/access-reviews.md", "finance/company-cards.md")
+FEW = (
+    "hr/students-and-apprentices.md",
+    "legal/speaking-up.md",
+    "support/customer-training-courses.md",
+    "finance/foreign-currency-and-grants.md",
+)
 
 
 def misquoting(model: ReadingModel) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -43,7 +49,7 @@ def test_the_page_generates_accepts_and_checks(reading_model: ReadingModel, tmp_
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORKBENCH_STORE", str(tmp_path / "store"))
     reading_model.provider.reply_to = misquoting(reading_model)
-    generate, accept = (line.strip() for line in blocks(PAGE, "console"))
+    generate, accept, answer = (line.strip() for line in blocks(PAGE, "console"))
     generated, checked = (text.replace("20 of 20", "8 of 8").replace("52 documents, 20", "4 documents, 8") for text in blocks(PAGE, "text"))
     command = generate.replace("http://localhost:8000/v1", reading_model.base_url).replace("--questions 20", "--questions 8")
     assert command.count("--questions 8") == 1
@@ -52,6 +58,22 @@ def test_the_page_generates_accepts_and_checks(reading_model: ReadingModel, tmp_
     check_printed(done.stdout, generated)
     assert CliRunner().invoke(main, shlex.split(accept)[1:]).exit_code == 0
     check_printed(CliRunner().invoke(main, ["dataset", "check", "my-questions"]).stdout, checked)
+    # A dataset with questions without answers.
+    rows = [json.loads(line) for line in (tmp_path / "my-questions" / "questions.jsonl").read_text("utf-8").split("\n") if line]
+    (tmp_path / "my-dataset").mkdir()
+    (tmp_path / "my-dataset" / "documents.jsonl").write_bytes((tmp_path / "my-questions" / "documents.jsonl").read_bytes())
+    unanswered = [
+        {name: value for name, value in row.items() if name not in ("answer", "answer_variants", "synthetic", "provenance", "accepted_by")}
+        for row in rows
+    ]
+    (tmp_path / "my-dataset" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in unanswered), "utf-8")
+    done = CliRunner().invoke(main, shlex.split(answer.replace("http://localhost:8000/v1", reading_model.base_url))[1:])
+    assert done.exit_code == 0, done.output
+    answered = GoldenSource(path="my-answers").load()
+    expected = [row.get("answer", "") for row in rows]
+    assert [query.answer for query in answered.queries] == expected
+    assert [query.synthetic for query in answered.queries] == [bool(text) for text in expected]
+    assert {query.metadata["provenance"]["part"] for query in answered.queries if query.synthetic} == {"answer"}
 
 
 def test_the_page_names_every_reason() -> None:

@@ -10,12 +10,13 @@ import pytest
 from tests.reading_model import ReadingModel
 from workbench.generation.asking import Asker
 from workbench.generation.candidates import REASONS, Candidate
-from workbench.generation.generate import Generated, generate
+from workbench.generation.generate import Generated, answer_questions, generate
+from workbench.generation.output import answered_dataset
 from workbench.generation.passages import PassageIndex
 from workbench.generation.settings import GenerationSettings
 from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallResources
-from workbench.records import Document
+from workbench.records import Dataset, Document, Query
 from workbench.storage.vector_cache import VectorCache
 
 LAMP = "The lamp of the north room is switched on at seven in the evening by the warden."
@@ -172,6 +173,27 @@ def test_a_passage_is_asked_about_again_without_its_earlier_questions(run: Gener
     assert len(found.accepted) == 3
     second = [prompt for prompt in reading_model.provider.prompts() if "again:\n- Is it so" in prompt]
     assert len(second) == 2
+
+
+def test_questions_of_a_dataset_get_answers_where_the_documents_have_them(reading_model: ReadingModel, tmp_path: Path) -> None:
+    pages, settings = documents(f"{LAMP} {FILLER}"), GenerationSettings()
+    reading_model.know(QUESTION, "at seven in the evening", LAMP)
+    index = PassageIndex.of(pages, settings.passage_tokens, VectorCache(tmp_path / "vectors.sqlite"))
+    asker = Asker(OpenAIClient(model="words", base_url=reading_model.base_url, retries=0), CallResources(), settings.max_tokens)
+    queries = (
+        Query("a", QUESTION, metadata={"type": "when"}),
+        Query("b", "Who owns the boat?"),
+        Query("c", "Who has an answer?", answer="Ada"),
+        Query("d", "Who is nobody?", answerable=False),
+    )
+    found = answer_questions(queries, settings, asker, index)
+    assert (only(found.accepted).query_id, only(found.dropped).query_id, only(found.dropped).dropped) == ("a", "b", "no_reference")
+    dataset = answered_dataset(found, Dataset("d", tuple(pages), queries, ()), asker)
+    assert [query.answer for query in dataset.queries] == ["at seven in the evening", "", "Ada", ""]
+    assert dataset.queries[1:] == queries[1:]
+    assert dataset.queries[0].metadata["type"] == "when"
+    assert dataset.queries[0].metadata["provenance"]["part"] == "answer"
+    assert len(reading_model.provider.asked) == 2
 
 
 def test_every_reason_has_words() -> None:

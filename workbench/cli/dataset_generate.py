@@ -65,6 +65,7 @@ _LIMITS = _options(
     click.option("--price-output", type=click.FloatRange(min=0), help="The price of a million tokens of replies, in USD."),
 )
 _QUESTIONS = _options(
+    click.option("--answers", is_flag=True, help="Write expected answers of the questions that PATH has, in place of new questions."),
     click.option("--questions", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many questions to generate."),
     click.option("--multi-hop", type=_SHARE, default=0.1, show_default=True, help="The share of questions that need two passages."),
     click.option("--unanswerable", type=_SHARE, default=0.1, show_default=True, help="The share that the documents do not answer."),
@@ -91,7 +92,7 @@ _output = click.option(
 
 
 @_options(_output, _QUESTIONS, _MODEL, _LIMITS, outputs_option("The folder with the cache of calls and vectors."))
-def generate(path: str, folder: Path, outputs: Path, **options: Any) -> None:
+def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: Any) -> None:
     """Generate questions with evidence and reference answers from the documents at PATH: a dataset of any kind, or a folder of documents.
 
     A model writes each question. Its evidence is found in the documents, and it must be answerable from the evidence and not from other passages.
@@ -100,8 +101,9 @@ def generate(path: str, folder: Path, outputs: Path, **options: Any) -> None:
     """
     from workbench.generation.asking import Asker
     from workbench.generation.documents import read_sources
+    from workbench.generation.generate import answer_questions
     from workbench.generation.generate import generate as generate_questions
-    from workbench.generation.output import check_folder, write_generated
+    from workbench.generation.output import answered_dataset, check_folder, generated_dataset, write_generated
     from workbench.generation.passages import PassageIndex
     from workbench.generation.settings import GenerationSettings
     from workbench.llm.session import CallBudget, CallLimits, CallResources
@@ -114,11 +116,18 @@ def generate(path: str, folder: Path, outputs: Path, **options: Any) -> None:
     if limits.usd is not None and client.billed and client.cost(0, 0) is None:
         raise InputError(f"--usd {limits.usd:g} needs the prices of {client.label}", "give --price-input and --price-output")
     source = read_sources(path, **options)
+    if answers and not any(query.answerable and not query.answer for query in source.queries):
+        raise InputError(f"{path} has no answerable question without an answer", "leave --answers out to generate questions")
     workspace = Workspace.at(outputs)
     asker = Asker(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
     index = PassageIndex.of(source.documents, settings.passage_tokens, workspace.vectors)
-    generated = generate_questions(source.documents, settings, asker, index, [query.text for query in source.queries])
-    write_generated(generated, source, asker, folder)
+    if answers:
+        generated = answer_questions(source.queries, settings, asker, index)
+        dataset = answered_dataset(generated, source, asker)
+    else:
+        generated = generate_questions(source.documents, settings, asker, index, [query.text for query in source.queries])
+        dataset = generated_dataset(generated, source, asker)
+    write_generated(generated, dataset, asker, folder)
     _report(generated, asker, folder)
 
 
@@ -155,9 +164,7 @@ def _report(generated: "Generated", asker: "Asker", folder: Path) -> None:
         say(f"read first: the reference answer of {plural(disagreeing, 'question')} does not agree with the answer (references.jsonl)")
     spent = asker.resources.budget.spent
     say(f"calls: {spent.calls:,} made, {asker.cached:,} from the cache; {spent.tokens:,} tokens")
-    say(
-        f"{folder}: {accepted:,} of {plural(generated.settings.questions, 'question')} from {plural(candidates, 'candidate')}, all synthetic"
-    )
+    say(f"{folder}: {accepted:,} of {plural(generated.wanted, 'question')} from {plural(candidates, 'candidate')}, all synthetic")
     if generated.failed:
         say_aside("workbench: candidates whose calls failed are missing; run the same command again to make only these calls")
         sys.exit(3)

@@ -21,6 +21,7 @@ REASONS: Mapping[str, str] = {
     "answered_elsewhere": "other passages answer the question too, and their text could not be added as an alternative",
     "ambiguous": "other passages give another answer",
     "answerable": "passages answer the question, which should be unanswerable",
+    "no_reference": "the most similar documents do not contain an answer to the question",
 }
 
 
@@ -39,7 +40,10 @@ class WrittenReference:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A question that is being made. `needs` are the pieces of evidence, each with its alternatives; `dropped` is a key of REASONS, or empty."""
+    """A question that is being made. `needs` are the pieces of evidence, each with its alternatives; `dropped` is a key of REASONS, or empty.
+
+    `query_id` is set for a question that a dataset has already, which only gets a reference answer.
+    """
 
     kind: QuestionKind
     sources: tuple[Chunk, ...]
@@ -51,6 +55,7 @@ class Candidate:
     model: str = ""
     dropped: str = ""
     detail: str = ""
+    query_id: str = ""
 
     def drop(self, reason: str, detail: str = "") -> Self:
         """Return the candidate as dropped, with a key of REASONS."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -14,18 +15,25 @@ from workbench.generation.passages import PassageIndex, cosines
 from workbench.generation.proposals import locate, propose
 from workbench.generation.references import with_references
 from workbench.generation.settings import GenerationSettings, QuestionKind
-from workbench.records import Chunk, Document
+from workbench.records import Chunk, Document, Query
 
 Stage = Callable[[Sequence[Candidate]], Sequence[Candidate]]
 
 
 @dataclass(frozen=True)
 class Generated:
-    """The accepted and the dropped candidates, and how many questions of each kind are missing."""
+    """The accepted and the dropped candidates, and how many questions were `wanted`."""
 
     accepted: tuple[Candidate, ...]
     dropped: tuple[Candidate, ...]
     settings: GenerationSettings
+    wanted: int
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], settings: GenerationSettings, wanted: int) -> Self:
+        """Separate accepted from dropped candidates."""
+        accepted = tuple(candidate for candidate in candidates if not candidate.dropped)
+        return cls(accepted, tuple(candidate for candidate in candidates if candidate.dropped), settings, wanted)
 
     @property
     def reasons(self) -> Counter[str]:
@@ -49,6 +57,18 @@ def generate(
     return _Rounds(settings, asker, index, TextSearch(documents), list(known)).run()
 
 
+def answer_questions(queries: Sequence[Query], settings: GenerationSettings, asker: Asker, index: PassageIndex) -> Generated:
+    """Write reference answers for the answerable questions that have no expected answer. A question without a reference is dropped."""
+    candidates = [
+        Candidate("factoid", (), query.text, query_id=query.query_id) for query in queries if query.answerable and not query.answer
+    ]
+    answered = [
+        candidate if candidate.dropped or (candidate.reference and candidate.reference.text) else candidate.drop("no_reference")
+        for candidate in with_references(candidates, asker, index, settings)
+    ]
+    return Generated.of(answered, settings, len(candidates))
+
+
 @dataclass
 class _Rounds:
     settings: GenerationSettings
@@ -70,8 +90,7 @@ class _Rounds:
                     self.asked.setdefault(candidate.sources[0].chunk_id, []).append(candidate.question)
             if self.asker.spent or all(candidate.dropped == "failed" for candidate in finished):
                 break
-        accepted = tuple(candidate for candidate in self.done if not candidate.dropped)
-        return Generated(accepted, tuple(candidate for candidate in self.done if candidate.dropped), self.settings)
+        return Generated.of(self.done, self.settings, self.settings.questions)
 
     def _batch(self) -> list[Candidate]:
         """Return a candidate for each question that is missing, on the next passages. No passage is in a batch twice."""

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,8 @@ def check_folder(folder: Path) -> None:
     raise InputError(f"{folder / QUESTION_FILES[0]} was edited or accepted since it was generated", "name another folder with --output")
 
 
-def write_generated(generated: Generated, source: Dataset, asker: Asker, folder: Path) -> Dataset:
-    """Write the folder, which appears only when complete, and return the dataset of the accepted questions."""
-    dataset = generated_dataset(generated, source, asker)
+def write_generated(generated: Generated, dataset: Dataset, asker: Asker, folder: Path) -> None:
+    """Write the folder of a dataset that was made of accepted candidates. It appears only when complete."""
     questions = jsonl(question_rows(dataset))
     record = _record(generated, asker) | {"questions_sha256": hashlib.sha256(questions.encode()).hexdigest()}
     beside = {
@@ -46,7 +46,6 @@ def write_generated(generated: Generated, source: Dataset, asker: Asker, folder:
         RECORD: json.dumps(record, indent=2, ensure_ascii=False) + "\n",
     }
     write_golden(dataset, folder, beside, replace=True)
-    return dataset
 
 
 def generated_dataset(generated: Generated, source: Dataset, asker: Asker) -> Dataset:
@@ -56,7 +55,7 @@ def generated_dataset(generated: Generated, source: Dataset, asker: Asker) -> Da
         query_id = _query_id(candidate)
         reference = candidate.reference
         variants = (reference.text,) if candidate.answer and reference and reference.agrees and reference.text != candidate.answer else ()
-        metadata = {"type": candidate.kind, SYNTHETIC: True, ACCEPTED_BY: "", PROVENANCE: _provenance(candidate, generated, asker)}
+        metadata = {"type": candidate.kind, **_marks(candidate, generated, asker)}
         queries.append(
             Query(query_id, candidate.question, candidate.kind != "unanswerable", candidate.answer, metadata, answer_variants=variants)
         )
@@ -66,14 +65,27 @@ def generated_dataset(generated: Generated, source: Dataset, asker: Asker) -> Da
     return Dataset(source.name, source.documents, tuple(queries), tuple(qrels), tuple(needs))
 
 
+def answered_dataset(generated: Generated, source: Dataset, asker: Asker) -> Dataset:
+    """Return the source with the reference answers of its questions as expected answers, each of them marked as synthetic."""
+    written = {candidate.query_id: candidate for candidate in generated.accepted}
+    queries = [
+        replace(query, answer=candidate.reference.text, metadata={**query.metadata, **_marks(candidate, generated, asker)})
+        if (candidate := written.get(query.query_id)) and candidate.reference
+        else query
+        for query in source.queries
+    ]
+    return replace(source, queries=tuple(queries))
+
+
 def _query_id(candidate: Candidate) -> str:
-    return f"s-{fingerprint(candidate.question)[:8]}"
+    return candidate.query_id or f"s-{fingerprint(candidate.question)[:8]}"
 
 
-def _provenance(candidate: Candidate, generated: Generated, asker: Asker) -> dict[str, Any]:
-    """Return where a question comes from. No date, so that the same generation gives the same file."""
-    names = [PROMPTS[candidate.kind][0], ANSWER, REFERENCE]
-    return {
+def _marks(candidate: Candidate, generated: Generated, asker: Asker) -> dict[str, Any]:
+    """Return the marks of a synthetic question, with its provenance. No date, so that the same generation gives the same file."""
+    names = [REFERENCE] if candidate.query_id else [PROMPTS[candidate.kind][0], ANSWER, REFERENCE]
+    provenance = {
+        "part": "answer" if candidate.query_id else "question",
         "model": _model(asker),
         "provider": asker.client.kind,
         "prompts": {name: prompt_named(name).digest for name in names},
@@ -81,6 +93,7 @@ def _provenance(candidate: Candidate, generated: Generated, asker: Asker) -> dic
         "seed": generated.settings.seed,
         "reference_agrees": bool(candidate.reference and candidate.reference.agrees),
     }
+    return {SYNTHETIC: True, ACCEPTED_BY: "", PROVENANCE: provenance}
 
 
 def _model(asker: Asker) -> str:

@@ -26,7 +26,7 @@ _REFERS = re.compile(
 
 def shown(passage: Chunk) -> str:
     """Return a passage as the model reads it, below its title and headings."""
-    return f"{passage.header}\n\n{passage.text}" if passage.header else passage.text
+    return f"Section: {passage.header}\n\n{passage.text}" if passage.header else passage.text
 
 
 def propose(candidates: Sequence[Candidate], earlier: Mapping[str, Sequence[str]], asker: Asker) -> list[Candidate]:

@@ -30,7 +30,8 @@ def with_references(candidates: Sequence[Candidate], asker: Asker, index: Passag
             written.append(candidate.drop("answerable", reply.answer))
         else:
             text = reply.answer.strip() if reply.answerable else ""
-            agrees = answers_agree(text, candidate.answer, index.cache) if candidate.answer else not text
+            expected = candidate.kind != "unanswerable"
+            agrees = answers_agree(text, candidate.answer, index.cache) if candidate.answer else bool(text) == expected
             read = {doc_id: (score, tuple((part.start, part.end) for part in parts)) for doc_id, (score, parts) in best.items()}
             written.append(replace(candidate, reference=WrittenReference(text, agrees, read)))
     return written
