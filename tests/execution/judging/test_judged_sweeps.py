@@ -77,7 +77,7 @@ def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: Jud
     asked, settings = len(judged_sweep.provider.asked), before.graph.settings(before.results[0].configuration)
     judged_sweep.prompt.write_text("Do the passages say so?", "utf-8")
     after = judged_sweep.run()
-    assert computed(after) == {"judge_tests", "verdicts", "judged_scores"}
+    assert computed(after) == {"judge_tests", "verdicts", "judged_scores", "answer_causes"}
     again = [body["messages"] for body in judged_sweep.provider.asked[asked:]]
     assert any("lamp of room" in messages[1]["content"] for messages in again)
     assert {messages[0]["content"] for messages in again} == {"Do the passages say so?"}
