@@ -155,7 +155,7 @@ def test_the_laws_of_every_registry_see_components_of_another_package() -> None:
 
 
 def test_the_checks_of_components_are_these() -> None:
-    kinds = ("chunker", "embedder", "generator", "metric", "reranker", "retriever", "rewriter")
+    kinds = ("chunker", "embedder", "generator", "judge", "metric", "reranker", "retriever", "rewriter", "splitter")
     assert testing.__all__ == [*(f"{kind.upper()}_LAWS" for kind in kinds), *(f"check_{kind}" for kind in kinds)]
 
 

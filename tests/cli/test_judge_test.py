@@ -43,6 +43,8 @@ def test_what_to_test_must_be_named(tmp_path: Path) -> None:
 
 
 def test_an_experiment_without_judges_is_an_error(tmp_path: Path) -> None:
-    code, output = run("experiments/quickstart.yaml", "--set", "judging=none", "--outputs", str(tmp_path))
+    code, output = run(
+        "experiments/quickstart.yaml", "--set", "judging=none", "--set", "metrics=[span_recall@2000t]", "--outputs", str(tmp_path)
+    )
     assert code == 2
     assert "experiments/quickstart.yaml has no judges" in output
