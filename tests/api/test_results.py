@@ -84,7 +84,7 @@ def test_causes_of_answers_tell_which_failed_and_why(caused_run: RunTables) -> N
 
 
 def test_causes_of_something_else_are_refused(few: Outcome) -> None:
-    with pytest.raises(InputError, match="'answer' has no causes .did you mean 'answers'"):
+    with pytest.raises(InputError, match=r"'answer' has no causes \(did you mean 'answers'"):
         workbench.load(few.folder).causes("fixed-64-0", of="answer")  # type: ignore[arg-type]  # the mistake
 
 
