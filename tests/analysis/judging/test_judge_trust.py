@@ -1,13 +1,9 @@
-"""What is known about the judges of a run, and the conflicts of interest between its models."""
-
-import json
-from dataclasses import replace
+"""What is known about the judges of a run."""
 
 import pytest
 
 from tests.judged_runs import Judged, judged
 from workbench.analysis.judging.calibration_curves import calibrations, labelled_configurations
-from workbench.analysis.judging.conflicts import ANSWERER, JUDGE, WRITER, models_by_role, self_judging, shared_families, synthetic_questions
 from workbench.analysis.judging.corrected_scores import corrected_differences, corrected_means
 from workbench.analysis.judging.judge_trust import has_judges, judge_trust
 
@@ -15,13 +11,6 @@ from workbench.analysis.judging.judge_trust import has_judges, judge_trust
 @pytest.fixture(scope="module")
 def labelled(scored_run):
     return judged(scored_run, Judged(labels=60, conditions=["retrieved"]))
-
-
-def with_questions(run, metadata, waiting=1):
-    """The run as if a model had written its first questions."""
-    texts = [json.dumps(metadata if place < waiting else metadata | {"accepted_by": "Ada"}) for place in range(len(run.questions))]
-    table = run.questions.assign(metadata=texts)
-    return replace(run, sources={**run.sources, "questions": lambda _: table})
 
 
 def test_the_judges_are_in_the_order_of_the_tasks_with_their_roles_tests_and_items(judged_run):
@@ -64,25 +53,3 @@ def test_without_labels_nothing_is_calibrated_or_corrected(judged_run):
     assert calibrations(judged_run) == ()
     assert labelled_configurations(judged_run, "support") == []
     assert corrected_means(judged_run) == corrected_differences(judged_run) == []
-
-
-def test_the_models_of_a_run_are_known_by_their_part(judged_run, scored_run):
-    written = with_questions(judged_run, {"synthetic": True, "provenance": {"model": "qwen2.5:7b"}})
-    assert models_by_role(written) == {WRITER: ("qwen2.5:7b",), ANSWERER: ("made",), JUDGE: ("qwen3:4b",)}
-    (shared,) = shared_families(written)
-    assert (shared.family, shared.roles) == ("qwen", (WRITER, JUDGE))
-    # The embedder of a score is no judge of its family.
-    assert models_by_role(scored_run)[JUDGE] == ()
-
-
-def test_a_model_that_judges_its_own_answers_is_found(judged_run):
-    answers = judged_run.answers.assign(model="qwen3:4b")
-    run = replace(judged_run, sources={**judged_run.sources, "answers": lambda _: answers})
-    assert self_judging(run) == ("qwen3:4b",)
-    assert self_judging(judged_run) == ()
-
-
-def test_synthetic_questions_that_nobody_accepted_are_counted(judged_run):
-    run = with_questions(judged_run, {"synthetic": True}, waiting=3)
-    assert (synthetic_questions(run).synthetic, synthetic_questions(run).waiting) == (120, 3)
-    assert synthetic_questions(judged_run).synthetic == 0

@@ -1,10 +1,10 @@
 """Texts with claims marked: an answer with its claims, and a passage with the words that decide about them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from workbench.analysis.judging.claims import CLAIM_STATES, ShownClaim
-from workbench.analysis.questions.passages import Excerpt, Mark, Piece, Stretch, with_marks
+from workbench.analysis.questions.passages import Excerpt, Mark, Piece, Stretch, disjoint, with_marks
 from workbench.core.formatting import number
 
 
@@ -62,17 +62,16 @@ def _deciding(low: int, high: int, claims: Sequence[ShownClaim], answer: str, st
     return Mark(low, high, "deciding", label, evidence_anchor(answer, new[0]) if new else "", claim_anchor(answer, claims[0]))
 
 
-def _around(others: Iterable[Stretch], marks: Sequence[Mark]) -> list[Mark]:
+def _around(others: Sequence[Stretch], marks: Sequence[Mark]) -> list[Mark]:
     """Return the parts of other stretches that no mark covers."""
     parts = []
-    for start, end, role in sorted(others):
+    for start, end, role in disjoint(others):
         position = start
         for mark in [mark for mark in marks if mark.start < end and mark.end > start]:
             parts.append(Mark(position, mark.start, role))
             position = max(position, mark.end)
         parts.append(Mark(position, end, role))
-    known = [part for part in parts if part.start < part.end]
-    return [part for place, part in enumerate(known) if not place or part.start >= known[place - 1].end]
+    return [part for part in parts if part.start < part.end]
 
 
 def _segments(spans: Sequence[tuple[int, int, ShownClaim]]) -> list[tuple[int, int, list[ShownClaim]]]:

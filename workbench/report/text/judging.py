@@ -1,5 +1,7 @@
 """Failed answers as sentences: how many fail, and why."""
 
+import math
+
 from workbench.analysis.answers.causes import FailureCauses, answer_cause_meanings
 from workbench.analysis.judging.failures import by_frequency, failed_share, failures_of
 from workbench.attribution.causes import EVIDENCE_CAUSES, Cause
@@ -27,8 +29,9 @@ def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
     if not failures.failed:
         return f"No answer of {name} from {context} is known to fail, of {plural(failures.given, 'answer')}.{missing}"
     interval = failed_share(run, failures)
-    bounds = f", 95 % interval {interval.bounds()}" if interval else ""
-    rate = f"{_fraction(failures)} of {name} from {context} {_fails(failures)}"
+    bounds = f", 95 % interval {interval.bounds()}" if interval and math.isfinite(interval.low) else ""
+    fraction = _fraction(failures)
+    rate = f"{fraction[:1].upper()}{fraction[1:]} of {name} from {context} {_fails(failures)}"
     return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}.{missing}"
 
 
@@ -36,8 +39,8 @@ def mostly(failures: FailureCauses) -> str:
     """Name the most frequent cause and its number."""
     first, *others = by_frequency(failures)
     tied = [each for each in others if each.answers == first.answers]
-    times = "each time" if not others else f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)})"
-    return f"{times} because {because(first.cause)}"
+    times = f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)}) " if others else "each time "
+    return f"{times if failures.failed > 1 else ''}because {because(first.cause)}"
 
 
 def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:

@@ -108,7 +108,7 @@ def faults(findings: Findings) -> tuple[str, str]:
     by = f"{mostly} because {_BECAUSE[cause]}"
     meanings = cause_meanings(findings.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
-    failed = f" Of its answers, {answers}." if answers else ""
+    failed = f" {answers[:1].upper()}{answers[1:]}." if answers else ""
     return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.{failed}", f"{detail}."
 
 

@@ -66,8 +66,10 @@ def causes_table(run: RunTables, found: Sequence[FailureCauses]) -> Table:
     order, meanings = _order(found), answer_cause_meanings(run)
     columns = [words("configuration"), Column("failed", note="95 % interval"), *(Column(cause, note="answers") for cause in order)]
     rows = [Row([Cell(each.configuration), _failed_cell(run, each), *(_cause_cell(each, cause) for cause in order)]) for each in found]
-    note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order)
-    return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{note[:1].upper()}{note[1:]}.")
+    # The sentences above the table have the meanings of the first configuration's causes.
+    explained = {each.cause.name for each in found[0].causes}
+    note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order if cause not in explained)
+    return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{note[:1].upper()}{note[1:]}." if note else "")
 
 
 def _by_condition(run: RunTables, found: Sequence[FailureCauses]) -> Table:

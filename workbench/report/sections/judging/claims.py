@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.answered import answering, is_verbatim
 from workbench.analysis.answers.examples import ShownAnswer
 from workbench.analysis.findings import Findings
 from workbench.analysis.judging.claims import CLAIM_STATES, ClaimState, ShownClaim, ShownClaims, claim_states, has_claims, weakest_claims
@@ -22,6 +22,7 @@ _MEANINGS: dict[ClaimState, str] = {
     "supported": "a passage says it",
 }
 _FLAGS = "Flags name differences between a claim and the words that are closest to it. They explain, and are no part of a score."
+_COPIED = "They are copied from the context, which therefore supports every claim: a score below 1 is an error of the score."
 _MOST = 12
 _LONGEST_QUOTE = 300
 
@@ -67,12 +68,13 @@ def claim_blocks(findings: Findings, configuration: str, most: int = _MOST) -> l
     sentence = f"The answers of {configuration} to what it retrieves make {plural(total, 'claim')}: {_counted(counts)}."
     if not weak:
         return [Prose(sentence)]
+    copied = f" {_COPIED}" if is_verbatim(run, configuration) else ""
     scored = weak[0].state == "scored"
     what = "claims with the lowest scores" if scored else "claims that no passage supports, contradicted ones first"
     shown = f"{count(len(weak[:most]))} of {count(len(weak))}" if len(weak) > most else "all"
     caption = f"The {what} ({shown})"
     return [
-        Prose(sentence),
+        Prose(f"{sentence}{copied}"),
         Table(caption, _columns(scored, [words("question")]), [_row(claim, scored, question=True) for claim in weak[:most]], _FLAGS),
     ]
 

@@ -10,7 +10,7 @@ from workbench.report.cells import value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.judging.calibration import calibration_blocks
 from workbench.report.sections.judging.corrected import corrected_blocks
-from workbench.report.text.judges import offers, overlap_error, task_text, trust_sentence, warnings
+from workbench.report.text.judges import offers, overlap_error, reason_text, task_text, trust_sentence, warnings
 from workbench.results.run_tables import RunTables
 
 TITLE = "What may the judges be called?"
@@ -49,7 +49,7 @@ def judges_table(found: Sequence[JudgeTrust]) -> Table:
     columns += [
         Column("always yes", note="known answers"),
         Column("repeatable", note="known answers"),
-        Column("known answers", note="as expected"),
+        Column("known answers", note="within their bounds"),
     ]
     columns += [Column("not judged", note="items of this run")]
     return Table("Judges of this run", columns, [_row(each) for each in found], _READING)
@@ -57,7 +57,7 @@ def judges_table(found: Sequence[JudgeTrust]) -> Table:
 
 def _row(trust: JudgeTrust) -> Row:
     tested = [_known(value) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
-    role = Cell(trust.role, note=trust.reason)
+    role = Cell(trust.role, note=reason_text(trust))
     # A badge has its figures after a colon.
     names = [Cell(task_text(trust.task)), Cell(trust.judge), role, Cell(trust.badge.partition(":")[0])]
     return Row([*names, *tested, _passed(trust), _unscored(trust)])
