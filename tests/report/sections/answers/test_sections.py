@@ -84,9 +84,10 @@ def test_the_figure_draws_the_losses_and_its_table_has_all_of_them(found):
 
 
 def test_every_configuration_is_there_by_condition_and_with_its_reasons(found, answered_run):
-    shades, rows = [fold.blocks[0] for fold in conditions(found).blocks if isinstance(fold, Fold)]
+    shades, rows, others = [fold.blocks[0] for fold in conditions(found).blocks if isinstance(fold, Fold)]
     assert [each.cells[0].text for each in shades.rows] == list(answering(answered_run))
     assert len(rows.rows) == 2 * 8
+    assert [each.cells[0].text for each in others.rows] == list(METRICS[1:])
 
 
 def test_the_outcomes_of_altered_copies_are_counted_by_place(found, first, answered_run):
