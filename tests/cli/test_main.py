@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,3 +27,13 @@ def test_an_unexpected_error_prints_one_line_and_saves_a_printable_traceback(tmp
     assert saved.splitlines()[-1] == error
     assert not {"\x1b", "\x07"} & set(saved)
     assert "hunter2" not in saved
+
+
+def test_a_reader_that_stops_early_such_as_head_is_no_error(tmp_path: Path) -> None:
+    command = [Path(sys.executable).parent / "workbench", "plan", "experiments/quickstart.yaml", "--outputs", tmp_path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as plan:
+        assert plan.stdout is not None
+        assert plan.stderr is not None
+        plan.stdout.close()
+        assert plan.stderr.read() == ""
+    assert plan.returncode == 1

@@ -51,6 +51,9 @@ class Commands(click.Group):
             ctx.exit(130)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except BrokenPipeError:
+            # The reader of the output, such as `head`, wants no more. Click ends the process.
+            raise
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:
                 self._unexpected(ctx, error)

@@ -24,7 +24,6 @@ class Mark(NamedTuple):
     target: str = ""
 
 
-
 # Characters of plain text to keep beside a mark, and in a text without marks.
 BESIDE = 120
 ALONE = 260
