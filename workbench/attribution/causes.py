@@ -77,7 +77,7 @@ CAUSES: tuple[Cause, ...] = (
         "unused",
         "answering",
         "all evidence is in the context, which supports the answer, but it is not the expected one",
-        "the answer does not use it",
+        "the answer does not use the evidence",
     ),
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
     Cause(

@@ -17,7 +17,7 @@ TITLE = "What may the judges be called?"
 _READING = (
     "Each judge is tested on known answers: AUROC is the probability that a good one scores higher than a bad one, always yes the share of the more frequent "
     "of yes and no, and repeatable the share that is judged equally when asked again. Below an AUROC of 0.65, or with over 90 % equal answers, a judge "
-    "is a score, which feeds no metric named faithfulness. Known answers are easier than answers of this run: only labels of this run measure a judge here."
+    "is a score, which feeds no metric named faithfulness. Known answers are no answers of this run: only labels of this run measure a judge on it."
 )
 
 
