@@ -27,6 +27,7 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     from workbench.core.formatting import plural
     from workbench.results.judge_labels import LABELS_FILE, labels_of, merged, read_labels, write_labels
     from workbench.results.run_tables import RunTables
+    from workbench.statistics.judging.items import FEWEST_LABELS
 
     drawn = lines_to_label(RunTables.read(folder), task, condition, number, seed, each_class)
     place = labels or folder / LABELS_FILE
@@ -38,6 +39,10 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     say(f"{place}: {plural(len(whole), 'item')}, {filled} labelled")
     for name, count in sorted(by_name.items()):
         say(f"{name}: {plural(count, 'item')}")
+    if few := [name for name, count in by_name.items() if count < FEWEST_LABELS]:
+        say(
+            f"a correction needs {FEWEST_LABELS} items of a configuration, one of each question; {plural(len(few), 'configuration')} cannot have so many"
+        )
     say(f"write {', '.join(labels_of(task))} into `label` and your name into `annotator`, then run workbench judge calibrate {folder}")
 
 
@@ -57,6 +62,7 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     needs 50 labels of each configuration. Labels of other runs measure the judge but correct nothing.
     """
     from workbench.analysis.judging.labelled_tasks import labelled_tasks
+    from workbench.core.formatting import plural
     from workbench.report.render.html import write_report
     from workbench.results.calibration_files import write_calibration
     from workbench.results.judge_labels import LABELS_FILE, read_labels
@@ -69,3 +75,5 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
         write_report(RunTables.read(folder), folder / "report.html")
     for line in found.report():
         say(line)
+    if empty := sum(not line.label for line in lines):
+        say(f"{plural(empty, 'line')} of {len(lines)} without a label: if these are the hard ones, the corrected values are too good")

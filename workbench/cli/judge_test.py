@@ -51,11 +51,16 @@ def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...
     from workbench.judging.registry import JUDGES
 
     if (experiment is None) == (kind is None):
-        raise InputError("judge test needs an experiment or --kind", "write workbench judge test EXPERIMENT.yaml, or --kind overlap")
+        raise InputError("judge test needs either an experiment or --kind", "write workbench judge test EXPERIMENT.yaml, or --kind overlap")
     if kind is not None:
         if kind not in JUDGES:
             raise InputError(f"there is no judge {kind!r}", f"kinds are {', '.join(JUDGES)}")
-        judge = JUDGES[kind].model_validate({})
+        try:
+            judge = JUDGES[kind](kind=kind)
+        except InputError as error:
+            raise InputError(
+                f"{error}", "write an experiment with the settings of the judge, and workbench judge test EXPERIMENT.yaml"
+            ) from None
         judge.check()
         return dict.fromkeys(judge.tasks, judge)
     judging = read_experiment(Path(str(experiment)), overrides, allow_code).judging

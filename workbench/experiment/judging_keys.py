@@ -104,10 +104,16 @@ def _part(key: str, given: Settings, faults: list[str]) -> BaseModel | None:
     made = component(owner, value, _KINDS[key], faults)
     if made is None or not usable(owner, made, faults):
         return None
-    if isinstance(made, Judge) and (missing := _TASKS[key] - set(made.tasks)):
+    if isinstance(made, Judge) and (missing := _TASKS[key] - _able(made)):
         able = [kind for kind, each in JUDGES.items() if _TASKS[key] <= set(each.tasks)]
         faults.append(f"{owner} {made.kind!r} does not judge {', '.join(sorted(missing))}; use one of {', '.join(able)}")
     return made
+
+
+def _able(judge: Judge) -> set[str]:
+    """Return the tasks that a judge, and every judge in it, can do."""
+    able: set[str] = set(judge.tasks)
+    return able.intersection(*(_able(getattr(judge, name)) for name in judge.nested))
 
 
 def _conditions(given: Settings, variants: Sequence[Variant], faults: list[str]) -> tuple[str, ...]:

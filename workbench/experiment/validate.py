@@ -38,7 +38,12 @@ def component(
     """Make a component by its `kind` in the table, or add its faults and return None. `partial` settings may be incomplete."""
     if not is_mapping(settings):
         what = "missing" if settings is None else f"{settings!r}, not a mapping"
-        usual = f"{{kind: {next(iter(table))}, path: {settings if isinstance(settings, str) else 'data/mine'}}}"
+        path = f", path: {settings if isinstance(settings, str) else 'data/mine'}" if stage == "dataset" else ""
+        usual = (
+            f"{{kind: {settings if settings in table else next(iter(table))}{path}}}"
+            if isinstance(settings, str)
+            else f"{{kind: {next(iter(table))}{path}}}"
+        )
         faults.append(f"{stage} is {what}; write for example {stage}: {usual}; kinds are {', '.join(table)}")
         return None
     kind = settings.get("kind")

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from workbench.answering.base import AnswerResources
 from workbench.core.component import Component
@@ -51,8 +51,8 @@ class CascadeJudge(Judge):
     at least `agreement` of the sampled items with such a score, computed as (agreeing + 1) / (items + 2), so that few items prove nothing.
 
     The score of an item that the cheap judge decides is the share of those items that the expensive judge approves. The flags that begin with
-    `cascade` say which judge decided, the agreement, and how many items the expensive judge was asked for. An item that the cheap judge cannot
-    judge goes to the expensive one.
+    `cascade` say which judge decided, the agreement, and how many items the expensive judge was asked for. An item whose cheap reply cannot be
+    read goes to the expensive judge; one whose cheap call failed is not judged, so that the next run asks again.
     """
 
     calls_model: ClassVar[bool] = True
@@ -64,6 +64,12 @@ class CascadeJudge(Judge):
     sample: float = Field(default=0.1, gt=0, le=1, description="The share of items that both judge.")
     least: int = Field(default=30, ge=1, description="The least number of items that both judge.")
     agreement: float = Field(default=0.9, gt=0.5, lt=1, description="The share of equal decisions from which on scores are trusted.")
+
+    @model_validator(mode="after")
+    def _expensive_gives_verdicts(self) -> Self:
+        if not self.expensive.gives_verdicts:
+            raise ValueError(f"the expensive judge {self.expensive.kind!r} only scores; name one that gives verdicts, such as chat")
+        return self
 
     @property
     def finds_contradictions(self) -> bool:
@@ -102,9 +108,12 @@ class CascadeJudge(Judge):
                 yield places[place], judgement
 
     def _judged(self, requests: Sequence[JudgeRequest], resources: AnswerResources) -> Iterator[tuple[int, Judgement]]:
-        cheap = dict(self.cheap.judge(requests, resources))
-        size = min(len(requests), max(self.least, math.ceil(self.sample * len(requests))))
-        drawn = sorted(range(len(requests)), key=lambda place: (_draw(requests[place]), place))[:size]
+        every = dict(self.cheap.judge(requests, resources))
+        failed = {place: judged for place, judged in every.items() if self.cheap.calls_model and judged.error and not judged.replied}
+        yield from failed.items()
+        cheap = {place: judged for place, judged in every.items() if place not in failed}
+        size = min(len(cheap), max(self.least, math.ceil(self.sample * len(cheap))))
+        drawn = sorted(cheap, key=lambda place: (_draw(requests[place]), place))[:size]
         expensive = dict(self._ask(drawn, requests, resources))
         trusted = trusted_scores([(cheap[place].score, expensive[place].score) for place in drawn], self.agreement)
         decisions = {place: _decision(trusted, judged) for place, judged in cheap.items() if place not in expensive}

@@ -65,15 +65,16 @@ class LabelLine:
         texts = {"claim": self.claim, "expected": self.expected}
         shown |= {name: text for name, text in texts.items() if text} | {"answer": self.answer}
         draw = {"seed": self.seed, "number": self.number, "each_class": self.each_class}
+        judged = {name: value for name, value in (("verdict", self.verdict), ("score", self.score)) if value not in ("", None)}
         ids = {"configuration": self.configuration, "condition": self.condition, "query_id": self.query_id, "id": self.item_id}
-        whole: dict[str, Any] = shown | {"passages": list(self.passages)} | ids | {"draw": draw}
+        whole: dict[str, Any] = shown | {"passages": list(self.passages)} | ids | {"draw": draw} | judged
         return json.dumps(whole, ensure_ascii=False)
 
 
 def read_labels(path: Path) -> list[LabelLine]:
     """Read a file of labels. Raises InputError with the line if it is none, or if a label is unknown."""
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path} does not exist", "draw items to label with workbench judge sample") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -111,7 +112,9 @@ def merged(existing: Sequence[LabelLine], drawn: Sequence[LabelLine]) -> list[La
 def _line(place: str, text: str) -> LabelLine:
     try:
         row = json.loads(text)
-    except ValueError as error:
+        # Half of a surrogate pair is JSON, and no text that can be written.
+        json.dumps(row, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place} is not JSON ({error})", "keep one JSON object in each line") from None
     missing = [name for name in ("id", "task", "label") if not isinstance(row, dict) or not isinstance(row.get(name), str)]
     if missing:
@@ -126,6 +129,9 @@ def _line(place: str, text: str) -> LabelLine:
     label, known = row["label"].strip().lower(), labels_of(row["task"])
     if label and label not in known:
         raise InputError(f"{place} has the label {label!r}{meant(label, known)}", f"use {', '.join(known)}, or leave it empty")
+    verdict, verdicts = row.get("verdict", ""), (*labels_of(row["task"]), "")
+    if verdict not in verdicts:
+        raise InputError(f"{place} has the verdict {verdict!r}{meant(verdict, verdicts)}", f"use {', '.join(known)}, or leave it out")
     texts = {name: row.get(name, "") for name in _TEXTS if name != "id"} | {"label": label}
     drawn = {name: draw.get(name, 0) for name in ("seed", "number", "each_class")}
     return LabelLine(item_id=row["id"], **texts, passages=tuple(passages), **drawn, score=None if score is None else float(score))

@@ -30,6 +30,12 @@ def reply(*claims: tuple[object, object]) -> str:
     return json.dumps({"claims": [{"claim": claim, "sentences": numbers} for claim, numbers in claims]})
 
 
+def test_a_claim_with_half_of_a_surrogate_pair_is_dropped(provider: ChatProvider) -> None:
+    provider.faults = [{"text": reply(("The office \ud800 opens in May.", [1]), ("A visit costs 3,000 crowns.", [2])), "tokens": (600, 40)}]
+    (found,) = split(splitter_of(provider), REQUEST)
+    assert [claim.text for claim in found.claims] == ["A visit costs 3,000 crowns."]
+
+
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 def test_claims_have_the_place_of_their_sentences(kind: str, provider: ChatProvider) -> None:
     text = reply(("A visit costs 3,000 crowns.", [2]), ("The office opens in May.", [1]), ("The office closes in October.", [1]))

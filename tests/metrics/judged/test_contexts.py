@@ -35,8 +35,8 @@ def test_gold_precision_does_not_move_with_a_judge() -> None:
     assert outcomes("context_precision_gold", judged, k=1) == [1.0]
 
 
-def test_judged_precision_counts_passages_of_at_least_two_thirds() -> None:
-    judged = Judged(asked(("d", 0, 1), ("d", 1, 2), ("d", 2, 3)), passages=(2 / 3, 0.66, 1.0))
+def test_judged_precision_counts_passages_that_reach_the_threshold_of_relevance() -> None:
+    judged = Judged(asked(("d", 0, 1), ("d", 1, 2), ("d", 2, 3)), passages=(0.5, 0.49, 1.0))
     assert outcomes("context_precision_judged", judged, k=3) == [pytest.approx(2 / 3)]
     assert outcomes("context_precision_judged", judged, k=2) == [0.5]
 

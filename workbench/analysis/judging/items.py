@@ -42,17 +42,17 @@ def judged_items(run: RunTables, task: str, condition: str) -> pd.DataFrame:
         judged = "claims" if task == "support" else f"answers with {task}"
         fix = "add `judging` to the experiment and run workbench sweep, or name another --condition or --task"
         raise InputError(f"the run {run.name} has no judged {judged} under {condition}", fix)
-    answers = run.answers[[*_ANSWER_KEYS, "answer"]]
+    answers = run.answers[[*_ANSWER_KEYS, "answer", "passages"]]
     rows = rows.merge(answers, how="left", on=_ANSWER_KEYS).reset_index(drop=True)
     # A judge that gives verdicts for some claims only scores none of the others.
     if (rows["verdict"] != "").any():
         yes = (rows["verdict"] == "supported").astype(np.float64).mask(rows["verdict"] == "")
     else:
         yes = (rows["score"] >= YES).astype(np.float64).mask(rows["score"].isna())
-    names = [rows[name].astype(str) for name in ("configuration", "query_id", "repeat", "number", "claim", "answer")]
-    # Texts are part of the id, so that a label belongs to no other text.
+    names = [rows[name].astype(str) for name in ("configuration", "query_id", "repeat", "number", "claim", "answer", "passages")]
+    # Texts and passages are part of the id, so that a label belongs to no other text and no other context.
     ids = [fingerprint(task, condition, *parts)[:16] for parts in zip(*names, strict=True)]
-    return rows.assign(yes=yes, item_id=ids)
+    return rows.drop(columns="passages").assign(yes=yes, item_id=ids)
 
 
 def judge_of(run: RunTables, task: str) -> str:

@@ -118,7 +118,7 @@ def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
     """Return the claims that the answer states, in its order. Raises UnreadableReplyError if there are claims, and it states none."""
     slices = sentences(request.answer)
     texts = [request.answer[start:end] for start, end in slices]
-    claims = [" ".join(entry["claim"].split()) if isinstance(entry["claim"], str) else "" for entry in found]
+    claims = [_text(entry["claim"]) for entry in found]
     stems = _stems([request.question, *texts, *claims])
     answer = _SplitAnswer(slices, frozenset().union(*stems[: len(texts) + 1]), stems[1 : len(texts) + 1])
     made = [
@@ -130,6 +130,12 @@ def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
     if found and not stated:
         raise UnreadableReplyError("no claim in the reply is stated by the answer")
     return tuple(stated)
+
+
+def _text(claim: Any) -> str:
+    """Return the text of a claim, empty if it is none, or has half of a surrogate pair, which no output can contain."""
+    usable = isinstance(claim, str) and not any("\ud800" <= character <= "\udfff" for character in claim)
+    return " ".join(claim.split()) if usable else ""
 
 
 def _claim(text: str, words: frozenset[str], numbers: Any, answer: _SplitAnswer) -> Claim | None:

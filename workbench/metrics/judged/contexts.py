@@ -10,8 +10,6 @@ from workbench.metrics.judged.values import Reasons, error_of, floats, grouped, 
 
 NO_PASSAGE = "no passage in the context"
 NO_LABELS = "no evidence spans and no relevant document"
-# The least judged relevance of a passage that counts as relevant.
-RELEVANT_AT_LEAST = 2 / 3
 
 
 def context_precision_gold(case: JudgedCase, cut: Cut) -> AnswerValues:
@@ -28,9 +26,10 @@ def context_precision_gold(case: JudgedCase, cut: Cut) -> AnswerValues:
 
 
 def context_precision_judged(case: JudgedCase, cut: Cut) -> AnswerValues:
-    """Passages with a judged relevance of 2/3 or more / passages, among the first k of the context."""
+    """Passages whose judged relevance reaches the threshold / passages, among the first k of the context."""
+    least = case.thresholds.context_relevance
     first = [each.passages[: cut.k] for each in case.judgements]
-    values = [float(np.mean([score >= RELEVANT_AT_LEAST for score in scores_of(each)])) if each else np.nan for each in first]
+    values = [float(np.mean([score >= least for score in scores_of(each)])) if each else np.nan for each in first]
     return AnswerValues(floats(values), _empty(case), _errors(case, cut))
 
 

@@ -91,10 +91,11 @@ _BUILTIN: dict[str, JudgedKind] = {
         context_precision_judged,
         (ANSWERABLE, OPEN_BOOK),
         "share of the first k passages of the context that the judge `relevance` finds relevant",
-        "passages with a relevance of at least 2/3 / passages, among the first k",
+        "passages with a relevance of at least `judging.thresholds.context_relevance` / passages, among the first k",
         _RAGAS,
         of_answers=False,
         cut="k",
+        version=2,
     ),
     "context_relevance": JudgedKind(
         context_relevance,

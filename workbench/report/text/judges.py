@@ -27,8 +27,8 @@ OVERLAP_ERROR = (
 )
 # The commands that a report offers, each with what it does.
 _OFFERS = {
-    "workbench judge fetch qwen2.5-1.5b": "downloads a model of 1.1 GB that gives verdicts without a server, with an AUROC of 0.88, and of 0.85 where a "
-    "single word is changed, and prints the setting to judge with it",
+    "workbench judge fetch qwen2.5-1.5b": "downloads a model of 1.1 GB that gives verdicts without a server, and prints the setting to judge with it. "
+    "Its AUROC was 0.85 on 100 claims of which half were changed in a few words, where overlap is at chance",
     "judging: {support: {kind: chat}}": "in the experiment judges with a chat model on a server",
 }
 

@@ -4,6 +4,7 @@ import math
 
 from workbench.analysis.answers.causes import FailureCauses, answer_cause_meanings
 from workbench.analysis.judging.failures import by_frequency, failed_share, failures_of, unrefused_answers
+from workbench.analysis.judging.items import judge_of
 from workbench.attribution.causes import EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, plural, share
@@ -50,6 +51,18 @@ def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
         f"{each.cause.name}, {count(each.answers)} of {count(failures.failed)} ({share(each.answers, failures.failed)}): {meanings[each.cause.name]}."
         for each in by_frequency(failures)
     ]
+
+
+def decided_by(run: RunTables) -> str:
+    """Say which judge decides that an answer is wrong, with its threshold. Empty if none does."""
+    judge = judge_of(run, "correctness") if not run.answer_judgements.empty else ""
+    least = (run.manifest.get("judging") or {}).get("thresholds", {}).get("correctness")
+    if not judge or least is None:
+        return ""
+    return (
+        f" An answer is wrong if {judge} gives it less than {least:g} for agreement with the expected answer: the number of failures "
+        "depends on that judge, whose error is not part of the intervals."
+    )
 
 
 def failing_answers(run: RunTables, configuration: str) -> str:

@@ -173,6 +173,7 @@ def _balanced(sensitivity: CalibrationValue, false_alarms: CalibrationValue) -> 
 
 
 Statistic = Callable[[Floats], Floats]
+_ROUNDING = 1e-9
 
 
 def _bootstrapped(items: JudgedLabels, statistic: Statistic) -> CalibrationValue:
@@ -184,7 +185,9 @@ def _bootstrapped(items: JudgedLabels, statistic: Statistic) -> CalibrationValue
         return CalibrationValue(value, np.nan, np.nan, len(items))
     found = statistic(items.resampled)
     low, high = np.nanquantile(found, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
-    return CalibrationValue(value, low, high, len(items)) if high > low else CalibrationValue(value, np.nan, np.nan, len(items))
+    # A statistic that is constant but for rounding.
+    varies = high - low > _ROUNDING
+    return CalibrationValue(value, low, high, len(items)) if varies else CalibrationValue(value, np.nan, np.nan, len(items))
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

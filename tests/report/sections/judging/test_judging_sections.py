@@ -181,7 +181,7 @@ def test_labels_give_a_curve_corrected_means_and_differences(labelled):
         "Means corrected by labels",
     ]
     means = of(section, Table)[-1]
-    assert [column.title for column in means.columns[2:5]] == ["by the judge", "corrected, these items", "corrected, the population"]
+    assert [column.title for column in means.columns[2:5]] == ["mean of the run", "corrected, these items", "corrected, the population"]
     (fold,) = of(section, Fold)
     assert fold.blocks[0].rows[0].cells[1].text == labelled.run.names[1]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from workbench.judging.base import TASKS, Judgement, Task
+from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.answers.case import AnswerCase
 from workbench.metrics.judged.case import AnswerJudgements, JudgedCase
 from workbench.metrics.judged.evaluate import judged_values
@@ -24,6 +25,8 @@ from workbench.storage.result_store import Draft, Entry
 
 # Of all variants that a run may have.
 _CASES = 64
+# The thresholds that a metric reads.
+_THRESHOLDS = {"end_to_end": set(EndToEndThresholds.model_fields), "context_precision_judged": {"context_relevance"}}
 
 
 class JudgedScoresStage(Stage):
@@ -48,7 +51,8 @@ class JudgedScoresStage(Stage):
     def demands(self, node: Node, run: RunContext) -> Any:
         """Return the metric's version, the thresholds that it reads, and the variants in their order."""
         metric = Metric.parse(node.part)
-        thresholds = run.judging.thresholds.model_dump() if run.judging and metric.name == "end_to_end" else None
+        judging, read = JudgedStage.judging(run), _THRESHOLDS.get(metric.name, set())
+        thresholds = judging.thresholds.model_dump(include=read) if read else None
         return {
             "version": metric.judged_kind.version,
             "thresholds": thresholds,

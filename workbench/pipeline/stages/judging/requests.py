@@ -1,12 +1,12 @@
 """Make the judgements of requests, each distinct request once, and write what they cost."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from workbench.answering.base import AnswerResources
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
-from workbench.judging.base import Judge, Judgement, JudgeRequest
+from workbench.judging.base import Judge, Judgement, JudgeRequest, Verdict
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
 from workbench.storage.result_store import Draft
 
@@ -20,6 +20,9 @@ def judgements_of(judge: Judge, requests: Sequence[JudgeRequest], resources: Ans
     distinct = list(dict.fromkeys(requests))
     found = _in_order(judge.judge(distinct, resources), len(distinct), f"judge {judge.kind!r}", title, judge.calls_model)
     by_request = dict(zip(distinct, found, strict=True))
+    for request, judgement in by_request.items():
+        if fault := judgement_fault(judgement, request):
+            raise RunError(f"judge {judge.kind!r} gave {fault}", "correct its method judge")
     return [by_request[request] for request in requests]
 
 
@@ -28,7 +31,37 @@ def claims_of(splitter: ClaimSplitter, requests: Sequence[SplitRequest], resourc
     distinct = list(dict.fromkeys(requests))
     found = _in_order(splitter.split(distinct, resources), len(distinct), f"claims {splitter.kind!r}", title, splitter.calls_model)
     by_request = dict(zip(distinct, found, strict=True))
+    for request, outcome in by_request.items():
+        if fault := claims_fault(outcome, request):
+            raise RunError(f"claims {splitter.kind!r} gave {fault}", "correct its method split")
     return [by_request[request] for request in requests]
+
+
+def judgement_fault(judgement: Judgement, request: JudgeRequest) -> str:
+    """Return what is wrong with a judgement, or an empty text."""
+    if judgement.error:
+        return "a score with an error" if judgement.score is not None else ""
+    if judgement.score is None or not 0 <= judgement.score <= 1:
+        return f"the score {judgement.score}, which is not from 0 to 1, and no error"
+    if judgement.verdict not in get_args(Verdict):
+        return f"the verdict {judgement.verdict!r}"
+    if judgement.passage < 0:
+        return ""
+    if judgement.passage >= len(request.passages):
+        return f"the passage {judgement.passage} of {len(request.passages)}"
+    length = len(request.passages[judgement.passage].text)
+    inside = -1 <= judgement.start <= judgement.end <= length
+    return "" if inside else f"the words [{judgement.start}, {judgement.end}) of a passage of {length} characters"
+
+
+def claims_fault(outcome: AnswerClaims, request: SplitRequest) -> str:
+    """Return what is wrong with the claims of an answer, or an empty text."""
+    for claim in outcome.claims:
+        if not 0 <= claim.start < claim.end <= len(request.answer):
+            return f"a claim at [{claim.start}, {claim.end}) of an answer of {len(request.answer)} characters"
+        if not claim.text.strip() or any("\ud800" <= character <= "\udfff" for character in claim.text):
+            return "a claim that is blank, or has half of a surrogate pair"
+    return ""
 
 
 def _in_order(outcomes: Iterator[tuple[int, Outcome]], number: int, who: str, title: str, shown: bool) -> list[Outcome]:
@@ -48,13 +81,14 @@ def _in_order(outcomes: Iterator[tuple[int, Outcome]], number: int, who: str, ti
 def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], calls_model: bool) -> None:
     """Write what the distinct calls cost as the values `calls`, and the reasons of missing judgements as `missing`.
 
-    A failed call is made again by the next run, so it marks the entry incomplete. A reply that could not be read would be the same again.
+    A failed call is made again by the next run, so it marks the entry incomplete. A reply that could not be read would be the same again, and
+    so would the error of a judge without a model.
     """
     # Equal requests share an outcome, whose cost counts once.
     calls = list({id(outcome): outcome for outcome in outcomes}.values()) if calls_model else []
     draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL})
-    errors = [(outcome.error, outcome.replied) for outcome in outcomes if outcome.error]
+    errors = [(outcome.error, outcome.replied or not calls_model) for outcome in outcomes if outcome.error]
     missing = {"failed": [error for error, replied in errors if not replied], "unread": [error for error, replied in errors if replied]}
-    draft.values("missing", {**missing, "of": len(outcomes) if calls_model else 0})
-    if calls_model and missing["failed"]:
+    draft.values("missing", {**missing, "of": len(outcomes) if calls_model or errors else 0})
+    if missing["failed"]:
         draft.mark_incomplete()

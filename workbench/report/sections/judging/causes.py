@@ -14,7 +14,7 @@ from workbench.report.figures import judging_plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
 from workbench.report.sections.answers.long_tables import opened
-from workbench.report.text.judging import WHY, cause_sentences, failure_sentence
+from workbench.report.text.judging import WHY, cause_sentences, decided_by, failure_sentence
 from workbench.results.run_tables import RunTables
 
 _OTHER = "other causes"
@@ -39,7 +39,7 @@ def answer_failures(findings: Findings) -> Section | None:
     if any(each.failed for each in found):
         sentences = cause_sentences(run, first)
         blocks += [Lines(sentences)] if sentences else []
-        blocks += [Prose(_READING), causes_figure(found), *opened(causes_table(run, found))]
+        blocks += [Prose(f"{_READING}{decided_by(run)}"), causes_figure(found), *opened(causes_table(run, found))]
     conditions = failures_by_condition(run, first.configuration)
     if len(conditions) > 1 and any(each.failed for each in conditions):
         blocks.append(Fold(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))

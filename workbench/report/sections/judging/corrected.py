@@ -12,7 +12,8 @@ from workbench.results.run_tables import RunTables
 
 _READING = (
     "Corrected values are estimated from the labels and the judgements of all items, with 95 % intervals. One about these items says what people would "
-    "have labelled if they had read all of them; one about the population holds for the questions and documents that those of the run come from."
+    "have labelled if they had read all of them; one about the population holds for the questions and documents that those of the run come from. They are "
+    "about answers that were judged: refusals are left out, while the mean of the run counts a refusal as 0."
 )
 _TARGETS = {"items": "these items", "population": "the population"}
 _BASIS = [
@@ -32,7 +33,7 @@ def corrected_blocks(run: RunTables) -> list[Block]:
 
 def means_table(scores: Sequence[CorrectedScore]) -> Table:
     """Tabulate means by the judge alone and corrected ones about each target."""
-    columns = [words("configuration"), words("metric"), Column("by the judge", note="95 % interval"), *_BASIS]
+    columns = [words("configuration"), words("metric"), Column("mean of the run", note="by the judge, with refusals"), *_BASIS]
     rows = []
     for group in _groups(scores):
         alone = mean_cell(group[0].uncorrected) if group[0].uncorrected else Cell("–", sort=math.nan)
