@@ -166,7 +166,7 @@ def fields(item: type[Any]) -> str:
 
 def public() -> Iterator[dict[str, Any]]:
     """Everything in `workbench.__all__`. A component is described by the experiment file's page, a metric by that of the metrics."""
-    places = {component: f"{stage}-kind-{kind}" for stage, kinds in STAGES.items() for kind, component in kinds.items()}
+    places = {component: f"{stage.replace('.', '')}-kind-{kind}" for stage, kinds in STAGES.items() for kind, component in kinds.items()}
     # `map` is a metric that `from workbench import *` leaves out.
     for name in sorted({*workbench.__all__, "map"}, key=str.lower):
         item = getattr(workbench, name)
