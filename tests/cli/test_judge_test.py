@@ -36,7 +36,7 @@ def test_the_judges_of_an_experiment_are_tested(tmp_path: Path) -> None:
 def test_what_to_test_must_be_named(tmp_path: Path) -> None:
     code, output = run("--outputs", str(tmp_path))
     assert code == 2
-    assert "judge test needs an experiment or --kind" in output
+    assert "judge test needs either an experiment or --kind" in output
     code, output = run("--kind", "jury", "--outputs", str(tmp_path))
     assert code == 2
     assert "there is no judge 'jury'; kinds are overlap, " in output

@@ -11,7 +11,7 @@ REPETITIONS = 400
 pytestmark = pytest.mark.soak
 
 
-@pytest.mark.parametrize(("documents", "labels"), itertools.product([10, 50], [50, 100]))
+@pytest.mark.parametrize(("documents", "labels"), list(itertools.product([10, 50], [50, 100])))
 def test_corrected_intervals_contain_the_truth(documents: int, labels: int) -> None:
     least = stats.binom.ppf(0.0005, REPETITIONS, 0.94) / REPETITIONS
     for world, judge, rates in itertools.product(WORLDS, JUDGES, RATES):

@@ -14,7 +14,7 @@ from workbench.execution.collect import collect
 from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome
 from workbench.execution.outputs import write_outputs
-from workbench.judging.known_answers import faithfulness_cases
+from workbench.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
@@ -139,7 +139,8 @@ def test_a_failed_call_leaves_its_answer_unscored_and_is_repeated_by_the_next_sw
     assert values(first, "answer_relevance")["q1"] == "unscored: the reply is no number"
     assert values(first, "answer_relevance")["q3"] == 0.8
     line, note = missing_judgements(outcome)
-    of = len(first.claims) + len(first.answer_judgements)
+    # The known answers of the tests of judges are judged, too.
+    of = len(first.claims) + len(first.answer_judgements) + len(faithfulness_cases()) + len(relevance_cases())
     assert line.startswith(f"2 of {of} judgements are missing and not scored (2 × ")
     assert line.endswith("); run again to ask only for these")
     assert note == f"2 of {of} replies of judges have no judgement and are not scored (2 × the reply is no number)"

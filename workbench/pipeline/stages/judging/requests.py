@@ -45,7 +45,7 @@ def judgement_fault(judgement: Judgement, request: JudgeRequest) -> str:
         return f"the score {judgement.score}, which is not from 0 to 1, and no error"
     if judgement.verdict not in get_args(Verdict):
         return f"the verdict {judgement.verdict!r}"
-    if judgement.passage < 0:
+    if request.task != "support" or judgement.passage < 0:
         return ""
     if judgement.passage >= len(request.passages):
         return f"the passage {judgement.passage} of {len(request.passages)}"
