@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.core.component import Component
+from workbench.llm.base import ModelUse
 from workbench.records import Passage, Query, Variant
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ class AnswerRequest:
 
 
 @dataclass(frozen=True)
-class GeneratedAnswer:
+class GeneratedAnswer(ModelUse):
     """An answer, or the `error` that is the reason why there is none.
 
     `citations` are the numbers of the cited passages, from 0. `confidence` is between 0 and 1, None if the generator reports none. `refused` is
     the generator's own decision not to answer, None if only the text shows it. `correct` and `outcome` (what the answer made of a planted text)
-    are the labels of a recorded answer. Tokens and cost are those of the model, also if the reply came from the cache.
+    are the labels of a recorded answer.
     """
 
     text: str = ""
@@ -38,12 +39,6 @@ class GeneratedAnswer:
     error: str = ""
     correct: bool | None = None
     outcome: str = ""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    model: str = ""
-    seconds: float = 0.0
-    cached: bool = False
 
 
 @dataclass(frozen=True)

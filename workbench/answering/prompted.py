@@ -11,7 +11,7 @@ from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
 from workbench.context.conditions import NONE
-from workbench.llm.base import CallFailure, ChatCall, Message, Reply
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply, use_of
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
 from workbench.models.tokenizers import count
@@ -101,17 +101,7 @@ class PromptedGenerator(Generator):
         if isinstance(outcome, CallFailure):
             return GeneratedAnswer(error=outcome.reason)
         refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases) else None
-        return GeneratedAnswer(
-            outcome.text,
-            citations_in(outcome.text, passages).passages,
-            refused=refused,
-            input_tokens=outcome.input_tokens,
-            output_tokens=outcome.output_tokens,
-            cost=outcome.cost,
-            model=outcome.model,
-            seconds=outcome.seconds,
-            cached=outcome.cached,
-        )
+        return GeneratedAnswer(outcome.text, citations_in(outcome.text, passages).passages, refused=refused, **use_of(outcome))
 
     def _tokens(self, messages: Sequence[Message]) -> int:
         return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)

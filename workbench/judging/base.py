@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from workbench.answering.base import AnswerResources
 from workbench.core.component import Component
+from workbench.llm.base import ModelUse
 from workbench.records import Passage
 
 # What a judge can be asked: whether passages support a claim, whether a passage helps to answer a question, whether an answer answers it,
@@ -33,13 +34,13 @@ class JudgeRequest:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(ModelUse):
     """A judgement, or the `error` that is the reason why there is none.
 
     `score` is between 0 and 1, and better if higher. `verdict` is that of a claim, empty for other tasks and for a judge that only scores.
     `passage` is the number of the deciding passage, from 0, and [`start`, `end`) the deciding span in its text; -1 if nothing decides.
     `confidence` is between 0 and 1, None if the judge reports none. `flags` name differences between claim and passage, such as `number`, that explain
-    a judgement and are no part of it. Tokens and cost are those of the model, also if the reply came from the cache.
+    a judgement and are no part of it.
     """
 
     score: float | None = None
@@ -50,17 +51,6 @@ class Judgement:
     end: int = -1
     flags: tuple[str, ...] = ()
     error: str = ""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    model: str = ""
-    seconds: float = 0.0
-    cached: bool = False
-
-    @property
-    def replied(self) -> bool:
-        """Return whether a model replied, also if its reply has no judgement. Asked again, it would reply the same."""
-        return bool(self.model or self.seconds or self.cached)
 
 
 class Judge(Component, ABC):

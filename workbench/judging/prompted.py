@@ -12,7 +12,7 @@ from workbench.judging.base import TASKS, Judge, Judgement, JudgeRequest, Task
 from workbench.judging.prompting.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
 from workbench.judging.prompting.structured import SCHEMAS, structured_judgements
 from workbench.judging.prompting.yes_no import ALTERNATIVES, yes_no_judgement
-from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.base import CallFailure, ChatCall, Reply, use_of
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
 
@@ -134,4 +134,4 @@ def _share(reply: Reply, place: int, of: int) -> dict[str, Any]:
         for name in ("input_tokens", "output_tokens")
     }
     cost = None if reply.cost is None else reply.cost / of
-    return {**tokens, "cost": cost, "model": reply.model, "seconds": reply.seconds / of, "cached": reply.cached}
+    return use_of(reply) | {**tokens, "cost": cost, "seconds": reply.seconds / of}

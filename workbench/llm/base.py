@@ -1,7 +1,7 @@
 """A call of a chat model, and its outcome."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 
@@ -58,3 +58,25 @@ class CallFailure:
 
     reason: str
     kind: Literal["server", "timeout", "reply", "refusal", "window", "budget", "key", "request"] = "server"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelUse:
+    """What the call of a model cost for a result, if a call was made. Tokens and cost also count if the reply came from the cache."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    model: str = ""
+    seconds: float = 0.0
+    cached: bool = False
+
+    @property
+    def replied(self) -> bool:
+        """Return whether a model replied, also if its reply could not be used. Asked again, it would reply the same."""
+        return bool(self.model or self.seconds or self.cached)
+
+
+def use_of(reply: Reply) -> dict[str, Any]:
+    """Return the fields of `ModelUse` for a result that took one reply."""
+    return {field.name: getattr(reply, field.name) for field in fields(ModelUse)}

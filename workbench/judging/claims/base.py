@@ -7,26 +7,16 @@ from typing import Any, ClassVar
 
 from workbench.answering.base import AnswerResources
 from workbench.core.component import Component
+from workbench.llm.base import ModelUse
 from workbench.records import Claim
 
 
 @dataclass(frozen=True)
-class AnswerClaims:
+class AnswerClaims(ModelUse):
     """The claims of an answer in its order, none for an answer that claims nothing, or the `error` that is the reason why there are none."""
 
     claims: tuple[Claim, ...] = ()
     error: str = ""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    model: str = ""
-    seconds: float = 0.0
-    cached: bool = False
-
-    @property
-    def replied(self) -> bool:
-        """Return whether a model replied, also if its reply has no claims that can be read. Asked again, it would reply the same."""
-        return bool(self.model or self.seconds or self.cached)
 
 
 @dataclass(frozen=True)

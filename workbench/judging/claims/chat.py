@@ -14,7 +14,7 @@ from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequ
 from workbench.judging.prompting.fence import fence_of
 from workbench.judging.prompting.prompt_file import PROMPTS
 from workbench.judging.prompting.replies import UnreadableReplyError, entries, strict_object
-from workbench.llm.base import CallFailure, ChatCall, Message, Reply
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply, use_of
 from workbench.llm.chat_model import ChatModel
 from workbench.llm.prompt_files import PromptLayout, filled, names_in, read_prompt
 from workbench.llm.session import ask_all
@@ -102,16 +102,7 @@ def _claims(outcome: Reply | CallFailure, request: SplitRequest) -> AnswerClaims
             claims = _stated(entries(outcome.text, "claims", ("claim", "sentences")), request)
     except UnreadableReplyError as fault:
         error = str(fault)
-    return AnswerClaims(
-        claims,
-        error,
-        input_tokens=outcome.input_tokens,
-        output_tokens=outcome.output_tokens,
-        cost=outcome.cost,
-        model=outcome.model,
-        seconds=outcome.seconds,
-        cached=outcome.cached,
-    )
+    return AnswerClaims(claims, error, **use_of(outcome))
 
 
 def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:

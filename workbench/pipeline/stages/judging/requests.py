@@ -1,6 +1,7 @@
 """Make the judgements of requests, each distinct request once, and write what they cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar, get_args
 
 from workbench.answering.base import AnswerResources
@@ -11,29 +12,37 @@ from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequ
 from workbench.storage.result_store import Draft
 
 Outcome = TypeVar("Outcome", Judgement, AnswerClaims)
+Request = TypeVar("Request", JudgeRequest, SplitRequest)
 # What a judgement cost, and whether it came from the cache of calls. One that no call made took no seconds.
 _CALL = ("seconds", "cached", "input_tokens", "output_tokens", "cost")
 
 
 def judgements_of(judge: Judge, requests: Sequence[JudgeRequest], resources: AnswerResources, title: str) -> list[Judgement]:
-    """Return the judgement of each request. Equal requests are judged once. Raises RunError for a judge that omits one."""
-    distinct = list(dict.fromkeys(requests))
-    found = _in_order(judge.judge(distinct, resources), len(distinct), f"judge {judge.kind!r}", title, judge.calls_model)
-    by_request = dict(zip(distinct, found, strict=True))
-    for request, judgement in by_request.items():
-        if fault := judgement_fault(judgement, request):
-            raise RunError(f"judge {judge.kind!r} gave {fault}", "correct its method judge")
-    return [by_request[request] for request in requests]
+    """Return the judgement of each request. Equal requests are judged once. Raises RunError for a judge that omits one or gives a wrong one."""
+    asked = partial(judge.judge, resources=resources)
+    return _each_once(requests, asked, judgement_fault, f"judge {judge.kind!r}", title, judge.calls_model)
 
 
 def claims_of(splitter: ClaimSplitter, requests: Sequence[SplitRequest], resources: AnswerResources, title: str) -> list[AnswerClaims]:
-    """Return the claims of each answer. Equal requests are split once. Raises RunError for a splitter that omits one."""
+    """Return the claims of each answer. Equal requests are split once. Raises RunError for a splitter that omits one or gives wrong ones."""
+    asked = partial(splitter.split, resources=resources)
+    return _each_once(requests, asked, claims_fault, f"claims {splitter.kind!r}", title, splitter.calls_model)
+
+
+def _each_once(
+    requests: Sequence[Request],
+    asked: Callable[[Sequence[Request]], Iterator[tuple[int, Outcome]]],
+    fault_of: Callable[[Outcome, Request], str],
+    who: str,
+    title: str,
+    shown: bool,
+) -> list[Outcome]:
+    """Return the outcome of each request, of which equal ones are made once."""
     distinct = list(dict.fromkeys(requests))
-    found = _in_order(splitter.split(distinct, resources), len(distinct), f"claims {splitter.kind!r}", title, splitter.calls_model)
-    by_request = dict(zip(distinct, found, strict=True))
+    by_request = dict(zip(distinct, _in_order(asked(distinct), len(distinct), who, title, shown), strict=True))
     for request, outcome in by_request.items():
-        if fault := claims_fault(outcome, request):
-            raise RunError(f"claims {splitter.kind!r} gave {fault}", "correct its method split")
+        if fault := fault_of(outcome, request):
+            raise RunError(f"{who} gave {fault}", "correct its method")
     return [by_request[request] for request in requests]
 
 
