@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,17 @@ def test_a_damaged_mark_under_a_url_can_be_deleted_and_is_written_again(machine,
     mark.unlink()
     machine("other").obtain("kind", "second", fill)
     assert mark.read_text() == whole
+
+
+def test_a_mark_that_another_machine_is_writing_is_waited_for(machine, server):
+    machine("one").obtain("kind", "key", fill)
+    mark = server.folder / "store.json"
+    whole = mark.read_text()
+    mark.write_text(whole[:5])
+    writer = threading.Timer(0.1, mark.write_text, [whole])
+    writer.start()
+    check(machine("other").obtain("kind", "key", refuse))
+    writer.join()
 
 
 def test_two_that_upload_the_same_entry_leave_one_that_is_whole(machine, server):

@@ -17,12 +17,12 @@ from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.printable import passwords_of, printable
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest
-from workbench.storage.layout import MARK, check_mark, mark_text
+from workbench.storage.layout import MARK, check_mark, mark_text, read_mark
 from workbench.storage.result_store import Draft, Entry, Store
 
 # Digits of the digest in the name of an uploaded file, enough for unique names.
 _DIGITS = 32
-# Seconds to wait before each attempt to read a file that does not match its digest.
+# Seconds to wait before each attempt to read a file that does not match its digest: another machine may be writing it.
 _WAITS = (0.0, 0.2, 1.0)
 
 
@@ -100,7 +100,7 @@ class RemoteStore(Store):
         if self._remote_layout_known:
             return
         with suppress(FileNotFoundError):
-            check_mark(fs.cat_file(f"{top}/{MARK}"), self.url, f"delete {self.url}/{MARK} and run again to write it again")
+            check_mark(_whole_mark(fs, f"{top}/{MARK}"), self.url, f"delete {self.url}/{MARK} and run again to write it again")
             self._remote_layout_known = True
 
     def _fetch(self, kind: str, key: str, manifest: EntryManifest) -> None:
@@ -184,6 +184,18 @@ class RemoteStore(Store):
             fix = "check that it can be reached and written, then run again: finished results are kept"
             # Not `from error`: its traceback goes to a file, and its message may repeat the password.
             raise StoreError(what, fix) from None
+
+
+def _whole_mark(fs: Any, path: str) -> bytes:
+    """Read the mark of a store, waiting for another machine that may be writing it. A damaged mark is returned as it is."""
+    mark = b""
+    for wait in _WAITS:
+        time.sleep(wait)
+        mark = fs.cat_file(path)
+        with suppress(ValueError):
+            read_mark(mark)
+            break
+    return mark
 
 
 def _named(name: str, digest: str) -> str:
