@@ -39,6 +39,7 @@ STAGES = [
     ("llm",),
     ("perturb",),
     ("answering",),
+    ("targets",),
     ("judging",),
     ("generation",),
     ("metrics",),

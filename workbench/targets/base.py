@@ -1,0 +1,153 @@
+"""The base of targets: retrieval systems and RAG applications that Workbench did not build."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from workbench.core.component import Component
+from workbench.llm.base import ModelUse
+from workbench.llm.session import CallResources
+from workbench.records import Document, Passage, Query
+
+# The name of a target is the name of its configuration in every table, and of files.
+TargetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$")]
+
+
+class TargetError(Exception):
+    """Why a target could not serve one request, as one line. The question is unscored with this reason, and the others continue."""
+
+
+class TargetDownError(TargetError):
+    """Why a target can serve no request at all: a process that does not start, a tool that is missing. Nothing further is asked."""
+
+
+@dataclass(frozen=True)
+class TargetHit:
+    """A result of a target, as the target gives it: None for what it does not give.
+
+    `doc_id` is the target's own id, `start` and `end` are characters of the document's text. `metadata` can name the document in place of the id.
+    """
+
+    doc_id: str | None = None
+    text: str | None = None
+    score: float | None = None
+    start: int | None = None
+    end: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SampledCall:
+    """A request for text that a target sent back to its client (MCP sampling), and the reply of the configured model."""
+
+    prompt: str
+    reply: str
+
+
+@dataclass(frozen=True)
+class TargetAnswer(ModelUse):
+    """An answer of a target, with the sources that it names, best first. None if it names none.
+
+    `refused` and `confidence` are the target's own, None if it does not report them. `samples` are the texts that it asked its client for.
+    """
+
+    text: str = ""
+    sources: tuple[TargetHit, ...] | None = None
+    refused: bool | None = None
+    confidence: float | None = None
+    samples: tuple[SampledCall, ...] = ()
+
+
+@dataclass(frozen=True)
+class TargetResources:
+    """What a session can use: the cache and the budget of calls of models, for targets that ask their client for text."""
+
+    calls: CallResources
+
+
+class TargetSession:
+    """An open connection to a target. Requests can run at the same time, at most `Target.concurrency` of them.
+
+    Every method raises TargetError with one line if the request failed. Retries are the session's own; the time limit is the caller's.
+    """
+
+    async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
+        """Return at most k hits, best first."""
+        raise TargetError("the target does not search")
+
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+        """Answer a question, from the given passages in place of the target's own if there are any."""
+        raise TargetError("the target does not answer")
+
+    async def ingest(self, documents: Sequence[Document]) -> None:
+        """Add documents, or replace those with the same ids, and return when they can be found."""
+        raise TargetError("the target takes no documents")
+
+    async def remove(self, doc_ids: Sequence[str]) -> None:
+        """Delete documents by their ids, and return when they cannot be found any more."""
+        raise TargetError("the target deletes no documents")
+
+
+class Target(Component, ABC):
+    """A system under test. It can search, answer, or both; its settings say which, without a request.
+
+    Hits are matched with the documents of the dataset by `match`. A target's answers are assumed to be the same until its settings change:
+    what was asked once is not asked again.
+    """
+
+    stage: ClassVar[str] = "target"
+    # Increased when equal replies of a target begin to give other results.
+    version: ClassVar[int] = 1
+
+    name: TargetName = Field(description="The name of the target in the report, of lower-case letters, digits, `.`, `_` and `-`.")
+    k: int = Field(default=10, ge=1, le=1000, description="How many hits are asked for.")
+    match: str = Field(
+        default="auto",
+        min_length=1,
+        description="How hits are matched with documents: `id`, `text` (the document that contains it), the name of a metadata field that document "
+        "and hit share, or `auto` for the id and then the text.",
+    )
+    revision: str = Field(default="", description="Any text that identifies the version of the target. Change it to ask everything again.")
+    timeout: float = Field(default=60, gt=0, le=3600, description="The seconds that a request may take, with its retries.")
+    concurrency: int = Field(default=4, ge=1, le=64, description="How many requests are made at once.")
+    canary: str = Field(default="", description="A question that must have a hit. It is asked first, and the target fails without one.")
+
+    @property
+    @abstractmethod
+    def searches(self) -> bool:
+        """Return whether the target can search."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> bool:
+        """Return whether the target can answer."""
+
+    @property
+    def takes_context(self) -> bool:
+        """Return whether the target can answer from a given context."""
+        return False
+
+    @property
+    def ingests(self) -> bool:
+        """Return whether the target takes documents."""
+        return False
+
+    @property
+    def gives_text(self) -> bool:
+        """Return whether hits can have text or positions. A target that gives only ids is not scored on chunks."""
+        return True
+
+    def check(self) -> None:
+        """Raise InputError if a file, a package or a variable that the settings need is missing. Makes no request and runs no code."""
+
+    def identity(self) -> Any:
+        """Return everything that determines a reply besides the request, as canonical JSON. Secrets are no part of it."""
+        return {"version": self.version, **self.model_dump(mode="json", exclude={"name", "timeout", "concurrency", "canary", "match"})}
+
+    @abstractmethod
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+        """Open a connection. It runs on the event loop that opened it. Raises TargetDownError if there is nothing to connect to."""
