@@ -222,7 +222,8 @@ class Variant:
 class Passage:
     """A passage of a context: a slice of a document, and the text that the generator reads.
 
-    The text differs from the slice only if something is `planted` in it: `counterfactual` or `injection`.
+    The text differs from the slice only if something is `planted` in it: `counterfactual` or `injection`. A passage that is `foreign` is in no
+    document of the dataset: a target has read it.
     """
 
     doc_id: str

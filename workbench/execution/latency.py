@@ -66,6 +66,11 @@ def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Re
 
     They are measured again together, because only times of one pass can be compared. A configuration that cannot be measured has none.
     """
+    asked = [result for result in results if result.configuration.target]
+    if asked:
+        own = with_latencies(graph, [result for result in results if not result.configuration.target], say)
+        timed = {result.configuration.name: result for result in own}
+        return [timed.get(each.configuration.name) or replace(each, latencies=target_latencies(each)) for each in results]
     if not results:
         return []
     store = graph.run.workspace.local_store
@@ -74,6 +79,16 @@ def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Re
     )
     measured = entry.values(LATENCY)
     return [replace(result, latencies=measured.get(result.configuration.name, {})) for result in results]
+
+
+def target_latencies(result: Result) -> dict[str, float]:
+    """Return the milliseconds of a target's replies as they came, with those of other requests at the same time."""
+    seconds = result.entry("responses").values("seconds")
+    times = seconds.get("search") or seconds.get("answer") or []
+    if not times:
+        return {}
+    found = {f"latency_question_p{percent}": float(np.percentile(times, percent) * 1000) for percent in (50, 95)}
+    return {"latency_questions": float(len(times)), **found}
 
 
 def _measure_into(graph: Graph, results: Sequence[Result], say: Say, draft: Draft) -> None:
@@ -85,13 +100,14 @@ def _measure_into(graph: Graph, results: Sequence[Result], say: Say, draft: Draf
 
 
 def is_measured(graph: Graph, configurations: Sequence[Configuration]) -> bool:
-    """Return whether the latencies of these configurations together are in the outputs."""
-    return graph.run.workspace.local_store.has(LATENCY, latency_key(graph, configurations))
+    """Return whether the latencies of these configurations together are in the outputs. Those of targets are those of their replies."""
+    return all(each.target for each in configurations) or graph.run.workspace.local_store.has(LATENCY, latency_key(graph, configurations))
 
 
 def latency_key(graph: Graph, configurations: Sequence[Configuration]) -> str:
     """Return the key of the latencies of configurations, which are measured together."""
-    keys = [[each.name, *(graph.key(node) for node in graph.nodes(each, _STAGES))] for each in configurations]
+    own = [each for each in configurations if not each.target]
+    keys = [[each.name, *(graph.key(node) for node in graph.nodes(each, _STAGES))] for each in own]
     return fingerprint(LATENCY, _VERSION, ROUNDS, keys)
 
 

@@ -25,6 +25,7 @@ from workbench.execution.collect import collect
 from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
+from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.context import RunContext
@@ -173,17 +174,21 @@ def run_lines(context: RunContext, result: Result) -> str:
     """Format the document ranking as a TREC run.
 
     Scores are the cosines, lowered to the next 32-bit float at ties, so that trec_eval, which reads 32-bit floats and breaks ties
-    in its own way, sees exactly our ranks. Ids are written as in `workbench.datasets.formats.trec.escaped`.
+    in its own way, sees exactly our ranks. Ids are written as in `workbench.datasets.formats.trec.escaped`. A document outside the dataset,
+    which a target returned, is named after its rank.
     """
-    ranking = result.ranked("ranking")
-    queries, documents = [escaped(query_id) for query_id in context.query_ids], [escaped(doc_id) for doc_id in context.doc_ids]
+    ranking = filled_ranks(result.ranked("ranking"))
     rank = ranking["rank"].to_numpy(np.int64)
+    outside = [f"not-in-the-dataset-{number}" for number in range(int(rank.max(initial=0)) + 1)]
+    queries, documents = [escaped(query_id) for query_id in context.query_ids], [*map(escaped, context.doc_ids), *outside]
+    doc = ranking["doc"].to_numpy(np.int64)
+    doc = np.where(doc < 0, len(context.doc_ids) + rank, doc)
     scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
     texts = pa.string()
     columns = [
         pa.array(queries, texts).take(pa.array(ranking["query"])),
         "Q0",
-        pa.array(documents, texts).take(pa.array(ranking["doc"])),
+        pa.array(documents, texts).take(pa.array(doc)),
         pa.array(rank).cast(texts),
         pa.array(scores.astype(np.float64)).cast(texts),
         escaped(result.configuration.name),

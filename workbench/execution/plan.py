@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.context.conditions import RETRIEVED
 from workbench.core.code import PERMISSION
 from workbench.core.display import table_html
 from workbench.core.formatting import aligned, approximate, listed, plural
@@ -53,7 +54,8 @@ class PlannedConfiguration:
     configuration cannot be planned: it will fail, and the others will run. `named_code` has the functions that planning may
     not run: without those of a chunker the chunks are unknown, without any the keys are, and so what is stored. `pairs` of question and chunk
     are the most that a reranker scores, in the fewest and most `rerank_seconds`; some may be stored, or be those of another configuration.
-    `bound` is the most that its answers cost, and `judging` about the most that judging them costs.
+    `bound` is the most that its answers cost, and `judging` about the most that judging them costs. `requests` is the most that a target is asked,
+    None without a target.
     """
 
     name: str
@@ -69,6 +71,7 @@ class PlannedConfiguration:
     rerank_seconds: tuple[float, float] = (0.0, 0.0)
     bound: CallBound = field(default_factory=CallBound)
     judging: CallBound = field(default_factory=CallBound)
+    requests: int | None = None
 
     @property
     def tokens(self) -> int:
@@ -194,6 +197,8 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
     name, embedder, cache = configuration.name, configuration.embedding, graph.run.workspace.vectors
     if configuration.named_code and not graph.run.allow_code:
         return PlannedConfiguration(name, reused, exact=False, named_code=configuration.named_code)
+    if configuration.target:
+        return PlannedConfiguration(name, reused, requests=requests_of(graph, configuration))
     try:
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
@@ -210,6 +215,17 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
     return PlannedConfiguration(
         name, reused, len(table), tokens, cost.truncated, cost.exact, held=held, pairs=pairs, rerank_seconds=seconds
     )
+
+
+def requests_of(graph: Graph, configuration: Configuration) -> int:
+    """Return the most requests to a target: for searches, and for the answer of each variant. Replies that are stored are not asked for."""
+    target, questions = configuration.target, len(graph.run.dataset.queries)
+    if target is None:
+        return 0
+    given = [variant for variant in graph.run.variants if variant.condition == RETRIEVED or target.takes_context]
+    answers = sum(not graph.is_stored(node) for node in graph.nodes(configuration, ["answers"], given))
+    asked = any(not graph.is_stored(node) for node in graph.nodes(configuration, ["responses"]))
+    return questions * (answers + int(asked and (target.searches or not answers)))
 
 
 def _reranking(configuration: Configuration, reused: Mapping[str, bool], queries: int, chunks: int) -> tuple[int, tuple[float, float]]:
@@ -269,7 +285,9 @@ def _rows(plan: Plan) -> list[dict[str, str]]:
         compute, reuse = ([stage for stage, stored in planned.reused.items() if stored is wanted] for wanted in (False, True))
         approximate = "" if planned.exact else "about "
         chunks, tokens = (
-            ("-", "-") if planned.error or planned.named_code else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
+            ("-", "-")
+            if planned.error or planned.named_code or planned.requests is not None
+            else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
         )
         work = {"compute": _stages(compute, reuse), "reuse": _stages(reuse, compute)}
         row = {"configuration": planned.name, **work, "chunks": chunks}
@@ -293,6 +311,7 @@ def _notes(plan: Plan) -> list[str]:
         f"{'; '.join([*tokens, *times])}: {plan.duration}{' without the time of models on servers' if total.calls else ''}",
         *([f"answers cost at most {total}; replies that are in the cache cost nothing"] if total.calls else []),
         *([f"judging costs at most about {judged}; replies that are in the cache cost nothing"] if judged.calls else []),
+        *(f"asks the target {each.name} at most {plural(each.requests, 'request')}" for each in plan.configurations if each.requests),
         *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *_code_notes(plan),

@@ -223,7 +223,9 @@ def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def chunk_faults_table(_: RunContext, result: Result) -> pd.DataFrame:
-    """Return the faults of the chunks, with examples as JSON."""
+    """Return the faults of the chunks, with examples as JSON. A target has its own chunks, of which only some are known."""
+    if "chunk_faults" not in result.entries:
+        return empty(SCHEMAS["chunk_faults"])
     rows = pd.DataFrame(result.entry("chunk_faults").values("faults")).rename(columns={"name": "fault"})
     return rows.assign(examples=[json.dumps(examples) for examples in rows["examples"]])
 

@@ -13,6 +13,7 @@ from workbench.experiment.answer_keys import DEFAULT_ANSWER_METRICS, crossed_in,
 from workbench.experiment.expand import configurations_of
 from workbench.experiment.judging_keys import judged_defaults, judging_in, unjudged
 from workbench.experiment.overrides import apply_overrides
+from workbench.experiment.target_keys import beyond_target, name_faults, only_targets, targets_in
 from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
 from workbench.experiment.yaml_file import read_yaml
 from workbench.judging.settings import Judging
@@ -29,6 +30,8 @@ KEYS = {
     "dataset": "documents, questions and labels; required",
     "pipeline": "the settings of each stage unless `sweep` varies them: `chunking`, `embedding`, `retrieval`, `rewrite`, `rerank`, `context`, "
     "`answering`",
+    "targets": "systems under test: functions, HTTP services, MCP servers and recorded results, each a configuration; without `pipeline` and `sweep` "
+    "there is no other",
     "sweep": "the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply",
     "conditions": "the contexts in which questions are answered: `none`, `gold`, `gold_distractors`, `retrieved`, `missing_gold`, `irrelevant_only`, "
     "`counterfactual`, `injection`; `[retrieved]` by default",
@@ -107,7 +110,9 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     spans, average, smallest = _choices(settings, faults)
     dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
     before = len(faults)
-    configurations = configurations_of(settings, faults)
+    own = () if only_targets(settings) else configurations_of(settings, faults)
+    configurations = (*own, *targets_in(settings, faults))
+    faults += name_faults(configurations)
     whole = len(faults) == before
     answered = any(configuration.answering for configuration in configurations)
     variants = variants_in(settings, faults)
@@ -120,7 +125,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     faults += unjudged(settings, metrics, primary, judging) if answered else []
     faults += _unpriced(settings, configurations)
     limits, crossed = limits_in(settings, faults), crossed_in(settings, faults)
-    faults += beyond_k(metrics, configurations)
+    faults += beyond_k(metrics, own) + beyond_target(metrics, configurations)
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
     # A misspelt key can leave out the configuration that the baseline names.

@@ -20,6 +20,7 @@ from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.rewriting.base import Rewriter
+from workbench.targets.base import Target
 
 Settings = dict[str, Any]
 # The components that a component can contain.
@@ -122,7 +123,7 @@ def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
 def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
     """Return whether the files of an embedder, a rewriter, a reranker, a generator or a judge allow its settings, and add a fault if they do not."""
     try:
-        if isinstance(made, Embedder | Rewriter | Reranker | Generator | ClaimSplitter | Judge):
+        if isinstance(made, Embedder | Rewriter | Reranker | Generator | ClaimSplitter | Judge | Target):
             made.check()
     except InputError as error:
         faults.append(f"{stage}: {error}")

@@ -189,6 +189,20 @@ class Retrieved:
                 raise InputError(f"the table {name} is not in strict order of query and rank", "sort it by query, rank")
 
 
+def filled_ranks(ranking: pd.DataFrame) -> pd.DataFrame:
+    """Return a ranking of documents with a row for each rank up to a query's last: an empty rank gets the document -1 and the score before it.
+
+    A rank is empty if the document there is not in the dataset.
+    """
+    last = ranking.groupby("query")["rank"].max()
+    if last.sum() == len(ranking):
+        return ranking
+    ranks = pd.DataFrame({"query": np.repeat(last.index, last), "rank": np.concatenate([np.arange(1, end + 1) for end in last])})
+    filled = ranks.merge(ranking, how="left", on=["query", "rank"])
+    scores = filled.groupby("query")["score"]
+    return filled.assign(doc=filled["doc"].fillna(-1).astype("int64"), score=scores.ffill().fillna(scores.bfill()))
+
+
 def _ints(values: list[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 

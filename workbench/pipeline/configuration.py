@@ -15,6 +15,8 @@ from workbench.metrics.names import Metric
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter
+from workbench.targets.base import Target
+from workbench.targets.target_components import TargetChunker, TargetGenerator, TargetRetriever
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Configuration:
     """A component for each stage, under a name that is unique in its experiment.
 
     A configuration whose retriever and reranker use no vectors has no embedder. One without `answering` only retrieves, and has no `context`.
+    A `target` takes the place of all stages: those that it has stand for what it returns.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Configuration:
     rewrite: Rewriter | None = None
     context: ContextPacking | None = None
     answering: Generator | None = None
+    target: Target | None = None
 
     @classmethod
     def of(
@@ -51,6 +55,12 @@ class Configuration:
         beside = rerank.beside(embedding) if rerank else None
         return cls(chunking.name, counted, embedding if embedded else None, retrieval, beside, rewrite)
 
+    @classmethod
+    def of_target(cls, target: Target, context: ContextPacking | None = None) -> Self:
+        """Return the configuration of a system under test, named after it. `context` packs the contexts that it is given."""
+        generator = TargetGenerator(target=target) if target.answers else None
+        return cls(target.name, TargetChunker(), None, TargetRetriever(k=target.k), target=target).answered(context, generator)
+
     def answered(self, context: ContextPacking | None, answering: Generator | None) -> Self:
         """Return the configuration with a generator and its context, the usual one if None. Without a generator it has neither."""
         return replace(self, context=(context or ContextPacking()) if answering else None, answering=answering)
@@ -67,6 +77,9 @@ class Configuration:
     @property
     def components(self) -> Mapping[str, Component]:
         """Return the configuration's components by stage."""
+        if self.target:
+            packed = {"context": self.context} if self.context and self.target.takes_context else {}
+            return {"target": self.target, **packed}
         stages: dict[str, Component | None] = {
             "chunking": self.chunking,
             "embedding": self.embedding,

@@ -22,6 +22,7 @@ from workbench.pipeline.stages.judging.verdicts import VerdictsStage
 from workbench.pipeline.stages.neighbours import NeighboursStage
 from workbench.pipeline.stages.queries import QueriesStage
 from workbench.pipeline.stages.reranked import RerankedStage
+from workbench.pipeline.stages.responses import ResponsesStage
 from workbench.pipeline.stages.rewritten import RewrittenStage, RewrittenVectorsStage
 from workbench.pipeline.stages.scores import ScoresStage
 from workbench.pipeline.stages.vectors import VectorsStage
@@ -29,6 +30,7 @@ from workbench.pipeline.stages.vectors import VectorsStage
 _BUILTIN: dict[str, Stage] = {
     stage.name: stage
     for stage in (
+        ResponsesStage(),
         ChunksStage(),
         VectorsStage(),
         QueriesStage(),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.context.conditions import RETRIEVED
+from workbench.context.conditions import FOREIGN, RETRIEVED
 from workbench.execution.result import Result
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Node
@@ -30,7 +30,8 @@ def answers_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 def context_slices(context: RunContext, result: Result) -> pd.DataFrame:
     """Return the slices `doc, start, end` of all passages of all conditions, whose text a report shows. Empty without answers."""
-    passages = [contexts.table("passages")[["doc_id", "start", "end"]] for _, contexts, _ in _entries(context, result)]
+    tables = [contexts.table("passages") for _, contexts, _ in _entries(context, result)]
+    passages = [table.loc[table["planted"] != FOREIGN, ["doc_id", "start", "end"]] for table in tables]
     slices = pd.concat(passages, ignore_index=True).drop_duplicates() if passages else pd.DataFrame(columns=["doc_id", "start", "end"])
     return slices.assign(doc=pd.Index(context.doc_ids).get_indexer(pd.Index(slices["doc_id"])))
 

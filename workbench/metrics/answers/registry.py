@@ -39,6 +39,8 @@ ALTERED = AnswerScope(_in_condition(COUNTERFACTUAL), "no altered copy")
 WITH_GOLD = AnswerScope(lambda case: case.contexts.gold, "evidence missing from the context")
 WITHOUT_GOLD = AnswerScope(lambda case: ~case.contexts.gold & (case.contexts.relevant == 0), "evidence in the context")
 OPEN_BOOK = AnswerScope(lambda case: case.each(case.variant.condition != NONE), "closed book")
+SOURCED = AnswerScope(lambda case: case.knows_context, "the target names no source")
+IN_CONTEXT = (OPEN_BOOK, SOURCED)
 REFUSABLE = AnswerScope(
     lambda case: ~case.labels.answerable | case.each(case.variant.condition in (MISSING_GOLD, IRRELEVANT_ONLY)),
     "answerable, and its evidence was not removed",
@@ -127,7 +129,7 @@ _BUILTIN: dict[str, AnswerKind] = {
     ),
     "refusal_rate_without_gold": AnswerKind(
         refused,
-        (ANSWERABLE, OPEN_BOOK, WITHOUT_GOLD),
+        (ANSWERABLE, *IN_CONTEXT, WITHOUT_GOLD),
         "1 if an answerable question is refused whose context contains no evidence, for whatever reason",
         "1 if refused, else 0",
         _HERE,

@@ -10,6 +10,7 @@ import pytrec_eval
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Ints, ratio, totals
+from workbench.metrics.inputs import filled_ranks
 
 _TREC = ("recall", "P", "success", "map_cut", "ndcg_cut")
 
@@ -119,11 +120,15 @@ def _qrels(case: Case, _: Cut) -> dict[str, dict[str, int]]:
 
 
 def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
-    """Build pytrec_eval's nested dictionary of the first k documents, scored by -position."""
-    query, doc = np.divmod(first_documents(case, cut), case.labels.documents)
-    queries, starts, lengths = np.unique(query, return_index=True, return_counts=True)
-    scores = (-np.arange(len(doc), dtype=np.float64) + np.repeat(starts, lengths)).tolist()
-    names = case.shared(_names)[doc].tolist()
+    """Build pytrec_eval's nested dictionary of the first k documents, scored by -rank.
+
+    A rank without a document is that of one outside the dataset, which a target returned: it takes a place and is not relevant.
+    """
+    ranking = filled_ranks(case.retrieved.ranking[case.retrieved.ranking["rank"] <= cut.depth])
+    query, doc, rank = (ranking[name].to_numpy(np.int64) for name in ("query", "doc", "rank"))
+    queries, starts = np.unique(query, return_index=True)
+    scores = (-rank.astype(np.float64)).tolist()
+    names = [name if place >= 0 else f"?{number}" for name, place, number in zip(case.shared(_names)[doc], doc.tolist(), rank, strict=True)]
     borders = [*starts.tolist(), len(query)]
     spans = zip(queries.tolist(), borders[:-1], borders[1:], strict=True)
     return {str(number): dict(zip(names[a:b], scores[a:b], strict=True)) for number, a, b in spans}

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from workbench.core.registry import Registry
 from workbench.metrics.answers.case import AnswerValues
-from workbench.metrics.answers.registry import ANSWERABLE, EXPECTED, GENERATED, OPEN_BOOK, AnswerScope
+from workbench.metrics.answers.registry import ANSWERABLE, EXPECTED, GENERATED, IN_CONTEXT, AnswerScope
 from workbench.metrics.case import Cut
 from workbench.metrics.judged.answers import answer_correctness, answer_relevance, rubric
 from workbench.metrics.judged.case import JudgedCase
@@ -52,7 +52,7 @@ class JudgedKind:
 
 _RAGAS = "Es et al. 2024, Ragas"
 _HERE = "Workbench"
-_OF_CLAIMS = (OPEN_BOOK, GENERATED, GIVEN)
+_OF_CLAIMS = (*IN_CONTEXT, GENERATED, GIVEN)
 _BUILTIN: dict[str, JudgedKind] = {
     "faithfulness": JudgedKind(
         faithfulness,
@@ -80,7 +80,7 @@ _BUILTIN: dict[str, JudgedKind] = {
     ),
     "context_precision_gold": JudgedKind(
         context_precision_gold,
-        (ANSWERABLE, OPEN_BOOK),
+        (ANSWERABLE, *IN_CONTEXT),
         "share of the first k passages of the context that have evidence or, without evidence, are of a relevant document",
         "relevant passages / passages, among the first k",
         _HERE,
@@ -89,7 +89,7 @@ _BUILTIN: dict[str, JudgedKind] = {
     ),
     "context_precision_judged": JudgedKind(
         context_precision_judged,
-        (ANSWERABLE, OPEN_BOOK),
+        (ANSWERABLE, *IN_CONTEXT),
         "share of the first k passages of the context that the judge `relevance` finds relevant",
         "passages with a relevance of at least `judging.thresholds.context_relevance` / passages, among the first k",
         _RAGAS,
@@ -99,7 +99,7 @@ _BUILTIN: dict[str, JudgedKind] = {
     ),
     "context_relevance": JudgedKind(
         context_relevance,
-        (ANSWERABLE, OPEN_BOOK),
+        (ANSWERABLE, *IN_CONTEXT),
         "mean relevance of the passages of the context to the question, by the judge `relevance`",
         "mean of the passages' relevance",
         _RAGAS,
@@ -128,7 +128,7 @@ _BUILTIN: dict[str, JudgedKind] = {
     ),
     "end_to_end": JudgedKind(
         end_to_end,
-        (OPEN_BOOK,),
+        IN_CONTEXT,
         "1 if the context has an expected document and no irrelevant passage, and the answer is faithful, relevant, correct and not too short, or if "
         "an unanswerable question is refused; without the test of faithfulness if the judge of claims is a score or the answer is copied",
         "1 if every test reaches its threshold, else 0; only tests that apply count",

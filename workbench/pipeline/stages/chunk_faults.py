@@ -18,8 +18,8 @@ class ChunkFaultsStage(Stage):
     inputs = ("labels", "chunks", "vectors")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the run has a primary metric. A run that only screens explains nothing."""
-        return run.primary is not None
+        """Return whether the run has a primary metric, and the configuration chunks of its own. A run that only screens explains nothing."""
+        return run.primary is not None and configuration.target is None
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Count the faults."""

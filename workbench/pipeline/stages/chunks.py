@@ -11,6 +11,7 @@ from workbench.pipeline.chunk_table import chunk_tables
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.target_tables import chunk_rows
 from workbench.records import Variant
 from workbench.storage.result_store import Draft
 
@@ -19,7 +20,7 @@ class ChunksStage(Stage):
     """Table `chunks`: doc, start, end, delivered_start, delivered_end, header, tokens (of the delivered slice, budget vocabulary)."""
 
     name = "chunks"
-    inputs = ("corpus",)
+    inputs = ("corpus", "responses")
     setting = "chunking"
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
@@ -31,7 +32,10 @@ class ChunksStage(Stage):
         return model_fingerprint(BUDGET_VOCABULARY)
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Split every document. Sentences that a chunker compares are embedded through the vector cache."""
+        """Split every document. Sentences that a chunker compares are embedded through the vector cache. A target has split them."""
+        if inputs.configuration.target:
+            draft.table("chunks", chunk_rows(inputs.entry("responses").table("hits"), inputs.run.labels))
+            return
         with using_vector_cache(inputs.run.workspace.vectors):
             draft.tables("chunks", chunk_tables(inputs.run.dataset.documents, inputs.configuration.chunking))
 

@@ -7,12 +7,14 @@ from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.errors import RunError
 from workbench.metrics.case import Case
+from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
+from workbench.pipeline.target_tables import gives_text, unscored_reasons
 from workbench.storage.result_store import Draft
 
 
@@ -24,7 +26,7 @@ class ExplanationsStage(Stage):
     """
 
     name = "explanations"
-    inputs = ("labels", "chunks", "vectors", "hits", "reranked", "neighbours")
+    inputs = ("labels", "chunks", "vectors", "hits", "reranked", "neighbours", "responses")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the run has a primary metric. A run that only screens explains nothing."""
@@ -48,6 +50,17 @@ class ExplanationsStage(Stage):
         vocabulary = embedding.vocabulary if embedding else None
         extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs.configuration, inputs.entries), texts, vocabulary)
         draft.table("context", context_rows(case, cut))
-        draft.table("misses", missed(case, metric, extent, cut))
+        misses = missed(case, metric, extent, cut)
+        draft.table("misses", misses[~misses["query"].isin(_unknown(inputs, metric))])
         draft.table("details", query_details(case, metric))
         draft.values("tokens", context_tokens(case, cut))
+
+
+def _unknown(inputs: Inputs, metric: Metric) -> list[int]:
+    """Return the questions of which a target did not return enough to know what it missed."""
+    if not inputs.configuration.target:
+        return []
+    queries, responses = inputs.run.labels.queries, inputs.entry("responses")
+    if metric.family != "documents" and not gives_text(responses):
+        return list(range(queries))
+    return [query for query, reason in enumerate(unscored_reasons(responses, metric.family, queries)) if reason]

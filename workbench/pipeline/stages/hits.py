@@ -10,6 +10,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import searched_queries
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.pipeline.target_tables import about_rows, hit_rows
 from workbench.records import Variant
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
@@ -29,7 +30,7 @@ class HitsStage(Stage):
 
     name = "hits"
     version = 5
-    inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback")
+    inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback", "responses")
     setting = "retrieval"
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
@@ -44,6 +45,9 @@ class HitsStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Rank chunks and documents for all queries with every search."""
+        if inputs.configuration.target:
+            _write_returned(inputs, draft)
+            return
         configuration, searched = inputs.configuration, searched_queries(inputs.run, inputs.entries)
         retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
         ranked = searched.searches(retrieval, corpus, depth)
@@ -55,6 +59,16 @@ class HitsStage(Stage):
                 draft.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
+
+
+def _write_returned(inputs: Inputs, draft: Draft) -> None:
+    """Write the ranking of a target as that of an exact search."""
+    labels, search = inputs.run.labels, inputs.configuration.retrieval.evaluated
+    hits, ranking = hit_rows(inputs.entry("responses").table("hits"), inputs.entry("chunks").table("chunks"), labels)
+    draft.table(f"{search}_hits", hits)
+    draft.table(f"{search}_ranking", ranking)
+    draft.table(f"{search}_about", about_rows(hits, labels.queries))
+    draft.values("searches", {"names": [search], "index_bytes": 0, "overlap": None})
 
 
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:

@@ -14,6 +14,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
+from workbench.pipeline.target_tables import NO_TEXT, gives_text, unscored_reasons, with_reasons
 from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import Draft, Entry
 
@@ -26,7 +27,7 @@ class ScoresStage(Stage):
 
     name = "scores"
     version = 3
-    inputs = ("labels", "chunks", "hits", "reranked", "neighbours")
+    inputs = ("labels", "chunks", "hits", "reranked", "neighbours", "responses")
 
     def parts(self, run: RunContext) -> Sequence[str]:
         """Return the names of the metrics."""
@@ -41,8 +42,18 @@ class ScoresStage(Stage):
         metric, chunks, hits = Metric.parse(inputs.node.part), inputs.entry("chunks"), final_hits(inputs.entries)
         searches = hits.values("searches")["names"]
         tables = {search: score(_case(inputs.run, chunks, hits, search), metric) for search in searches}
-        draft.table("scores", tables[inputs.configuration.retrieval.evaluated])
+        draft.table("scores", _scored(tables[inputs.configuration.retrieval.evaluated], metric, inputs))
         draft.values("change", _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None)
+
+
+def _scored(scores: pd.DataFrame, metric: Metric, inputs: Inputs) -> pd.DataFrame:
+    """Return the scores of a configuration, for a target without those of questions of which it did not return enough to score."""
+    if not inputs.configuration.target:
+        return scores
+    responses = inputs.entry("responses")
+    if metric.family != "documents" and not gives_text(responses):
+        return with_reasons(scores, [NO_TEXT] * len(scores), "not_applicable")
+    return with_reasons(scores, unscored_reasons(responses, metric.family, len(scores)), "unscored")
 
 
 def retrieved(chunks: Entry, hits: Entry, search: str) -> Retrieved:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.context.conditions import clean_twin
+from workbench.context.conditions import RETRIEVED, clean_twin
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.metrics.answers.case import AnswerCase, AnswerLabels, Answers, Contexts
@@ -80,7 +80,7 @@ def cases_of(
                 variant,
                 entries["contexts"][context.slot],
                 entries["answers"][Node("answers", configuration, variant).slot],
-                configuration.answering is not None and configuration.answering.verbatim,
+                configuration,
                 clean,
             )
         return cases[variant]
@@ -89,11 +89,15 @@ def cases_of(
 
 
 @lru_cache(maxsize=_CASES)
-def _case(run: RunContext, variant: Variant, contexts: Entry, answers: Entry, verbatim: bool, clean: AnswerCase | None) -> AnswerCase:
+def _case(
+    run: RunContext, variant: Variant, contexts: Entry, answers: Entry, configuration: Configuration, clean: AnswerCase | None
+) -> AnswerCase:
     """Return the case of a variant, cached so that all metrics share it."""
     queries = len(run.dataset.queries)
     shown, given = _contexts(contexts, queries), _answers(answers, queries, outcomes_of(contexts, answers))
-    return AnswerCase(variant, _labels(run), shown, given, partial(_embedded, run.workspace.vectors), verbatim, clean)
+    verbatim = configuration.answering is not None and configuration.answering.verbatim
+    embed_texts, of_target = partial(_embedded, run.workspace.vectors), configuration.target is not None and variant.condition == RETRIEVED
+    return AnswerCase(variant, _labels(run), shown, given, embed_texts, verbatim, clean, of_target)
 
 
 @lru_cache(maxsize=2)

@@ -27,6 +27,7 @@ from workbench.perturb.planting import PlantedContext, plant
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.answering.target_contexts import own_contexts, uses_own_context
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.records import Passage, Variant
@@ -70,7 +71,7 @@ class ContextsStage(Stage):
 
     name = "contexts"
     version = 2
-    inputs = ("corpus", "questions", "labels", "expected", "chunks", *_RANKING)
+    inputs = ("corpus", "questions", "labels", "expected", "chunks", *_RANKING, "responses")
     setting = "context"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
@@ -85,7 +86,7 @@ class ContextsStage(Stage):
         """Return the inputs without the ranking, the chunks or the expected answers where the condition does not need them."""
         if variant.condition == NONE:
             return ("questions", "labels")
-        unused = {"expected"} if variant.condition == RETRIEVED else set(() if variant.condition in RANKED else _RANKING)
+        unused = {"expected"} if variant.condition == RETRIEVED else {"responses", *(() if variant.condition in RANKED else _RANKING)}
         return tuple(name for name in self.inputs if name not in unused)
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
@@ -107,7 +108,8 @@ class ContextsStage(Stage):
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Make the context of every question."""
         variant, maker = inputs.node.variant, _maker(inputs)
-        made = [_made(maker, variant, query) for query in range(len(maker.labels))]
+        own = uses_own_context(inputs.configuration.target, variant)
+        made = own_contexts(inputs) if own else [_made(maker, variant, query) for query in range(len(maker.labels))]
         about = (_about(maker, variant, query, context) for query, context in enumerate(made))
         draft.table("contexts", _table(about, _CONTEXTS))
         draft.table("passages", _table((row for query, context in enumerate(made) for row in _passage_rows(query, context)), _PASSAGES))
@@ -201,7 +203,8 @@ def _about(maker: ContextMaker, variant: Variant, query: int, made: PlantedConte
     labels, packed = maker.labels[query], made.packed
     genuine = [passage for passage in packed.passages if passage.planted != COUNTERFACTUAL]
     relevant = [passage for passage in genuine if labels.is_evident(passage)]
-    candidates = list(filter(labels.is_evident, maker.ranking[query])) if variant.condition == RETRIEVED else []
+    ranking = maker.ranking[query] if variant.condition == RETRIEVED and maker.ranking else ()
+    candidates = list(filter(labels.is_evident, ranking))
     return {
         "query": query,
         "reason": made.reason,

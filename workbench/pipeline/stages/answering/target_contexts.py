@@ -1,0 +1,52 @@
+"""The contexts in which a target answers, as far as it names them."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from workbench.context.assembly import PackedContext
+from workbench.context.conditions import FOREIGN, RETRIEVED
+from workbench.context.delivered_slices import passage_of
+from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised
+from workbench.perturb.planting import PlantedContext
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs
+from workbench.pipeline.target_tables import RETURNED
+from workbench.records import Passage, Variant
+from workbench.targets.base import Target
+
+CANNOT_BE_GIVEN = "the target cannot be given a context"
+
+
+def uses_own_context(target: Target | None, variant: Variant) -> bool:
+    """Return whether a target makes the context of a variant itself, or cannot be given one."""
+    return target is not None and (variant.condition == RETRIEVED or not target.takes_context)
+
+
+def own_contexts(inputs: Inputs) -> list[PlantedContext]:
+    """Return the context of each question: the sources that the target's answer names, else what its search returns."""
+    run = inputs.run
+    if inputs.node.variant.condition != RETRIEVED:
+        return [PlantedContext(reason=CANNOT_BE_GIVEN)] * len(run.dataset.queries)
+    responses = inputs.entry("responses")
+    named, sources, hits = set(responses.values("named")), responses.table("sources"), responses.table("hits")
+    rows = pd.concat([sources, hits[~hits["query"].isin(named)]])
+    by_query = {query: list(_passages(table, run)) for query, table in rows.groupby("query")}
+    return [PlantedContext(_packed(by_query.get(query, []))) for query in range(len(run.dataset.queries))]
+
+
+def _passages(rows: pd.DataFrame, run: RunContext) -> Iterator[Passage]:
+    """Yield the text of each hit: that of the document where it is known, else what the target returned."""
+    for row in rows.sort_values("rank")[list(RETURNED)].to_dict("records"):
+        if row["doc"] >= 0 and not row["fault"]:
+            document = run.dataset.documents[row["doc"]]
+            whole = row["start"] < 0
+            yield passage_of(document, 0 if whole else row["start"], len(document.text) if whole else row["end"])
+        elif row["text"].strip():
+            yield Passage(row["doc_id"], 0, len(row["text"]), row["text"], planted=FOREIGN)
+
+
+def _packed(passages: list[Passage]) -> PackedContext:
+    distinct = tuple(dict.fromkeys(passages))
+    tokens = tuple(len(text.starts) for text in tokenised([passage.text for passage in distinct], BUDGET_VOCABULARY))
+    return PackedContext(distinct, tuple(range(1, len(distinct) + 1)), tokens, total=sum(tokens))

@@ -1,0 +1,89 @@
+"""Ask a target all questions."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from workbench.core.fingerprint import fingerprint
+from workbench.core.progress import ProgressBar
+from workbench.errors import RunError
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.target_tables import returned_table
+from workbench.records import Variant
+from workbench.storage.result_store import Draft
+from workbench.targets.asking import TargetReply, TargetRequest, ask_target
+from workbench.targets.base import Target, TargetHit, TargetResources
+from workbench.targets.matching import HitMatcher
+
+
+class ResponsesStage(Stage):
+    """What a target returns, matched with the documents of the dataset.
+
+    Table `hits`, a row for each hit of each question, with the columns of `target_tables.RETURNED`: of its search, or else the sources of its
+    answer. Table `sources`: the sources of its answers, if it names any. Table `failures`: query, error. Values `seconds`: those of each reply.
+    """
+
+    name = "responses"
+    inputs = ("corpus", "questions")
+    setting = "target"
+    uses_cache: ClassVar[bool] = True
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration is a target."""
+        return configuration.target is not None
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return the target's settings, and how hits are matched."""
+        return [configuration.target.identity(), configuration.target.match] if configuration.target else None
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the ids of questions and documents, by which a target can know them, and whether it answers."""
+        ids, fields = [query.query_id for query in run.dataset.queries], [dict(document.metadata) for document in run.dataset.documents]
+        return [fingerprint(ids), fingerprint(fields), node.configuration.answering is not None]
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Ask the questions. If a request failed, the next run asks again."""
+        target, run = inputs.configuration.target, inputs.run
+        if target is None:
+            raise RunError(f"{inputs.configuration.name} is no target", "run the sweep again")
+        matcher, replies = HitMatcher(run.dataset.documents, target.match), _replies(target, inputs)
+        searched = replies["search" if target.searches else "answer"]
+        draft.table("hits", returned_table([(place, _found(reply)) for place, reply in enumerate(searched)], matcher))
+        answers = [(place, reply.answer.sources) for place, reply in enumerate(replies.get("answer", ())) if reply.answer]
+        sources = [(place, named) for place, named in answers if named is not None]
+        draft.table("sources", returned_table(sources, matcher))
+        failures = [(place, reply.error) for place, reply in enumerate(searched) if reply.error]
+        draft.table("failures", pd.DataFrame(failures, columns=["query", "error"]).astype({"query": "int64", "error": "str"}))
+        draft.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
+        draft.values("named", [place for place, _ in sources])
+        if any(reply.error for given in replies.values() for reply in given):
+            draft.mark_incomplete()
+
+
+def _replies(target: Target, inputs: Inputs) -> dict[str, list[TargetReply]]:
+    """Return the replies of the target in the order of the questions, by operation: `search`, `answer` or both."""
+    queries, replies = inputs.run.dataset.queries, dict[str, list[TargetReply]]()
+    if target.searches:
+        replies["search"] = _asked(target, [TargetRequest("search", query, target.k) for query in queries], inputs)
+        if all(not reply.hits and not reply.error for reply in replies["search"]) and queries:
+            what = f"the target {target.name} returned no hit for any of the questions"
+            raise RunError(what, "check the name of its collection or index, and its settings")
+    if target.answers and (inputs.configuration.answering or not target.searches):
+        replies["answer"] = _asked(target, [TargetRequest("answer", query) for query in queries], inputs)
+    return replies
+
+
+def _asked(target: Target, requests: Sequence[TargetRequest], inputs: Inputs) -> list[TargetReply]:
+    replies: dict[int, TargetReply] = {}
+    with ProgressBar(total=len(requests), unit="question", desc=f"ask {target.name}") as bar:
+        for place, reply in ask_target(target, requests, TargetResources(inputs.run.calls)):
+            replies[place] = reply
+            bar.update()
+    return [replies[place] for place in range(len(requests))]
+
+
+def _found(reply: TargetReply) -> Sequence[TargetHit]:
+    return reply.hits if reply.answer is None else reply.answer.sources or ()

@@ -1,0 +1,127 @@
+"""Tables of what a target returned: in the form of the stages `chunks` and `hits`, and which questions have no score."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.inputs import Labels
+from workbench.models.tokenizers import Ints
+from workbench.retrieval.rank import Floats
+from workbench.storage.result_store import Entry
+from workbench.targets.base import TargetHit
+from workbench.targets.matching import HitMatcher
+
+RETURNED = {
+    "query": "int64",
+    "rank": "int64",
+    "doc": "int64",
+    "start": "int64",
+    "end": "int64",
+    "score": "float64",
+    "doc_id": "str",
+    "text": "str",
+    "fault": "str",
+}
+_SLICE = ["doc", "start", "end"]
+NO_TEXT = "the target returns neither text nor positions"
+
+
+def returned_table(hits: Sequence[tuple[int, Sequence[TargetHit]]], matcher: HitMatcher) -> pd.DataFrame:
+    """Return a row for each hit of each question (its position), in the target's order, matched with the documents."""
+    rows = []
+    for query, returned in hits:
+        for rank, hit in enumerate(returned, 1):
+            place = matcher.place(hit)
+            score = np.nan if hit.score is None else float(hit.score)
+            rows.append((query, rank, place.doc, place.start, place.end, score, hit.doc_id or "", hit.text or "", place.fault))
+    return pd.DataFrame(rows, columns=list(RETURNED)).astype(RETURNED)
+
+
+def slices_of(returned: pd.DataFrame, lengths: Ints) -> pd.DataFrame:
+    """Return the rows that are in a document, with the characters that they deliver: the whole document for a hit without characters."""
+    rows = returned[returned["doc"] >= 0]
+    whole = rows["start"] < 0
+    ends = np.where(whole, lengths[rows["doc"].to_numpy()], rows["end"])
+    return rows.assign(start=np.where(whole, 0, rows["start"]), end=ends)
+
+
+def chunk_rows(returned: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """Return the table `chunks` of the slices that a target returned, each once."""
+    slices = slices_of(returned, np.diff(labels.offsets) - 1)[_SLICE].drop_duplicates().sort_values(_SLICE, ignore_index=True)
+    starts, ends = labels.positions(slices, "start", "end")
+    return slices.assign(
+        delivered_start=slices["start"],
+        delivered_end=slices["end"],
+        header=pd.array([""] * len(slices), dtype="str"),
+        tokens=labels.tokens_in(starts, ends),
+    )
+
+
+def hit_rows(returned: pd.DataFrame, chunks: pd.DataFrame, labels: Labels) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables of ranked chunks and of ranked documents. A hit in no document leaves its rank empty."""
+    numbers = chunks[_SLICE].assign(chunk=np.arange(len(chunks)))
+    ranked = slices_of(returned, np.diff(labels.offsets) - 1).assign(score=_scores(returned))
+    hits = ranked.merge(numbers, on=_SLICE).sort_values(["query", "rank"], kind="stable", ignore_index=True)
+    # An unknown document counts as one of its own.
+    known = returned.assign(
+        score=_scores(returned), named=np.where(returned["doc"] >= 0, returned["doc"].astype(str), "?" + _name(returned))
+    )
+    documents = known.drop_duplicates(["query", "named"])
+    documents = documents.assign(rank=documents.groupby("query").cumcount() + 1)
+    documents = documents[documents["doc"] >= 0].reset_index(drop=True)
+    return hits[["query", "rank", "chunk", "score"]], documents[["query", "rank", "doc", "score"]]
+
+
+def _name(returned: pd.DataFrame) -> "pd.Series[str]":
+    return returned["doc_id"].where(returned["doc_id"] != "", returned["text"])
+
+
+def _scores(returned: pd.DataFrame) -> "pd.Series[float]":
+    """Return the target's scores, or the reciprocal ranks if any are missing, or rise with the rank as distances do."""
+    scores = returned["score"]
+    rising = (scores.diff() > 0) & (returned["query"].diff() == 0)
+    return 1 / returned["rank"] if scores.isna().any() or np.isinf(scores).any() or rising.any() else scores
+
+
+def about_rows(hits: pd.DataFrame, queries: int) -> pd.DataFrame:
+    """Return the table of the queries: the spread and the best of the scores. The target decides about ties."""
+    scores = hits.groupby("query")["score"]
+    table = pd.DataFrame({"spread": scores.std(ddof=0), "top": scores.max()}).reindex(range(queries), fill_value=0.0)
+    return table.rename_axis("query").reset_index().assign(tied=False)
+
+
+def unscored_reasons(responses: Entry, family: str, queries: int) -> list[str]:
+    """Return for each question why a metric of a family has no value, or an empty text.
+
+    A request that failed gives none. A hit whose characters are not known gives none to metrics of chunks and spans: they would count it as if
+    it had not been returned.
+    """
+    reasons = [""] * queries
+    returned, failures = responses.table("hits"), responses.table("failures")
+    if family != "documents":
+        for query, fault in returned.loc[returned["fault"] != "", ["query", "fault"]].itertuples(index=False, name=None):
+            reasons[query] = reasons[query] or f"a hit cannot be matched with the documents: {fault}"
+    for query, error in failures.itertuples(index=False, name=None):
+        reasons[query] = error
+    return reasons
+
+
+def gives_text(responses: Entry) -> bool:
+    """Return whether any hit has known characters, or there is no hit in a document."""
+    returned = responses.table("hits")
+    known = returned[returned["doc"] >= 0]
+    return known.empty or bool((known["start"] >= 0).any())
+
+
+def with_reasons(scores: pd.DataFrame, reasons: Sequence[str], state: str) -> pd.DataFrame:
+    """Return scores without the values of questions that have a reason."""
+    reason = pd.Series(list(reasons), index=scores.index, dtype=object)
+    lost = (reason != "") & (scores["state"] == "scored")
+    empty: Floats = np.where(lost, np.nan, scores["value"])
+    return scores.assign(
+        value=empty,
+        attainable=np.where(lost, np.nan, scores["attainable"]),
+        state=scores["state"].where(~lost, state),
+        reason=scores["reason"].where(~lost, reason),
+    )

@@ -1,0 +1,198 @@
+"""Ask a target many questions at once, and keep every reply in the cache of calls."""
+
+import asyncio
+import contextlib
+import json
+import queue
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from workbench.core.fingerprint import fingerprint
+from workbench.errors import InputError, RunError, error_line
+from workbench.records import Passage, Query
+from workbench.targets.base import (
+    SampledCall,
+    Target,
+    TargetAnswer,
+    TargetDownError,
+    TargetError,
+    TargetHit,
+    TargetResources,
+    TargetSession,
+)
+
+# A target whose first requests all fail is asked nothing more.
+_FIRST_REQUESTS = 10
+
+
+@dataclass(frozen=True)
+class TargetRequest:
+    """A question to search or to answer, from a `context` if one is given. Equal requests of another `repeat` are made again."""
+
+    operation: Literal["search", "answer"]
+    query: Query
+    k: int = 0
+    context: Sequence[Passage] | None = None
+    repeat: int = 0
+
+
+@dataclass(frozen=True)
+class TargetReply:
+    """The hits or the answer of a request, or the `error` that is the reason why there are none. `seconds` is the time of the request."""
+
+    hits: tuple[TargetHit, ...] = ()
+    answer: TargetAnswer | None = None
+    error: str = ""
+    seconds: float = 0.0
+    cached: bool = False
+
+
+def ask_target(target: Target, requests: Sequence[TargetRequest], resources: TargetResources) -> Iterator[tuple[int, TargetReply]]:
+    """Yield the reply of each request with its place, as they finish; cached replies first. A reply is in the cache before it is yielded.
+
+    Raises
+    ------
+    RunError
+        If the target cannot be reached, if its first ten requests all failed, or if its canary question has no hit.
+    """
+    keys = [_key(target, request) for request in requests]
+    stored = resources.calls.cache.get(list(dict.fromkeys(keys))) if resources.calls.cache else {}
+    for place, key in enumerate(keys):
+        if key in stored:
+            yield place, replace(_read(stored[key]), cached=True)
+    missing = {key: requests[place] for place, key in reversed(list(enumerate(keys))) if key not in stored}
+    if missing:
+        for key, reply in _Asking(target, dict(reversed(missing.items())), resources, bool(stored)).replies():
+            yield from ((place, reply) for place, each in enumerate(keys) if each == key)
+
+
+class _Asking:
+    """Requests by their keys that are made at once, on an event loop in a thread: a notebook has a loop of its own."""
+
+    def __init__(self, target: Target, requests: Mapping[str, TargetRequest], resources: TargetResources, answered: bool) -> None:
+        self._target, self._requests, self._resources = target, requests, resources
+        # Whether any request was served, now or before, and the errors until then.
+        self._answered, self._errors = answered, list[str]()
+        self._replies: queue.SimpleQueue[tuple[str, TargetReply] | BaseException | None] = queue.SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+
+    def replies(self) -> Iterator[tuple[str, TargetReply]]:
+        """Start the thread and yield replies. However this ends, the thread has ended."""
+        thread = threading.Thread(target=self._run, name="target", daemon=True)
+        thread.start()
+        try:
+            while (item := self._replies.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+        finally:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._cancel)
+            thread.join()
+
+    def _cancel(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+
+    def _run(self) -> None:
+        last: BaseException | None = None
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._ask_all())
+        except asyncio.CancelledError:  # the caller has stopped
+            pass
+        except TargetError as error:
+            last = self._failed(str(error))
+        except BaseException as error:  # raised again in the caller's thread
+            last = error
+        self._replies.put(last)
+
+    def _failed(self, reason: str) -> RunError:
+        return RunError(f"the target {self._target.name} failed: {reason}", "check that it runs and that its settings fit, then run again")
+
+    async def _ask_all(self) -> None:
+        async with self._target.session(self._resources) as session:
+            if self._target.canary:
+                await self._check_canary(session)
+            waiting = iter(self._requests.items())
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(self._target.concurrency, len(self._requests))):
+                        group.create_task(self._work(session, waiting))
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+        if not self._answered and self._errors:
+            raise TargetDownError(f"it failed on all of {len(self._errors)} requests, first with: {self._errors[0]}")
+
+    async def _check_canary(self, session: TargetSession) -> None:
+        request = TargetRequest("search" if self._target.searches else "answer", Query("canary", self._target.canary), self._target.k)
+        reply = await self._reply(session, request)
+        found = reply.hits or (reply.answer.sources if reply.answer else ())
+        if reply.error or not found:
+            raise TargetDownError(f"its canary question {self._target.canary!r} has no hit{': ' + reply.error if reply.error else ''}")
+
+    async def _work(self, session: TargetSession, waiting: Iterator[tuple[str, TargetRequest]]) -> None:
+        for key, request in waiting:
+            reply = await self._reply(session, request)
+            if reply.error:
+                self._errors.append(reply.error)
+            self._answered = self._answered or not reply.error
+            if not self._answered and len(self._errors) >= _FIRST_REQUESTS:
+                raise TargetDownError(f"its first {_FIRST_REQUESTS} requests all failed, first with: {self._errors[0]}")
+            if not reply.error and self._resources.calls.cache:
+                await asyncio.to_thread(self._resources.calls.cache.put, {key: _value(reply)})
+            self._replies.put((key, reply))
+
+    async def _reply(self, session: TargetSession, request: TargetRequest) -> TargetReply:
+        started, error = time.perf_counter(), ""
+        try:
+            async with asyncio.timeout(self._target.timeout):
+                reply = await _asked(session, request)
+        except TimeoutError:
+            error = f"no reply in {self._target.timeout:g} seconds"
+        except (TargetDownError, InputError):
+            raise
+        except TargetError as failure:
+            error = str(failure)
+        except Exception as failure:  # a target of another package can raise anything, and its other replies count
+            error = error_line(failure)
+        seconds = time.perf_counter() - started
+        # The same form as from the cache.
+        return TargetReply(error=error, seconds=seconds) if error else _read(_value(replace(reply, seconds=seconds)))
+
+
+async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
+    if request.operation == "search":
+        return TargetReply(hits=tuple(await session.search(request.query, request.k))[: request.k])
+    answer = await session.answer(request.query, request.context)
+    if not answer.text.strip():
+        raise TargetError("the answer is empty")
+    return TargetReply(answer=answer)
+
+
+def _key(target: Target, request: TargetRequest) -> str:
+    context = None if request.context is None else [asdict(passage) for passage in request.context]
+    about = [request.operation, request.query.query_id, request.query.text, request.k, context, request.repeat]
+    return fingerprint("target", target.identity(), about)
+
+
+def _value(reply: TargetReply) -> dict[str, Any]:
+    """Return a reply as JSON. Values of metadata that are not JSON become texts."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(reply), default=str))
+    return plain
+
+
+def _read(value: Mapping[str, Any]) -> TargetReply:
+    answer = value["answer"]
+    if answer is not None:
+        sources = None if answer["sources"] is None else _hits(answer["sources"])
+        samples = tuple(SampledCall(**sample) for sample in answer["samples"])
+        answer = TargetAnswer(**{**answer, "sources": sources, "samples": samples})
+    return TargetReply(_hits(value["hits"]), answer, value["error"], value["seconds"])
+
+
+def _hits(values: Sequence[Mapping[str, Any]]) -> tuple[TargetHit, ...]:
+    return tuple(TargetHit(**value) for value in values)

@@ -1,0 +1,102 @@
+"""Match the hits of a target with the documents of a dataset."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from workbench.core.display import excerpt
+from workbench.records import Document
+from workbench.targets.base import TargetHit
+
+AUTO, BY_ID, BY_TEXT = "auto", "id", "text"
+
+
+@dataclass(frozen=True)
+class MatchedHit:
+    """Where a hit is in the dataset: the position `doc` of its document and characters [start, end) of it, each -1 if not known.
+
+    `fault` says why the document or its characters are not known, empty if both are. A hit that is an id only has no characters and no fault.
+    """
+
+    doc: int = -1
+    start: int = -1
+    end: int = -1
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class HitMatcher:
+    """Matches hits with documents by `match`: `id`, `text`, the name of a field of their metadata, or `auto` for the id and then the text."""
+
+    documents: Sequence[Document]
+    match: str = AUTO
+    _by_text: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+
+    def place(self, hit: TargetHit) -> MatchedHit:
+        """Return where a hit is. Text that is in several documents, or several times in one, is taken for its first occurrence."""
+        doc = self._document(hit)
+        if doc is None:
+            return MatchedHit(fault=self._unmatched(hit))
+        if hit.start is not None and hit.end is not None:
+            return self._characters(doc, hit.start, hit.end)
+        if not (hit.text or "").strip():
+            return MatchedHit(doc)
+        found = _find(hit.text or "", self.documents[doc].text)
+        return MatchedHit(doc, *found) if found else MatchedHit(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
+
+    def _characters(self, doc: int, start: int, end: int) -> MatchedHit:
+        length, doc_id = len(self.documents[doc].text), self.documents[doc].doc_id
+        if 0 <= start < end <= length:
+            return MatchedHit(doc, start, end)
+        return MatchedHit(doc, fault=f"it is [{start}, {end}) of {doc_id!r}, which has {length} characters")
+
+    def _document(self, hit: TargetHit) -> int | None:
+        if self.match == AUTO:
+            known = self._ids.get(hit.doc_id or "")
+            return self._containing(hit.text) if known is None else known
+        if self.match == BY_TEXT:
+            return self._containing(hit.text)
+        if self.match == BY_ID:
+            return self._ids.get(hit.doc_id or "")
+        return self._fields.get(str(hit.metadata.get(self.match, hit.doc_id)))
+
+    @cached_property
+    def _ids(self) -> Mapping[str, int]:
+        return {document.doc_id: place for place, document in enumerate(self.documents)}
+
+    @cached_property
+    def _fields(self) -> Mapping[str, int]:
+        """Return the first document with each value of the field."""
+        named = [(place, document.metadata) for place, document in enumerate(self.documents) if self.match in document.metadata]
+        return {str(metadata[self.match]): place for place, metadata in reversed(named)}
+
+    @cached_property
+    def _spaced(self) -> Sequence[str]:
+        """Return the texts with single spaces, as programs that tidy white space give them."""
+        return [" ".join(document.text.split()) for document in self.documents]
+
+    def _containing(self, text: str | None) -> int | None:
+        plain = " ".join((text or "").split())
+        if not plain:
+            return None
+        if plain not in self._by_text:
+            self._by_text[plain] = next((place for place, spaced in enumerate(self._spaced) if plain in spaced), -1)
+        place = self._by_text[plain]
+        return place if place >= 0 else None
+
+    def _unmatched(self, hit: TargetHit) -> str:
+        if self.match not in (AUTO, BY_ID, BY_TEXT):
+            return f"no document has {self.match}={excerpt(str(hit.metadata.get(self.match, hit.doc_id)))!r}"
+        parts = [f"the id {excerpt(hit.doc_id)!r}" if hit.doc_id and self.match != BY_TEXT else ""]
+        parts += [f"the text {excerpt(hit.text)!r}" if hit.text and self.match != BY_ID else ""]
+        return f"no document has {' or '.join(filter(None, parts)) or 'it: it has neither id nor text'}"
+
+
+def _find(text: str, document: str) -> tuple[int, int] | None:
+    """Return the characters of a text in a document, exactly or with other white space, or None."""
+    stripped = text.strip()
+    if (start := document.find(stripped)) >= 0:
+        return start, start + len(stripped)
+    found = re.search(r"\s+".join(map(re.escape, stripped.split())), document)
+    return found.span() if found else None
