@@ -108,12 +108,13 @@ def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]
 def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
     """The costs of a configuration; NaN if unknown."""
     facts, timed = standing.facts, timings_of(run, standing.name)
-    embeds = facts["embedding"] is not None
+    # What a target encodes is not known.
+    known = facts["tokens"] is not None
     return {
-        "encoded": float(facts["tokens"] - facts["truncated_tokens"]),
+        "encoded": float(facts["tokens"] - facts["truncated_tokens"]) if known else np.nan,
         # An index may be a page of its database larger in the next run.
-        "index": round(timed.get("index_bytes", np.nan) / 1e6, 2) if embeds else 0.0,
-        "delivered": float(facts["context_tokens"]),
+        "index": round(timed.get("index_bytes", np.nan) / 1e6, 2) if facts["embedding"] is not None or not known else 0.0,
+        "delivered": np.nan if facts["context_tokens"] is None else float(facts["context_tokens"]),
         "p50": timed.get("latency_question_p50", np.nan),
         "p95": timed.get("latency_question_p95", np.nan),
     }

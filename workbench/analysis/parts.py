@@ -155,8 +155,11 @@ def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
 
 @lru_cache(maxsize=4)
 def _settings(run: RunTables) -> Mapping[str, Mapping[str, Any]]:
-    """The settings of each configuration by stage. Neighbours are a part of their own, since they do not change what a retriever finds."""
-    return {name: _with_neighbours(stages) for name, stages in run.configurations_settings.items()}
+    """The settings of each configuration by stage, without targets, whose parts are not known.
+
+    Neighbours are a part of their own, since they do not change what a retriever finds.
+    """
+    return {name: _with_neighbours(stages) for name, stages in run.configurations_settings.items() if "target" not in stages}
 
 
 def _with_neighbours(stages: Mapping[str, Any]) -> Mapping[str, Any]:

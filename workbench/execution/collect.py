@@ -77,6 +77,8 @@ def _has(outcome: Outcome, table: str) -> bool:
         "rewrites": lambda configuration: configuration.rewrite is not None,
         "hit_sources": lambda configuration: configuration.retrieval.fuses,
         "answers": lambda configuration: configuration.answering is not None,
+        "targets": lambda configuration: configuration.target is not None,
+        "samples": lambda configuration: configuration.target is not None and configuration.target.answers,
     }
     needs |= dict.fromkeys(("claims", "answer_judgements"), lambda configuration: judged and configuration.answering is not None)
     return table not in needs or any(needs[table](result.configuration) for result in outcome.results)

@@ -16,6 +16,7 @@ from workbench.execution.judging.claims_table import answer_judgements_table, cl
 from workbench.execution.judging.costs import judging_timings
 from workbench.execution.result import Result
 from workbench.execution.slice_fields import slice_fields
+from workbench.execution.targets_table import samples_table, targets_table
 from workbench.metrics.coverage import Union
 from workbench.metrics.delivery import delivered_ends
 from workbench.metrics.families.margins import answerable_auroc
@@ -23,6 +24,7 @@ from workbench.metrics.inputs import Labels
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES
 from workbench.pipeline.stages.vectors import input_lengths
+from workbench.pipeline.target_tables import gives_text
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, empty
 from workbench.schemas import SCHEMAS
@@ -89,8 +91,11 @@ def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 def _separation(context: RunContext, result: Result) -> pd.DataFrame:
     """Measure how well the top score separates answerable questions from others. Returns no row unless the dataset has both."""
-    ranked = result.ranked("about")
-    value = answerable_auroc(ranked["top"].to_numpy(), context.labels.answerable)
+    ranked, answerable = result.ranked("about"), context.labels.answerable
+    if result.configuration.target:
+        served = ~ranked["query"].isin(result.entry("responses").table("failures")["query"])
+        ranked, answerable = ranked[served], answerable[served]
+    value = answerable_auroc(ranked["top"].to_numpy(), answerable)
     row = {
         "metric": "answerable_auroc",
         "slice": "all",
@@ -244,7 +249,10 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
     chunking, embedding, retrieval = configuration.chunking, configuration.embedding, configuration.retrieval
     size, overlap = chunking.sizes
     budget, answered = configuration.delivery(result.primary).tokens, max(1, delivered["query"].nunique())
-    by_query = np.bincount(delivered["query"], delivered["delivered_tokens"], len(context.query_ids))
+    by_query = np.bincount(delivered["query"], delivered["delivered_tokens"], len(context.query_ids)).astype(np.float64)
+    if configuration.target and not gives_text(result.entry("responses")):
+        by_query[:] = np.nan
+    known = 1.0 if np.isfinite(by_query).all() else np.nan
     return {
         "configuration": configuration.name,
         "chunking": chunking.kind,
@@ -262,17 +270,18 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
         "neighbours": retrieval.neighbours,
         "rerank": configuration.rerank.kind if configuration.rerank else None,
         "pool": configuration.rerank.pool if configuration.rerank else None,
-        "chunks": len(chunks),
-        "tokens": int(input_lengths(result.entries).sum()),
+        # The chunks of a target are not known, only those that it returned.
+        "chunks": len(chunks) if configuration.target is None else None,
+        "tokens": int(input_lengths(result.entries).sum()) if configuration.target is None else None,
         "truncated_tokens": int(result.truncated.sum()),
         "truncated_chunks": int((result.truncated > 0).sum()),
-        "context_tokens": float(result.entry("explanations").values("tokens")),
+        "context_tokens": known * float(result.entry("explanations").values("tokens")),
         "delivered_tokens": float(by_query.sum() / answered),
         "tied_queries": float(result.ranked("about")["tied"].mean()),
         "token_budget": budget,
         "delivered_chunks": len(delivered) / answered,
         "unfilled_queries": float((by_query < (budget or 0)).mean()),
-        "k_tokens": result.k_tokens,
+        "k_tokens": known * result.k_tokens,
         "answering": configuration.answering.kind if configuration.answering else None,
         "budget": configuration.context.budget if configuration.context else None,
     }
@@ -293,4 +302,6 @@ CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]]
     "answers": answers_table,
     "claims": claims_table,
     "answer_judgements": answer_judgements_table,
+    "targets": targets_table,
+    "samples": samples_table,
 }

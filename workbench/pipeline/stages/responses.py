@@ -18,12 +18,15 @@ from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetHit, TargetResources
 from workbench.targets.matching import HitMatcher
 
+_SAMPLES = {"query": "int64", "number": "int64", "prompt": "str", "reply": "str"}
+
 
 class ResponsesStage(Stage):
     """What a target returns, matched with the documents of the dataset.
 
     Table `hits`, a row for each hit of each question, with the columns of `target_tables.RETURNED`: of its search, or else the sources of its
-    answer. Table `sources`: the sources of its answers, if it names any. Table `failures`: query, error. Values `seconds`: those of each reply.
+    answer. Table `sources`: the sources of its answers, if it names any, and values `named`: the questions for which it does. Table `failures`:
+    query, error. Table `samples`: query, number, prompt, reply of the texts that it asked its client for. Values `seconds`: those of each reply.
     """
 
     name = "responses"
@@ -57,10 +60,20 @@ class ResponsesStage(Stage):
         draft.table("sources", returned_table(sources, matcher))
         failures = [(place, reply.error) for place, reply in enumerate(searched) if reply.error]
         draft.table("failures", pd.DataFrame(failures, columns=["query", "error"]).astype({"query": "int64", "error": "str"}))
+        draft.table("samples", _samples(replies.get("answer", ())))
         draft.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
         draft.values("named", [place for place, _ in sources])
         if any(reply.error for given in replies.values() for reply in given):
             draft.mark_incomplete()
+
+
+def _samples(replies: Sequence[TargetReply]) -> pd.DataFrame:
+    rows = [
+        (place, number, sample.prompt, sample.reply)
+        for place, reply in enumerate(replies)
+        for number, sample in enumerate(reply.answer.samples if reply.answer else ())
+    ]
+    return pd.DataFrame(rows, columns=list(_SAMPLES)).astype(_SAMPLES)
 
 
 def _replies(target: Target, inputs: Inputs) -> dict[str, list[TargetReply]]:

@@ -34,6 +34,7 @@ from workbench.report.sections.pairs import pairs
 from workbench.report.sections.parts import parts_section
 from workbench.report.sections.ranking import ranking
 from workbench.report.sections.slices import slices
+from workbench.report.sections.targets import targets
 from workbench.report.text.sentences import folder_of
 from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
@@ -60,6 +61,7 @@ _SECTIONS = (
     unsupported_claims,
     judges,
     answer_costs_section,
+    targets,
     exploratory,
     cards,
     method,

@@ -36,8 +36,11 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
         if values is not None:
             entries.append(Term(stage, _stage(stage, values)))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
-    delivered = f"{plural(round(facts['delivered_tokens']), 'token')} of {number(facts['delivered_chunks'], 1)} chunks"
-    size = f"{plural(facts['chunks'], 'chunk')}{embedded}; {delivered} delivered per question"
+    amount = facts["delivered_tokens"]
+    tokens = "" if amount is None else f"{plural(round(amount), 'token')} of "
+    delivered = f"{tokens}{number(facts['delivered_chunks'], 1)} chunks delivered per question"
+    # A target does not tell how many chunks it has.
+    size = delivered if facts["chunks"] is None else f"{plural(facts['chunks'], 'chunk')}{embedded}; {delivered}"
     cut = (
         f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     )

@@ -18,7 +18,11 @@ def delivery_notes(run: RunTables) -> list[str]:
     whole = [name for name, part in unfilled.items() if part == 1 and facts[name]["embedding"] is not None]
     notes += whole_corpus({name: budgets[name] for name in whole}, len(facts))
     notes += unfilled_budgets({name: part for name, part in unfilled.items() if part > 0 and name not in whole}, len(facts))
-    held = {name: float(fact["delivered_tokens"]) for name, fact in facts.items() if name not in budgets}
+    held = {
+        name: float(fact["delivered_tokens"])
+        for name, fact in facts.items()
+        if name not in budgets and fact["delivered_tokens"] is not None
+    }
     return notes + short_deliveries(_token_cuts(run), held, len(facts)) + equal_contexts(run)
 
 

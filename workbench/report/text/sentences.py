@@ -93,8 +93,8 @@ def window_note(standing: Standing) -> str:
 
 def context_sentence(standings: Sequence[Standing]) -> str:
     """The largest ratio of text between configurations at the same number of chunks."""
-    tokens = {standing.name: float(standing.facts["k_tokens"]) for standing in standings}
-    most, least = max(tokens, key=tokens.__getitem__), min(tokens, key=tokens.__getitem__)
+    tokens = {standing.name: float(standing.facts["k_tokens"]) for standing in standings if standing.facts["k_tokens"] is not None}
+    most, least = max(tokens, key=tokens.__getitem__, default=""), min(tokens, key=tokens.__getitem__, default="")
     if len(tokens) < 2 or not tokens[least]:
         return "The same number of chunks is not the same amount of text."
     return (

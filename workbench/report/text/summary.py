@@ -155,12 +155,14 @@ def _concentrated(findings: Findings, clusters: int) -> str:
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
     """List the costs that do not depend on the machine, then the time."""
-    chunks, encoded = plural(findings.run.facts[costed.name]["chunks"], "chunk"), costed.costs["encoded"]
-    prices = [f"{count(encoded)} tokens to encode in {chunks}" if encoded else f"{chunks} without encoding"]
+    prices, encoded = [], costed.costs["encoded"]
+    if not np.isnan(encoded):
+        chunks = plural(findings.run.facts[costed.name]["chunks"], "chunk")
+        prices.append(f"{count(encoded)} tokens to encode in {chunks}" if encoded else f"{chunks} without encoding")
     if encoded and not np.isnan(costed.costs["index"]):
         prices.append(f"{amount(costed.costs['index'])} MB of index")
     # At equal context all deliver the same amount.
-    if findings.primary.tokens is None:
+    if findings.primary.tokens is None and not np.isnan(costed.costs["delivered"]):
         prices.append(f"{count(costed.costs['delivered'])} tokens of delivered text per question")
     if not np.isnan(costed.costs[_TIME]):
         prices.append(time_text(costed.costs[_TIME], costed.ranges[_TIME], " ms per question"))

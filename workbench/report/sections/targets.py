@@ -1,0 +1,63 @@
+"""What the targets of a run served, and what could not be measured."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.analysis.findings import Findings
+from workbench.core.formatting import count, plural, share
+from workbench.report.cells import count_cell, text, words
+from workbench.report.model import Block, Cell, Column, Fold, Lines, Row, Section, Table
+
+TITLE = "What did the targets serve?"
+_READING = (
+    "A target is a system that Workbench did not build. Hits are matched with the documents of the dataset; one whose document is not known takes its "
+    "rank and is not relevant, and one whose characters are not known leaves its question without metrics of chunks and spans. Times are those of the "
+    "replies, with other requests at the same time, and include the network."
+)
+
+
+def targets(findings: Findings) -> Section | None:
+    """Show each target with what it served. Returns None for a run without targets."""
+    run = findings.run
+    rows = run.table("targets").to_dict("records")
+    if not rows:
+        return None
+    notes = [note for row in rows for note in _unmeasured(row)]
+    blocks: list[Block] = [_table(rows), *([Lines(notes)] if notes else [])]
+    blocks += [_examples(row) for row in rows if row["unmatched"]]
+    return Section(TITLE, "targets", blocks, "Targets")
+
+
+def _table(rows: list[dict[Any, Any]]) -> Table:
+    columns = [words("target"), words("kind"), words("serves"), Column("questions"), Column("failed"), text("first failure")]
+    columns += [Column("hits"), Column("not matched"), Column("only an id"), Column("answers with sources")]
+    return Table("Targets", columns, [_row(row) for row in rows], _READING)
+
+
+def _row(row: Mapping[Any, Any]) -> Row:
+    served = " and ".join(name for name, able in (("search", row["searches"]), ("answers", row["answers"])) if able)
+    cells = [Cell(row["configuration"]), Cell(row["target"]), Cell(served), count_cell(row["asked"]), count_cell(row["failed"])]
+    cells += [Cell(row["error"] or "–"), count_cell(row["hits"]), count_cell(row["unmatched"]), count_cell(row["without_text"])]
+    return Row([*cells, count_cell(row["sourced"] if row["answers"] else None)])
+
+
+def _unmeasured(row: Mapping[Any, Any]) -> list[str]:
+    """Say what is not measured of a target, and why."""
+    name, notes = row["configuration"], []
+    if row["hits"] and row["without_text"] == row["hits"]:
+        notes.append(f"{name} returns neither text nor positions: metrics of chunks and spans do not apply to it.")
+    if row["unmatched"]:
+        part = share(row["unmatched"], row["hits"])
+        notes.append(f"{name} returned {plural(row['unmatched'], 'hit')} of {count(row['hits'])} ({part}) that could not be matched.")
+    if not row["answers"]:
+        notes.append(f"{name} only searches: metrics of answers do not apply to it.")
+    elif not row["takes_context"]:
+        notes.append(f"{name} cannot be given a context: its answers are measured under the condition retrieved only.")
+    if row["answers"] and not row["sourced"] and not row["searches"]:
+        notes.append(f"{name} names no sources: neither its retrieval nor the support of its answers is known.")
+    return notes
+
+
+def _examples(row: Mapping[Any, Any]) -> Fold:
+    return Fold(f"Hits of {row['configuration']} that could not be matched", [Lines(json.loads(row["examples"]))])
