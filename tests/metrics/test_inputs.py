@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.inputs import _BLANK
+from workbench.metrics.inputs import _BLANK, filled_ranks
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 
 
@@ -42,3 +42,13 @@ def test_places_are_documents_and_characters_in_them(make_labels) -> None:
 def test_half_of_a_surrogate_pair_is_a_visible_character(make_labels) -> None:
     labels = make_labels(["a \ud83d b"], {"needs": [[(0, 0, 5)]]})
     assert labels.solid(np.arange(6)).tolist() == [0, 1, 1, 2, 2, 3]
+
+
+def test_an_empty_rank_is_filled_with_a_document_outside_the_dataset():
+    ranking = pd.DataFrame({"query": [0, 0, 1, 1], "rank": [2, 4, 1, 2], "doc": [7, 8, 9, 7], "score": [0.9, 0.5, 0.4, 0.3]})
+    filled = filled_ranks(ranking)
+    assert filled["rank"].tolist() == [1, 2, 3, 4, 1, 2]
+    assert filled["doc"].tolist() == [-1, 7, -1, 8, 9, 7]
+    assert filled["score"].tolist() == [0.9, 0.9, 0.9, 0.5, 0.4, 0.3]
+    whole = ranking[ranking["query"] == 1]
+    assert filled_ranks(whole) is whole

@@ -1,5 +1,6 @@
 """Evaluate an index, or any other retrieval system, on a dataset."""
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pandas as pd
 
 from workbench.api.arguments import require
 from workbench.api.pipeline import Index
+from workbench.api.systems import scores_of_system
 from workbench.core.formatting import plural
 from workbench.datasets.checks import checked
 from workbench.errors import InputError
@@ -20,7 +22,9 @@ from workbench.scoring.systems import System, SystemRun, run_system
 from workbench.statistics.clusters import query_clusters
 
 
-def evaluate(system: Index | System, dataset: Dataset, metrics: Sequence[str | Metric] | str | Metric, *, k: int | None = None) -> Scores:
+def evaluate(
+    system: Index | System | object, dataset: Dataset, metrics: Sequence[str | Metric] | str | Metric, *, k: int | None = None
+) -> Scores:
     """Score an index, or any callable that returns hits for a question, on the questions of a dataset.
 
     Parameters
@@ -59,6 +63,8 @@ def evaluate(system: Index | System, dataset: Dataset, metrics: Sequence[str | M
         raise InputError("the dataset has no questions", "load one with questions")
     labels = Labels.of(checked(dataset))
     query_ids = [query.query_id for query in dataset.queries]
+    if not isinstance(system, Index) and (not inspect.isroutine(system) or any(metric.of_answers for metric in chosen)):
+        return scores_of_system(system, dataset, chosen, k)
     if isinstance(system, Index):
         if k is not None:
             raise InputError("an index is ranked as deep as the metrics read", "leave k out, or pass index.search")

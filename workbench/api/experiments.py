@@ -37,6 +37,7 @@ class ExperimentSettings(TypedDict, total=False):
     """The optional keys of an experiment file."""
 
     pipeline: Pipeline | Mapping[str, Settings]
+    targets: Sequence[Settings]
     sweep: Mapping[str, Sequence[Settings] | Settings]
     metrics: Sequence[str | Metric] | str | Metric
     primary: str | Metric
@@ -59,6 +60,7 @@ class Experiment:
     name: the name of the outputs, of lower-case letters, digits, `.`, `_` and `-`.
     dataset: a loaded dataset, its path, or its settings, such as `{"kind": "golden", "path": "mine"}`.
     pipeline: the default of every stage, a pipeline or components by stage.
+    targets: systems that Workbench did not build, each a configuration, such as `wb.HttpTarget`.
     sweep: the alternatives of each stage that varies. Stages multiply.
     metrics: names or expressions. The first is the primary metric unless `primary` names one.
     primary: the one metric that ranks the configurations.
@@ -247,6 +249,8 @@ def _written(key: str, value: Any) -> Any:
             return {stage: _settings(component, stage) for stage, component in stages.items()}
         case "sweep":
             return {stage: _alternatives(stage, components) for stage, components in value.items()}
+        case "targets":
+            return [_settings(target, "targets") for target in value]
         case "metrics":
             return [str(metric) for metric in ([value] if isinstance(value, str | Metric) else value)]
         case "conditions":

@@ -109,6 +109,16 @@ class Results:
         return self.tables.judges.copy()
 
     @property
+    def targets(self) -> pd.DataFrame:
+        """What each target served, what failed, and what could not be matched with the documents. Empty without targets."""
+        return self.tables.targets.copy()
+
+    @property
+    def samples(self) -> pd.DataFrame:
+        """Every text that a target asked its client for, with the prompt and the reply. Empty without targets that answer."""
+        return self.tables.samples.copy()
+
+    @property
     def failures(self) -> dict[str, str]:
         """The error of each failed configuration."""
         return self.tables.failures

@@ -95,8 +95,13 @@ def read_experiment(path: Path, overrides: Sequence[str] = (), allow_code: bool 
     return replace(experiment_of(settings, str(path), faults), allow_code=allow_code)
 
 
-def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> ExperimentSpec:
-    """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults."""
+def experiment_of(
+    settings: Settings, where: str, known: Sequence[str] = (), source: Source | None = None, systems: Sequence[Configuration] = ()
+) -> ExperimentSpec:
+    """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults.
+
+    A `source` and the configurations of `systems` that exist only in Python take the place of those that the settings describe.
+    """
     if unusable_values := list(unusable(settings)):
         raise ExperimentError(where, unusable_values)
     strange = [key for key in settings if key not in KEYS]
@@ -108,10 +113,10 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     elif name is not None and (fault := _name_fault(name)):
         faults.append(fault)
     spans, average, smallest = _choices(settings, faults)
-    dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
+    dataset = source or (None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults))
     before = len(faults)
-    own = () if only_targets(settings) else configurations_of(settings, faults)
-    configurations = (*own, *targets_in(settings, faults))
+    own = () if systems or only_targets(settings) else configurations_of(settings, faults)
+    configurations = (*own, *(systems or targets_in(settings, faults)))
     faults += name_faults(configurations)
     whole = len(faults) == before
     answered = any(configuration.answering for configuration in configurations)
@@ -133,10 +138,9 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
-    source = cast(Source, dataset)
     return ExperimentSpec(
         str(name),
-        source,
+        cast(Source, dataset),
         configurations,
         metrics,
         primary,

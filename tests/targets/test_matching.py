@@ -1,0 +1,65 @@
+"""Hits of a target are matched with the documents of a dataset."""
+
+import pytest
+
+from workbench.records import Document
+from workbench.targets.base import TargetHit
+from workbench.targets.matching import HitMatcher, MatchedHit
+
+DOCUMENTS = (
+    Document("a", "One apple.\n\nTwo  apples and a pear.", metadata={"url": "https://example.org/a", "page": 7}),
+    Document("b", "Two apples are shared by both documents. A plum.", metadata={"url": "https://example.org/b"}),
+    Document("c", "Two apples are shared by both documents."),
+)
+
+
+@pytest.mark.parametrize(
+    ("hit", "place"),
+    [
+        (TargetHit("a"), MatchedHit(0)),
+        (TargetHit("a", start=0, end=10), MatchedHit(0, 0, 10)),
+        (TargetHit("a", "One apple."), MatchedHit(0, 0, 10)),
+        (TargetHit("a", " Two apples and a pear. "), MatchedHit(0, 12, 35)),
+        (TargetHit(text="A plum."), MatchedHit(1, 41, 48)),
+        (TargetHit(text="Two apples are shared"), MatchedHit(1, 0, 21)),
+        (TargetHit("chunk-17", "One apple."), MatchedHit(0, 0, 10)),
+        (TargetHit("a", "  "), MatchedHit(0)),
+    ],
+)
+def test_a_hit_is_found_by_its_id_and_then_by_its_text(hit, place):
+    assert HitMatcher(DOCUMENTS).place(hit) == place
+
+
+@pytest.mark.parametrize(
+    ("match", "hit", "fault"),
+    [
+        ("auto", TargetHit("x", "a grape"), "no document has the id 'x' or the text 'a grape'"),
+        ("auto", TargetHit(), "no document has it: it has neither id nor text"),
+        ("id", TargetHit("x", "One apple."), "no document has the id 'x'"),
+        ("text", TargetHit("a", "a grape"), "no document has the text 'a grape'"),
+        ("url", TargetHit("a", metadata={"url": "https://example.org/z"}), "no document has url='https://example.org/z'"),
+    ],
+)
+def test_a_hit_of_no_document_says_what_was_looked_for(match, hit, fault):
+    assert HitMatcher(DOCUMENTS, match).place(hit) == MatchedHit(fault=fault)
+
+
+def test_a_text_that_is_not_in_its_document_keeps_the_document():
+    place = HitMatcher(DOCUMENTS).place(TargetHit("b", "One apple."))
+    assert place == MatchedHit(1, fault="its text is not in 'b'")
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 4), (4, 4), (0, 1000)])
+def test_positions_outside_the_document_are_a_fault(start, end):
+    place = HitMatcher(DOCUMENTS).place(TargetHit("b", start=start, end=end))
+    assert place.doc == 1
+    assert place.start == -1
+    assert "which has 48 characters" in place.fault
+
+
+def test_documents_are_matched_by_a_field_of_their_metadata():
+    matcher = HitMatcher(DOCUMENTS, "url")
+    assert matcher.place(TargetHit("chunk-3", "A plum.", metadata={"url": "https://example.org/b"})) == MatchedHit(1, 41, 48)
+    # A target that gives the value as its id.
+    assert matcher.place(TargetHit("https://example.org/a")) == MatchedHit(0)
+    assert HitMatcher(DOCUMENTS, "page").place(TargetHit(metadata={"page": "7"})) == MatchedHit(0)

@@ -1,0 +1,170 @@
+"""Compare systems that Workbench did not build on a dataset, from Python."""
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import PrivateAttr
+
+from workbench.api.arguments import require
+from workbench.api.results import Results
+from workbench.core.progress import say_above
+from workbench.datasets.checks import checked
+from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.sources import Source
+from workbench.errors import InputError, RunError
+from workbench.execution.answering.missing import missing_answers
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.execution.target_failures import missing_replies
+from workbench.experiment.read import experiment_of
+from workbench.judging.settings import Judging
+from workbench.metrics.names import Metric
+from workbench.pipeline.configuration import Configuration
+from workbench.records import Dataset
+from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.scoring.score import Scores
+from workbench.targets.base import Target
+from workbench.targets.python import target_of
+
+_NAME = "comparison"
+
+
+class LoadedSource(Source):
+    """A dataset that was loaded or made in Python."""
+
+    kind: Literal["python"] = "python"
+    name: str
+    _dataset: Dataset | None = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "LoadedSource":
+        """Return the source of a dataset."""
+        source = cls(name=dataset.name)
+        source._dataset = dataset
+        return source
+
+    def load(self) -> Dataset:
+        """Return the dataset. Raises DatasetError with every fault."""
+        if self._dataset is None:
+            raise InputError(f"the dataset {self.name} was only in memory", "load it again")
+        return checked(self._dataset)
+
+    def _draft(self) -> DatasetDraft:
+        raise InputError(f"the dataset {self.name} was only in memory", "load it again")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemScores(Scores):
+    """The scores of a system, with the `results` that they come from: tables, causes and report, as those of a sweep."""
+
+    results: Results | None = None
+
+
+def compare(
+    systems: Mapping[str, Any],
+    dataset: Dataset,
+    metrics: Sequence[str | Metric] | str | Metric,
+    *,
+    k: int | None = None,
+    outputs: str | Path | None = None,
+    judging: Judging | Mapping[str, Any] | str | None = None,
+) -> Results:
+    """Put the questions of a dataset to several systems, and compare them as a sweep compares configurations.
+
+    Parameters
+    ----------
+    systems: the systems by name, such as two versions of a function. A system is a function, sync or async, an object with `search` or `answer`,
+        a retriever or a chain of LangChain, a retriever or a query engine of LlamaIndex, or a target such as `wb.HttpTarget`.
+    metrics: names or expressions. The first is the primary metric.
+    k: how many hits to ask for; by default 10, or more if a metric reads more. A target has a `k` of its own.
+    outputs: the folder in which to write `comparison/`; by default a temporary folder, which is deleted when Python ends.
+    judging: the judges of answers by task, as in an experiment.
+
+    Returns
+    -------
+    `Results` with tables, leaderboard, verdict, plots and `to_html`, as of a sweep. A question on which a system fails is unscored for it.
+
+    Raises
+    ------
+    InputError: a metric does not exist, or a system is of an unknown form.
+    RunError: every system failed.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+    >>> old = wb.Pipeline(chunking=wb.FixedChunker(size=128), retrieval=wb.BM25Retriever()).index(dataset)
+    >>> new = wb.Pipeline(chunking=wb.FixedChunker(size=256), retrieval=wb.BM25Retriever()).index(dataset)
+    >>> results = wb.compare({"old": old.search, "new": new.search}, dataset, ["recall@5", "mrr@10"])
+    >>> sorted(results.leaderboard().index)
+    ['new', 'old']
+    """
+    require(dataset, Dataset, "dataset")
+    require(systems, Mapping, "systems")
+    if not systems:
+        raise InputError("there is no system to compare", 'write wb.compare({"old": search, "new": other_search}, dataset, metrics)')
+    names = [str(metric) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
+    deepest = max([10, *(Metric.parse(name).k or 0 for name in names)])
+    targets = [_target(name, system, k or deepest) for name, system in systems.items()]
+    settings: dict[str, Any] = {"name": _NAME, "dataset": {"kind": "python", "name": dataset.name}, "metrics": names}
+    settings |= {"targets": [{"kind": target.kind, "name": target.name} for target in targets]}
+    settings |= {} if judging is None else {"judging": judging}
+    return _run(settings, LoadedSource.of(dataset), tuple(map(Configuration.of_target, targets)), outputs)
+
+
+def scores_of_system(system: Any, dataset: Dataset, metrics: Sequence[Metric], k: int | None) -> SystemScores:
+    """Return the scores of one system, asked as a target."""
+    name = system.name if isinstance(system, Target) else "system"
+    results = compare({name: system}, dataset, metrics, k=k)
+    wanted = [str(metric) for metric in metrics]
+    table = results.metrics.query("slice == 'all' and condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
+    table = table.set_index("metric").reindex(wanted).reset_index()
+    queries = results.queries.query("condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
+    queries = queries[queries["metric"].isin(wanted)].reset_index(drop=True)
+    columns = ["metric", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
+    return SystemScores(table[columns], queries[["query_id", "metric", "value", "state", "reason"]], _notes(results.tables), results)
+
+
+def _target(name: str, system: Any, k: int) -> Target:
+    if isinstance(system, Target):
+        return system.model_copy(update={"name": name})
+    return target_of(name, system).model_copy(update={"k": k})
+
+
+def _run(settings: dict[str, Any], source: Source, configurations: tuple[Configuration, ...], outputs: str | Path | None) -> Results:
+    spec = experiment_of(settings, "the comparison", source=source, systems=configurations)
+    if outputs is None:
+        folder = Path(tempfile.mkdtemp(prefix="workbench-"))
+        atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))
+    else:
+        folder = Path(outputs)
+    outcome = run_experiment(spec, folder, _quiet)
+    if not outcome.results:
+        name, line = next(iter(outcome.failures.items()))
+        raise RunError(f"every system failed; {name}: {line}", "try the system on one question")
+    tables = write_outputs(outcome)
+    for line in (*missing_replies(tables), *missing_answers(tables)):
+        say_above(line)
+    return Results(RunTables.read(outcome.folder), outcome.folder)
+
+
+def _quiet(_: str) -> None:
+    """Say nothing: a comparison of few systems needs no line for each."""
+
+
+def _notes(tables: RunTables) -> tuple[str, ...]:
+    frame: pd.DataFrame = tables.targets
+    unmatched = int(frame["unmatched"].sum())
+    lost = (
+        [f"{unmatched} of {int(frame['hits'].sum())} hits could not be matched with the documents: see results.targets"]
+        if unmatched
+        else []
+    )
+    return (*missing_replies(tables), *lost)
