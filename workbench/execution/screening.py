@@ -60,7 +60,9 @@ class Proxies:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Group configurations comparable by proxy: those of one embedder and kind of retrieval, which lose equally to their proxies."""
         parts = {
-            each.name: (each.embedding and each.embedding.model_dump(), each.retrieval.kind) for each in self.experiment.configurations
+            each.name: (each.embedding and each.embedding.model_dump(), each.retrieval.kind)
+            for each in self.experiment.configurations
+            if each.name in self.cheap
         }
         return _grouped({name: fingerprint(*part) for name, part in parts.items()})
 
@@ -118,7 +120,9 @@ def proxies_of(experiment: ExperimentSpec, outputs: Path, queries: int) -> Proxi
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
     sample, primary = _sampled(context.dataset, chosen.tolist()), retrieval_primary(experiment, context.dataset)
     graph = Graph(replace(context, dataset=sample, metrics=(primary,), indexed=False, primary=None))
-    return Proxies(experiment, graph, len(answerable), {each.name: proxy_of(each) for each in experiment.configurations})
+    # A target has no proxy, and is never set aside.
+    own = [each for each in experiment.configurations if not each.target]
+    return Proxies(experiment, graph, len(answerable), {each.name: proxy_of(each) for each in own})
 
 
 def proxy_of(configuration: Configuration) -> Configuration:
@@ -173,18 +177,19 @@ def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
     """Run the proxies and decide within each group. A configuration whose proxy fails is kept."""
     (metric,), keys, experiment = proxies.run.metrics, proxies.keys, proxies.experiment
     values, cut = _run_proxies(proxies, say)
+    own = [each for each in experiment.configurations if each.name in proxies.cheap]
     rows: dict[str, ScreenedConfiguration] = {}
     for group in proxies.groups:
         results = screened(
             {name: values[name] for name in group},
             weighted(query_clusters(proxies.run.labels), experiment.average),
-            proxies={each.name: _description(each, proxies.cheap[each.name]) for each in experiment.configurations},
-            spared={name for name, key in keys.items() if experiment.baseline is not None and key == keys[experiment.baseline]},
+            proxies={each.name: _description(each, proxies.cheap[each.name]) for each in own},
+            spared={name for name, key in keys.items() if key == keys.get(experiment.baseline or "")},
             never_first=cut,
             higher_is_better=metric.higher_is_better,
         )
         rows |= {row.configuration: row for row in results}
-    ordered = tuple(rows[configuration.name] for configuration in experiment.configurations)
+    ordered = tuple(rows[configuration.name] for configuration in own)
     screening = Screening(str(metric), len(proxies.run.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
     draft.values("screening", screening.as_json())
 

@@ -46,7 +46,11 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
     target = target or output / "export" / configuration.name
     if target.exists() and not (own and _settings_of(target).get("configuration") == configuration.name):
         raise InputError(f"{target} already exists", "choose another folder, or move it away")
-    for what, used in (("rewrites questions", configuration.rewrite), ("delivers neighbours", configuration.retrieval.neighbours)):
+    for what, used in (
+        ("is a target", configuration.target),
+        ("rewrites questions", configuration.rewrite),
+        ("delivers neighbours", configuration.retrieval.neighbours),
+    ):
         if used:
             raise InputError(f"{configuration.name} {what} and cannot be exported", "choose a configuration that does not")
     alone = replace(experiment, configurations=(configuration,), allow_code=allow_code)

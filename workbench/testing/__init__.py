@@ -13,6 +13,7 @@ from workbench.testing.metrics import METRIC_LAWS, check_metric
 from workbench.testing.rerankers import RERANKER_LAWS, check_reranker
 from workbench.testing.retrievers import RETRIEVER_LAWS, check_retriever
 from workbench.testing.rewriters import REWRITER_LAWS, check_rewriter
+from workbench.testing.targets import TARGET_LAWS, check_target
 
 __all__ = [
     "CHUNKER_LAWS",
@@ -24,6 +25,7 @@ __all__ = [
     "RETRIEVER_LAWS",
     "REWRITER_LAWS",
     "SPLITTER_LAWS",
+    "TARGET_LAWS",
     "check_chunker",
     "check_embedder",
     "check_generator",
@@ -33,4 +35,5 @@ __all__ = [
     "check_retriever",
     "check_rewriter",
     "check_splitter",
+    "check_target",
 ]
