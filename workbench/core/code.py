@@ -36,6 +36,14 @@ def require_permission(functions: Sequence[str], allow_code: bool) -> None:
 
 def imported(name: str) -> Callable[..., Any]:
     """Import the function `package.module:function`, also from the working directory. Raises InputError if there is none."""
+    function = imported_object(name)
+    if not builtins.callable(function):
+        raise InputError(f"{name} is a {type(function).__name__}, not a function")
+    return function
+
+
+def imported_object(name: str) -> object:
+    """Import the object `package.module:name` of any type, also from the working directory. Raises InputError if there is none."""
     module_name, _, attributes = name.partition(":")
     folder = os.getcwd()
     # Append it, so that a file there hides no package. The command's own path lacks the working directory.
@@ -50,13 +58,10 @@ def imported(name: str) -> Callable[..., Any]:
         if added:
             sys.path.remove(folder)
     try:
-        function = functools.reduce(getattr, attributes.split("."), module)
+        return functools.reduce(getattr, attributes.split("."), module)
     except AttributeError:
         known = [known for known, value in vars(module).items() if inspect.isroutine(value)]
         raise InputError(f"the module {module_name!r} has no {attributes!r}{meant(attributes, known)}") from None
-    if not builtins.callable(function):
-        raise InputError(f"{name} is a {type(function).__name__}, not a function")
-    return function
 
 
 def source_identity(name: str) -> list[str]:
