@@ -35,7 +35,7 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
             return hits_of(found, "texts" if name in _PASSAGES else strings, most)
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
         value = value.to_dict("records")
-    if not _is_list(value):
+    if not isinstance(value, Iterable) or not _is_list(value):
         raise TargetError(f"the result is no list of hits but {described(value)}; {FORMS}")
     return tuple(_hit(item, strings) for item in islice(value, most))
 
@@ -46,7 +46,7 @@ def _own(value: object, name: str) -> Any:
 
 def _is_list(value: object) -> bool:
     # A pydantic model is iterable too: over its fields.
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set) and not hasattr(value, "model_fields")
+    return not isinstance(value, str | bytes | Mapping | Set) and not hasattr(value, "model_fields")
 
 
 def _hit(item: Any, strings: Strings) -> TargetHit:

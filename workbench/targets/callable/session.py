@@ -59,14 +59,16 @@ class CallableSession(TargetSession):
     async def ingest(self, documents: Sequence[Document]) -> None:
         """Pass all documents to the function, as records with doc_id, text, title and metadata."""
         if not (interface := self.interfaces.get("ingest")):
-            return await super().ingest(documents)
-        await self._called(interface, list, list(documents))
+            await super().ingest(documents)
+        else:
+            await self._called(interface, list, list(documents))
 
     async def remove(self, doc_ids: Sequence[str]) -> None:
         """Pass the ids to the function."""
         if not (interface := self.interfaces.get("remove")):
-            return await super().remove(doc_ids)
-        await self._called(interface, list, list(doc_ids))
+            await super().remove(doc_ids)
+        else:
+            await self._called(interface, list, list(doc_ids))
 
     async def _called(self, interface: CallableInterface, collect: Callable[[list[Any]], object], first: object, **others: Any) -> object:
         """Return what the function returns, with the pieces of a generator collected. Raises TargetError for anything that it raises."""
@@ -78,7 +80,7 @@ class CallableSession(TargetSession):
                 if interface.twin is None or not _is_asynchronous_only(error):
                     raise
                 return await self._result(functools.partial(interface.twin, *args, **named), collect)
-        except Exception as error:  # a stranger's function may raise anything
+        except (Exception, SystemExit) as error:  # a stranger's function may raise anything
             raise TargetError(error_line(error)[:_LONGEST_REASON]) from error
 
     async def _result(self, call: Callable[[], Any], collect: Callable[[list[Any]], object]) -> object:
@@ -94,7 +96,7 @@ class CallableSession(TargetSession):
 def _is_asynchronous(call: Callable[[], Any]) -> bool:
     function = inspect.unwrap(call.func) if isinstance(call, functools.partial) else call
     tests = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
-    return any(test(each) for test in tests for each in (function, getattr(type(function), "__call__", None)))
+    return any(test(each) for test in tests for each in (function, vars(type(function)).get("__call__")))
 
 
 def _is_asynchronous_only(error: Exception) -> bool:

@@ -37,7 +37,7 @@ class DaemonThreads:
         def job() -> None:
             try:
                 settle = functools.partial(result.set_result, context.run(function))
-            except BaseException as error:  # noqa: BLE001 - the caller gets it, SystemExit too
+            except BaseException as error:  # the caller gets it
                 settle = functools.partial(_fail, result, error)
             with contextlib.suppress(RuntimeError):  # the loop ended meanwhile
                 loop.call_soon_threadsafe(done, settle)
@@ -64,10 +64,10 @@ def _work(jobs: "queue.SimpleQueue[Callable[[], None] | None]") -> None:
 
 def _fail(result: "asyncio.Future[T]", error: BaseException) -> None:
     # A future takes no StopIteration, and SystemExit would end the event loop.
-    result.set_exception(error if isinstance(error, Exception) and not isinstance(error, StopIteration) else FunctionExit(error))
+    result.set_exception(error if isinstance(error, Exception) and not isinstance(error, StopIteration) else FunctionExitError(error))
 
 
-class FunctionExit(Exception):
+class FunctionExitError(Exception):
     """A function that tried to end the process, or to end an iteration that it is not part of."""
 
     def __init__(self, cause: BaseException) -> None:
