@@ -99,15 +99,15 @@ def test_a_context_reaches_a_function_as_texts_and_is_refused_by_one_that_takes_
 
 def test_pieces_of_an_answer_are_joined() -> None:
     def pieces(query):
-        yield "Yes"
+        yield query
         yield "."
 
     async def later(query):
-        yield "Yes"
+        yield query
         yield "."
 
-    assert answered(PythonTarget(name="mine", answer=pieces)).text == "Yes."
-    assert answered(PythonTarget(name="mine", answer=later)).text == "Yes."
+    assert answered(PythonTarget(name="mine", answer=pieces)).text == "leave."
+    assert answered(PythonTarget(name="mine", answer=later)).text == "leave."
 
 
 def test_one_object_of_a_class_serves_all_roles_and_is_closed() -> None:
@@ -251,11 +251,11 @@ def test_a_class_that_cannot_be_made_stops_everything_with_its_reason() -> None:
     ("arguments", "message"),
     [
         ({"search": 3}, "int is a int, which cannot search"),
-        ({"search": lambda query, k, user: []}, "needs user"),
+        ({"search": lambda query, k, user: [query, k, user]}, "needs user"),
         ({"search": Searcher.search}, "name the class or an object of it"),
-        ({"search": lambda **named: []}, "takes no question"),
-        ({"answer": lambda query, context: ""}, "needs context; set context: true"),
-        ({"answer": lambda query: "", "context": True}, "has no parameter context"),
+        ({"search": lambda **named: list(named)}, "takes no question"),
+        ({"answer": lambda query, context: query + context}, "needs context; set context: true"),
+        ({"answer": lambda query: query, "context": True}, "has no parameter context"),
         ({"search": only_query, "context": True}, "takes a context but does not answer"),
         ({"ingest": only_query}, "has no function"),
     ],

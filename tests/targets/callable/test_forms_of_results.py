@@ -34,7 +34,7 @@ Row = namedtuple("Row", "id text")
 
 
 def hits(value: object, **settings: Any) -> list[TargetHit]:
-    return searched(PythonTarget(name="mine", search=lambda query: value, **settings))
+    return searched(PythonTarget(name="mine", search=lambda _: value, **settings))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_another_form_of_hits_is_an_error_that_names_it_and_the_accepted_forms(v
 
 
 def answer(value: object) -> Any:
-    return answered(PythonTarget(name="mine", answer=lambda query: value))
+    return answered(PythonTarget(name="mine", answer=lambda _: value))
 
 
 @pytest.mark.parametrize(

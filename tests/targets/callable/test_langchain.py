@@ -74,9 +74,10 @@ def test_a_chain_with_named_inputs_gives_its_answer_and_the_documents_it_read() 
     )
     answer = answered(PythonTarget(name="mine", answer=chain, input_key="input"), "days of leave")
     assert answer.text == "25 days"
-    assert [source.metadata["source"] for source in answer.sources or ()][0] == "leave"
+    assert answer.sources
+    assert answer.sources[0].metadata["source"] == "leave"
     hits = searched(PythonTarget(name="mine", search=chain, input_key="input"), "days of leave")
-    assert [hit.text for hit in hits] == [source.text for source in answer.sources or ()]
+    assert [hit.text for hit in hits] == [source.text for source in answer.sources]
 
 
 def test_a_chain_answers_from_a_given_context() -> None:
@@ -88,9 +89,9 @@ def test_a_chain_answers_from_a_given_context() -> None:
 def test_a_chat_message_is_an_answer_with_the_use_of_its_model() -> None:
     usage = {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}
     message = AIMessage("25 days", usage_metadata=usage, response_metadata={"model_name": "m"})
-    answer = answered(target_of("mine", RunnableLambda(lambda question: message)))
+    answer = answered(target_of("mine", RunnableLambda(lambda _: message)))
     assert (answer.text, answer.input_tokens, answer.output_tokens, answer.model, answer.sources) == ("25 days", 7, 2, "m", None)
-    nested = answered(target_of("mine", RunnableLambda(lambda question: {"answer": message})))
+    nested = answered(target_of("mine", RunnableLambda(lambda _: {"answer": message})))
     assert (nested.text, nested.input_tokens) == ("25 days", 7)
 
 
@@ -102,7 +103,7 @@ def test_a_runnable_that_is_asynchronous_only_answers() -> None:
 
 
 def test_pairs_of_documents_and_scores_are_hits() -> None:
-    (hit,) = searched(PythonTarget(name="mine", search=lambda query: [(DOCUMENTS[1], 0.5)]))
+    (hit,) = searched(PythonTarget(name="mine", search=lambda _: [(DOCUMENTS[1], 0.5)]))
     assert (hit.text, hit.score, hit.metadata) == (DOCUMENTS[1].page_content, 0.5, {"source": "travel"})
 
 

@@ -42,9 +42,9 @@ class AsynchronousOnly:
 @pytest.mark.parametrize(
     ("value", "roles", "context"),
     [
-        (lambda query, k: [], ("search",), False),
-        (lambda query, top_k=3: [], ("search",), False),
-        (lambda query, context=None: "", ("answer",), True),
+        (lambda query, k: [query] * k, ("search",), False),
+        (lambda query, top_k=3: [query] * top_k, ("search",), False),
+        (lambda query, context=None: query or context, ("answer",), True),
         (Rag(), ("search", "answer"), False),
         (Rag, ("search", "answer"), False),
         (Engine(), ("answer",), False),

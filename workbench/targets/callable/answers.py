@@ -16,7 +16,7 @@ def answer_of(value: object, strings: Strings) -> TargetAnswer:
     if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) == 2:
         text, sources = value
         return TargetAnswer(text=_required(text), sources=None if sources is None else hits_of(sources, strings), **_use(text))
-    text = text_of(value)
+    text = None if isinstance(value, list) else text_of(value)
     refused = read(value, "refused") if not isinstance(value, str) else None
     if text is None and refused is not True:
         raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")

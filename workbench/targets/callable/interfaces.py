@@ -61,7 +61,7 @@ class CallableInterface:
         return _split(parameters, given)
 
     def _fix(self, missing: list[str]) -> str:
-        if "self" in missing or next(iter(parameters_of(self.function)), "") == "self":
+        if any(_is_self(each) for each in parameters_of(self.function).values()):
             return "name the class or an object of it, not its method"
         if any(name in _CONTEXT for name in missing):
             return "set context: true if it answers from a given context"
@@ -122,8 +122,13 @@ def _called(value: type) -> bool:
 def _question(parameters: Mapping[str, inspect.Parameter]) -> str:
     for name, each in parameters.items():
         if each.kind in _POSITIONAL or each.kind is inspect.Parameter.VAR_POSITIONAL:
-            return name if name != "self" else ""
+            return "" if _is_self(each) else name
     return next((name for name in _QUESTION if name in parameters), "")
+
+
+def _is_self(parameter: inspect.Parameter) -> bool:
+    """Return whether a parameter is the object of a method that is named by its class. Methods written in C can be named so."""
+    return parameter.name == "self" and parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _named(parameters: Mapping[str, inspect.Parameter], names: tuple[str, ...], question: str) -> str:
