@@ -143,8 +143,12 @@ def _second(parameters: Mapping[str, inspect.Parameter], question: str) -> str:
 
 def _split(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return positional and named arguments: by name what can be, so that parameters with defaults are left out."""
-    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     first = next(iter(parameters))
-    args = tuple(value for name, value in given.items() if parameters[name].kind in by_position or name == first)
-    named = {name: value for name, value in given.items() if not (parameters[name].kind in by_position or name == first)}
+    by_position = {
+        name
+        for name, each in parameters.items()
+        if each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL) or (name == first and each.kind in _POSITIONAL)
+    }
+    args = tuple(value for name, value in given.items() if name in by_position)
+    named = {name: value for name, value in given.items() if name not in by_position}
     return args, named
