@@ -3,19 +3,26 @@
 import builtins
 import functools
 import importlib
+import importlib.metadata
 import inspect
 import os
+import platform
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from workbench.core.fingerprint import file_digest
 from workbench.core.formatting import meant
 from workbench.errors import InputError, error_line
 
 # The form of a function's name. Reading an experiment checks no more than this.
 FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+
+# Reading the metadata of all packages takes a third of a second.
+_packages = functools.cache(importlib.metadata.packages_distributions)
 
 # Never a key of an experiment file: a file must not permit itself to run code.
 PERMISSION = "add --allow-code (in Python allow_code=True) if you trust it as you would a program"
@@ -29,6 +36,14 @@ def require_permission(functions: Sequence[str], allow_code: bool) -> None:
 
 def imported(name: str) -> Callable[..., Any]:
     """Import the function `package.module:function`, also from the working directory. Raises InputError if there is none."""
+    function = imported_object(name)
+    if not builtins.callable(function):
+        raise InputError(f"{name} is a {type(function).__name__}, not a function")
+    return function
+
+
+def imported_object(name: str) -> object:
+    """Import the object `package.module:name` of any type, also from the working directory. Raises InputError if there is none."""
     module_name, _, attributes = name.partition(":")
     folder = os.getcwd()
     # Append it, so that a file there hides no package. The command's own path lacks the working directory.
@@ -43,10 +58,22 @@ def imported(name: str) -> Callable[..., Any]:
         if added:
             sys.path.remove(folder)
     try:
-        function = functools.reduce(getattr, attributes.split("."), module)
+        return functools.reduce(getattr, attributes.split("."), module)
     except AttributeError:
         known = [known for known, value in vars(module).items() if inspect.isroutine(value)]
         raise InputError(f"the module {module_name!r} has no {attributes!r}{meant(attributes, known)}") from None
-    if not builtins.callable(function):
-        raise InputError(f"{name} is a {type(function).__name__}, not a function")
-    return function
+
+
+def source_identity(name: str) -> list[str]:
+    """Return the digest of the module that defines the function `package.module:function`, or its version if it has no source file."""
+    function = inspect.unwrap(imported(name))
+    return module_identity(getattr(function, "__module__", None) or name.partition(":")[0])
+
+
+def module_identity(module_name: str) -> list[str]:
+    """Return the digest of an imported module's source, or the versions of Python and its package if it has no source file."""
+    file = getattr(sys.modules[module_name], "__file__", None)
+    if file and Path(file).suffix == ".py":
+        return [file_digest(Path(file))]
+    packages = _packages().get(module_name.partition(".")[0], [])
+    return [f"Python {platform.python_version()}", *(f"{package} {importlib.metadata.version(package)}" for package in packages)]

@@ -1,24 +1,15 @@
 """Use a Python function as a chunker."""
 
-import functools
-import importlib.metadata
 import inspect
-import platform
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from workbench.chunking.foreign.base import ForeignChunker
 from workbench.chunking.text.headers import Headers
-from workbench.core.code import FunctionName, imported
-from workbench.core.fingerprint import file_digest
+from workbench.core.code import FunctionName, imported, source_identity
 from workbench.errors import InputError
-
-# Reading the metadata of all packages takes a third of a second.
-_packages = functools.cache(importlib.metadata.packages_distributions)
 
 
 class CallableChunker(ForeignChunker):
@@ -61,13 +52,7 @@ class CallableChunker(ForeignChunker):
     def _code(self) -> list[str]:
         """Return the digest of the module that defines the function, or the module's version if it has no source file."""
         self.load_code()
-        function = inspect.unwrap(imported(self.callable))
-        module = sys.modules[getattr(function, "__module__", None) or self.callable.partition(":")[0]]
-        file = getattr(module, "__file__", None)
-        if file and Path(file).suffix == ".py":
-            return [file_digest(Path(file))]
-        packages = _packages().get(module.__name__.partition(".")[0], [])
-        return [f"Python {platform.python_version()}", *(f"{package} {importlib.metadata.version(package)}" for package in packages)]
+        return source_identity(self.callable)
 
     def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         chunks: Iterable[object] = imported(self.callable)(text, **self.arguments)

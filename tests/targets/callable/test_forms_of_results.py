@@ -1,0 +1,158 @@
+"""What functions return, as hits and answers."""
+
+import datetime
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import BaseModel
+
+from tests.targets.callable.conftest import answered, fields, searched
+from workbench.targets.base import TargetError, TargetHit
+from workbench.targets.callable.live import PythonTarget
+
+
+@dataclass
+class Found:
+    doc_id: str
+    start: int
+    end: int
+    score: float = 0.5
+    section: str = "pay"
+
+
+class Model(BaseModel):
+    answer: str
+    sources: list[dict[str, Any]]
+    confidence: float
+
+
+Row = namedtuple("Row", "id text")
+
+
+def hits(value: object, **settings: Any) -> list[TargetHit]:
+    return searched(PythonTarget(name="mine", search=lambda _: value, **settings))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["a", "b"], [{"doc_id": "a"}, {"doc_id": "b"}]),
+        ([7, np.int64(8)], [{"doc_id": "7"}, {"doc_id": "8"}]),
+        (np.array(["a", "b"]), [{"doc_id": "a"}, {"doc_id": "b"}]),
+        ([("a", 0.5), ["b", np.float32(0.25)]], [{"doc_id": "a", "score": 0.5}, {"doc_id": "b", "score": 0.25}]),
+        ({"a": 0.1, "b": 0.9}, [{"doc_id": "b", "score": 0.9}, {"doc_id": "a", "score": 0.1}]),
+        ({}, []),
+        ([], []),
+        ([{"id": "a", "text": "A", "page": 3}], [{"doc_id": "a", "text": "A", "metadata": {"page": 3}}]),
+        ([{"text": "A", "metadata": {"doc_id": "a"}}], [{"doc_id": "a", "text": "A", "metadata": {"doc_id": "a"}}]),
+        ([({"id": "a"}, 0.5)], [{"doc_id": "a", "score": 0.5}]),
+        ({"results": [{"document_id": "a", "score": 2}]}, [{"doc_id": "a", "score": 2}]),
+        ({"answer": "yes", "sources": ["a"]}, [{"doc_id": "a"}]),
+        ({"contexts": ["A text"]}, [{"text": "A text"}]),
+        ([Found("a", 3, 9)], [{"doc_id": "a", "score": 0.5, "start": 3, "end": 9, "metadata": {"section": "pay"}}]),
+        ([Row("a", "A")], [{"doc_id": "a", "text": "A"}]),
+        (pd.DataFrame({"id": ["a"], "score": [0.5]}), [{"doc_id": "a", "score": 0.5}]),
+        ([{"id": "a", "score": float("nan")}], [{"doc_id": "a"}]),
+    ],
+)
+def test_hits_are_read_from_every_form(value: object, expected: list[dict[str, Any]]) -> None:
+    assert [fields(hit) for hit in hits(value)] == expected
+
+
+def test_texts_are_ids_or_passages_as_the_settings_say() -> None:
+    assert hits(["leave"]) == [TargetHit("leave")]
+    assert hits(["Leave is paid."], hits="texts") == [TargetHit(text="Leave is paid.")]
+    assert hits([("Leave is paid.", 0.5)], hits="texts") == [TargetHit(text="Leave is paid.", score=0.5)]
+
+
+def test_no_more_hits_than_asked_for_are_kept() -> None:
+    assert [hit.doc_id for hit in hits(list("abcde"))] == ["a", "b", "c"]
+
+
+def test_metadata_keeps_only_what_json_can_express() -> None:
+    given = {"day": datetime.date(2026, 1, 2), "vector": np.zeros(3), "tags": ["a"], "nan": float("nan"), "page": np.int64(4)}
+    (hit,) = hits([{"id": "a", "metadata": given}])
+    assert hit.metadata == {"day": "2026-01-02", "tags": ["a"], "page": 4}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "the result is no list of hits but None"),
+        ("leave", "no list of hits but str"),
+        ({"a", "b"}, "no list of hits but set"),
+        (3, "no list of hits but int"),
+        ({"status": "ok", "code": 3}, "dict with the keys status, code; return a list, best first"),
+        (Model(answer="A", sources=[{"x": []}], confidence=1), "a hit is dict with the keys x, without an id or a text"),
+        ([None], "a hit is None, without"),
+        ([("a", "b")], "a hit is tuple of str, without"),
+        ([{"score": 0.5}], "a hit is dict with the keys score"),
+        ([""], "a hit is str, without"),
+    ],
+)
+def test_another_form_of_hits_is_an_error_that_names_it_and_the_accepted_forms(value: object, message: str) -> None:
+    with pytest.raises(TargetError) as caught:
+        hits(value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "document ids" in str(caught.value)
+
+
+def answer(value: object) -> Any:
+    return answered(PythonTarget(name="mine", answer=lambda _: value))
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "sources"),
+    [
+        ("Yes.", "Yes.", None),
+        (("Yes.", ["a"]), "Yes.", ["a"]),
+        (("Yes.", None), "Yes.", None),
+        ({"answer": "Yes.", "sources": [{"id": "a"}]}, "Yes.", ["a"]),
+        ({"result": "Yes.", "source_documents": []}, "Yes.", []),
+        ({"answer": "Yes.", "context": "a prompt"}, "Yes.", None),
+        (Model(answer="Yes.", sources=[{"id": "a"}], confidence=0.5), "Yes.", ["a"]),
+        ({"answer": {"content": [{"type": "text", "text": "Y"}, {"type": "text", "text": "es."}]}}, "Yes.", None),
+        ({"answer": None, "refused": True}, "", None),
+        ("", "", None),
+    ],
+)
+def test_answers_are_read_from_every_form(value: object, text: str, sources: list[str] | None) -> None:
+    found = answer(value)
+    assert (found.text, None if found.sources is None else [hit.doc_id for hit in found.sources]) == (text, sources)
+
+
+def test_an_answer_may_report_confidence_refusal_and_the_use_of_a_model() -> None:
+    found = answer(
+        {"answer": "No.", "confidence": 0.25, "refused": False, "input_tokens": 9, "output_tokens": 2, "model": "m", "cost": 0.5}
+    )
+    assert (found.confidence, found.refused, found.input_tokens, found.output_tokens, found.model, found.cost) == (
+        0.25,
+        False,
+        9,
+        2,
+        "m",
+        0.5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "the result is no answer but None"),
+        (["a"], "no answer but list of str"),
+        ({"reply": "Yes."}, "dict with the keys reply; return a text"),
+        ({"answer": None}, "dict with the keys answer"),
+        ((3, ["a"]), "the first of the pair is no answer but int"),
+        (("Yes.", "a"), "no list of hits but str"),
+        (Found("a", 1, 2), "Found with the attributes doc_id, start, end"),
+    ],
+)
+def test_another_form_of_an_answer_is_an_error_that_names_it_and_the_accepted_forms(value: object, message: str) -> None:
+    with pytest.raises(TargetError) as caught:
+        answer(value)
+    assert message in str(caught.value)

@@ -1,0 +1,82 @@
+"""Convert the results of a Python function, a LangChain chain or a LlamaIndex query engine to answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.targets.callable.hits import SOURCES, Strings, hits_of
+from workbench.targets.callable.values import described, has, number, read, whole
+
+FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
+_ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
+
+
+def answer_of(value: object, strings: Strings) -> TargetAnswer:
+    """Convert a result to an answer. Raises TargetError with its type for another shape."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) == 2:
+        text, sources = value
+        return TargetAnswer(text=_required(text), sources=None if sources is None else hits_of(sources, strings), **_use(text))
+    text = None if isinstance(value, list) else text_of(value)
+    refused = read(value, "refused") if not isinstance(value, str) else None
+    if text is None and refused is not True:
+        raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")
+    if isinstance(value, str):
+        return TargetAnswer(text=str(value))
+    return TargetAnswer(
+        text=text or "",
+        sources=_sources(value, strings),
+        refused=refused if isinstance(refused, bool) else None,
+        confidence=number(read(value, "confidence")),
+        **_use(_message(value)),
+    )
+
+
+def text_of(value: object) -> str | None:
+    """Return the text of an answer or of a part of one, or None if it has none."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, list):  # the content of a message in blocks
+        return "".join(text_of(block) or "" for block in value) if value and all(_is_block(block) for block in value) else None
+    for name in _ANSWERS:
+        if (found := read(value, name)) is not None and not callable(found):
+            return text_of(found)
+    return None
+
+
+def _required(value: object) -> str:
+    text = text_of(value)
+    if text is None:
+        raise TargetError(f"the first of the pair is no answer but {described(value)}; {FORMS}")
+    return text
+
+
+def _is_block(block: object) -> bool:
+    return isinstance(block, str) or (isinstance(block, Mapping) and "type" in block)
+
+
+def _sources(value: object, strings: Strings) -> tuple[TargetHit, ...] | None:
+    """Return the sources of an answer, None if it has no field for them. A single text is a prompt's context, not a list of sources."""
+    for name in SOURCES:
+        if has(value, name) and not isinstance(found := read(value, name), str | None) and not callable(found):
+            return hits_of({name: found} if isinstance(found, list | tuple) else found, strings)
+    return None
+
+
+def _message(value: object) -> object:
+    """Return the chat message in an answer, which has the usage of the model, or the answer."""
+    inner = read(value, *_ANSWERS)
+    return inner if has(inner, "usage_metadata") else value
+
+
+def _use(value: object) -> Mapping[str, Any]:
+    """Return what a model cost, as the answer or a chat message of LangChain reports it."""
+    if isinstance(value, str):
+        return {}
+    usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
+    model = read(value, "model") or read(metadata, "model_name", "model")
+    return {
+        "input_tokens": whole(read(usage, "input_tokens")),
+        "output_tokens": whole(read(usage, "output_tokens")),
+        "cost": number(read(value, "cost")),
+        "model": model if isinstance(model, str) else "",
+    }

@@ -1,0 +1,99 @@
+"""Convert the results of a Python function, a LangChain retriever or a LlamaIndex retriever to hits."""
+
+from collections.abc import Iterable, Mapping, Set
+from itertools import islice
+from typing import Any, Literal
+
+from workbench.targets.base import TargetError, TargetHit
+from workbench.targets.callable.values import attributes, described, identifier, number, plain, read, whole
+
+# What a hit that is a text stands for.
+Strings = Literal["ids", "texts"]
+
+FORMS = (
+    "return a list, best first, of document ids, mappings or objects with an id or a text, or pairs of one of these and a score, "
+    "or a mapping of ids to scores"
+)
+# Where an answer names its sources, and a result its hits. Texts under the first names are passages, whatever `hits` says.
+_PASSAGES = ("contexts", "context", "retrieved_contexts")
+SOURCES = ("sources", "source_documents", "source_nodes", *_PASSAGES, "hits", "documents", "retrieved", "results")
+_LISTS = (*SOURCES, "docs", "nodes", "matches", "chunks")
+_IDS, _LATER_IDS = ("doc_id", "document_id", "docid", "docno", "ref_doc_id"), ("id", "_id", "node_id")
+_TEXTS = ("page_content", "text", "content", "chunk", "passage", "body", "document")
+_SCORES = ("score", "similarity", "relevance_score")
+_STARTS, _ENDS = ("start", "start_index", "start_char_idx"), ("end", "end_index", "end_char_idx")
+_READ = {*_IDS, *_LATER_IDS, *_TEXTS, *_SCORES, *_STARTS, *_ENDS, "metadata"}
+
+
+def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[TargetHit, ...]:
+    """Convert a result to hits, at most `most`. Raises TargetError with its type for another shape."""
+    if isinstance(value, Mapping) and (not value or all(number(score) is not None for score in value.values())):
+        ranked = sorted(value.items(), key=lambda pair: -(number(pair[1]) or 0))
+        return tuple(_hit(pair, "ids") for pair in ranked[:most])
+    for name in _LISTS:
+        if isinstance(found := _own(value, name), list | tuple):
+            return hits_of(found, "texts" if name in _PASSAGES else strings, most)
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
+        value = value.to_dict("records")
+    if not isinstance(value, Iterable) or not _is_list(value):
+        raise TargetError(f"the result is no list of hits but {described(value)}; {FORMS}")
+    return tuple(_hit(item, strings) for item in islice(value, most))
+
+
+def _own(value: object, name: str) -> Any:
+    return None if isinstance(value, str | bytes | list | tuple) else read(value, name)
+
+
+def _is_list(value: object) -> bool:
+    # A pydantic model is iterable too: over its fields.
+    return not isinstance(value, str | bytes | Mapping | Set) and not hasattr(value, "model_fields")
+
+
+def _hit(item: Any, strings: Strings) -> TargetHit:
+    if _is_pair(item):
+        found = _hit(item[0], strings)
+        return TargetHit(found.doc_id, found.text, number(item[1]), found.start, found.end, found.metadata)
+    if isinstance(item, str) and strings == "texts":
+        return TargetHit(text=str(item))
+    if (doc_id := identifier(item)) is not None:
+        return TargetHit(doc_id)
+    node = read(item, "node") if not isinstance(item, str) else None
+    if node is not None:  # NodeWithScore of LlamaIndex
+        found = _fields(node)
+        return TargetHit(found.doc_id, found.text, number(read(item, *_SCORES)), found.start, found.end, found.metadata)
+    return _fields(item)
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, tuple | list) and not hasattr(item, "_fields") and len(item) == 2 and number(item[1]) is not None
+
+
+def _fields(item: Any) -> TargetHit:
+    metadata = read(item, "metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    text = next((str(found) for name in _TEXTS if isinstance(found := read(item, name), str)), None)
+    doc_id = identifier(read(item, *_IDS)) or identifier(read(metadata, *_IDS)) or identifier(read(item, *_LATER_IDS))
+    if doc_id is None and text is None and not metadata:
+        raise TargetError(f"a hit is {described(item)}, without an id or a text; {FORMS}")
+    start, end = _slice(item, metadata, text)
+    return TargetHit(doc_id, text, number(read(item, *_SCORES)), start, end, plain({**_others(item), **metadata}))
+
+
+def _slice(item: Any, metadata: Mapping[str, Any], text: str | None) -> tuple[int | None, int | None]:
+    """Return the place of a hit. LangChain's splitters write only its start, into the metadata."""
+    start = whole(_first(read(item, *_STARTS), read(metadata, *_STARTS)))
+    end = whole(_first(read(item, *_ENDS), read(metadata, *_ENDS)))
+    if start is not None and end is None and text is not None:
+        end = start + len(text)
+    return (start, end) if start is not None and end is not None else (None, None)
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _others(item: Any) -> Mapping[str, Any]:
+    """Return the fields of a hit that are its metadata: those of a mapping or object that has no `metadata`, or all others of a mapping."""
+    if isinstance(item, Mapping) or read(item, "metadata") is None:
+        return {name: value for name, value in attributes(item).items() if name not in _READ and not str(name).startswith("_")}
+    return {}

@@ -1,0 +1,157 @@
+"""Python functions and objects that an experiment names."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from workbench.core.code import FunctionName, imported_object, module_identity
+from workbench.errors import InputError
+from workbench.targets.base import Target, TargetResources, TargetSession
+from workbench.targets.callable.hits import Strings
+from workbench.targets.callable.interfaces import Role, interface_of, is_factory, parameters_of
+from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
+
+_ROLES: tuple[Role, ...] = ("search", "answer", "ingest", "remove")
+
+
+class PythonCallsTarget(Target):
+    """The base of targets that are called in this process."""
+
+    hits: Strings = Field(
+        default="ids", description="What a hit that is a text stands for: the `ids` of documents, or `texts` of passages."
+    )
+    context: bool = Field(
+        default=False,
+        description="Whether the answer can be given the texts of a context: the parameter `context` of a function, the key `context` of a runnable.",
+    )
+    input_key: str = Field(
+        default="", description="The key under which a runnable expects the question. Without one it gets the text alone."
+    )
+    concurrency: int = Field(default=1, ge=1, le=64, description="How many calls are made at once. Many functions allow only one.")
+
+    @property
+    @abstractmethod
+    def roles(self) -> tuple[Role, ...]:
+        """Return what the target can do."""
+
+    @property
+    def searches(self) -> bool:
+        """Return whether the target can search."""
+        return "search" in self.roles
+
+    @property
+    def answers(self) -> bool:
+        """Return whether the target can answer."""
+        return "answer" in self.roles
+
+    @property
+    def takes_context(self) -> bool:
+        """Return whether the target can answer from a given context."""
+        return self.answers and self.context
+
+    @property
+    def ingests(self) -> bool:
+        """Return whether the target takes documents."""
+        return "ingest" in self.roles
+
+    @property
+    def options(self) -> CallableOptions:
+        """Return how functions are called."""
+        return CallableOptions(self.hits, self.input_key, self.context)
+
+
+class CallableTarget(PythonCallsTarget):
+    """Functions or objects that are named as `package.module:name`, such as the search and the answer of a RAG application.
+
+    A name is that of a function, which gets the question, and the number of hits as `k` if it has this parameter; of an object with methods
+    such as `search` and `answer`; of a retriever, vector store or runnable of LangChain, or of a retriever or query engine of LlamaIndex; or of a
+    class or a function without parameters that makes one of these. The module may be in the working directory. Requests are made again if
+    the source of the module changes, but not if only a module that it imports changes: change `revision` then. An experiment with a function is
+    a program: it runs with `--allow-code` only.
+    """
+
+    examples: ClassVar = (
+        {"name": "mine", "search": "my_rag:search", "answer": "my_rag:answer"},
+        {"name": "mine", "function": "my_rag:search"},
+    )
+
+    kind: Literal["callable"] = "callable"
+    search: FunctionName | None = Field(default=None, description="The function that returns hits.")
+    answer: FunctionName | None = Field(default=None, description="The function that returns an answer, with its sources if it can.")
+    function: FunctionName | None = Field(default=None, description="A short form: `search` or `answer`, by `returns`.")
+    returns: Literal["hits", "answer"] = Field(default="hits", description="What `function` returns.")
+    ingest: FunctionName | None = Field(default=None, description="The function that takes a list of documents.")
+    remove: FunctionName | None = Field(default=None, description="The function that takes a list of ids of documents to delete.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> "CallableTarget":
+        if self.function and (self.search or self.answer):
+            raise ValueError("function is the short form of search or answer; use one of the two forms")
+        if not (self.function or self.search or self.answer):
+            raise ValueError("it names no function; set search, answer or function")
+        if self.returns != "hits" and not self.function:
+            raise ValueError("returns says what function returns, which is not set; leave it out")
+        if self.context and not self.answers:
+            raise ValueError("context needs an answer; set answer, or returns: answer")
+        return self
+
+    @property
+    def functions(self) -> Mapping[Role, str]:
+        """Return the name of the function of each role."""
+        short: Role = "answer" if self.returns == "answer" else "search"
+        named = {"search": self.search, "answer": self.answer, "ingest": self.ingest, "remove": self.remove}
+        if self.function:
+            named[short] = self.function
+        return {role: name for role in _ROLES if (name := named[role])}
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Return what the target can do."""
+        return tuple(self.functions)
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the functions, each once."""
+        return tuple(dict.fromkeys(self.functions.values()))
+
+    def load_code(self) -> None:
+        """Import the functions, without a call. Raises InputError if one is missing or cannot take what it is given."""
+        for role, name in self.functions.items():
+            value = imported_object(name)
+            if isinstance(value, type):
+                _check_class(name, value, role)
+            elif not is_factory(value):
+                check_interface(interface_of(name, value, role), role, self.options)
+
+    def identity(self) -> Any:
+        """Return the settings with the digests of the modules that define the functions."""
+        return {**super().identity(), "code": {name: _code(name) for name in self.named_code}}
+
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+        """Import the functions, and make the objects of classes."""
+        return callable_session(self._objects, self.options)
+
+    def _objects(self) -> Mapping[Role, tuple[str, object]]:
+        return {role: (name, imported_object(name)) for role, name in self.functions.items()}
+
+
+def _check_class(name: str, value: type, role: Role) -> None:
+    interface_of(name, value, role)
+    needed = [
+        each.name
+        for each in parameters_of(value).values()
+        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
+    if needed:
+        fix = f"name an object of the class, such as `rag = {value.__name__}(…)` in the module, or a function without parameters that makes one"
+        raise InputError(f"the class {name} needs {', '.join(needed)}", fix)
+
+
+def _code(name: str) -> list[str]:
+    """Return the digests of the module that a name is in, and of the one that defines the object or its class."""
+    module = name.partition(":")[0]
+    defining = getattr(imported_object(name), "__module__", None) or module
+    return [each for part in dict.fromkeys((module, defining)) for each in module_identity(part)]
