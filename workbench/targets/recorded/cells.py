@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+import warnings
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +23,8 @@ def structured(value: Any, name: str) -> Any:
 
 def _literal(text: str, name: str) -> Any:
     try:
-        value = ast.literal_eval(text)
+        with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+            value = ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         # A passage may begin with a bracket, such as [1].
         if re.match(r"""[\[{]\s*(['"\[{]|Document\(|array\()""", text) and text.endswith(("]", "}")):
@@ -38,5 +40,7 @@ def _literal(text: str, name: str) -> Any:
 
 def _joined(text: str) -> bool:
     """Return whether two texts follow each other without a comma."""
+    if not re.search(r"""['"]\s+\w*['"]""", text):
+        return False
     kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type != tokenize.NL]
     return any(pair == (tokenize.STRING, tokenize.STRING) for pair in pairwise(kinds))
