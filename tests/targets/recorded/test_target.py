@@ -157,7 +157,10 @@ def test_a_folder_in_place_of_a_file_is_one_line(tmp_path: Path) -> None:
         ({"query_id": "q1", "hits": [{"doc_id": "a", "end": 3}]}, "run.jsonl:1 has the positions None and 3 in hits, item 1"),
         ({"query_id": "q1", "answer": "a", "sources": [" "]}, "run.jsonl:1 has a blank id in sources, item 1"),
         ({"query_id": "q1", "hits": [], "condition": "retreived"}, r"has the condition 'retreived' \(did you mean 'retrieved'\?\)"),
-        ({"query_id": "q1", "answer": "a", "condition": "gold"}, "run.jsonl has neither hits nor answers, read as jsonl; the keys of its rows"),
+        (
+            {"query_id": "q1", "answer": "a", "condition": "gold"},
+            "run.jsonl has neither hits nor answers, read as jsonl; the keys of its rows",
+        ),
         ("", "run.jsonl has neither hits nor answers, read as jsonl; add a row"),
     ],
 )

@@ -25,7 +25,7 @@ def _read(rows: Rows) -> Iterator[ExportedRow]:
     for row, where in rows:
         answer, contexts = (next((row[key] for key in keys if key in row), None) for keys in (_OUTPUTS, _CONTEXTS))
         if isinstance(contexts, str):
-            contexts = contexts.split(_SEPARATOR)
+            contexts = contexts.split(_SEPARATOR) if contexts else []
         documents = list(map(_document, contexts)) if isinstance(contexts, list) else contexts
         yield ExportedRow(row, where, row.get("input"), answer, documents, row.get("query_id"))
 

@@ -55,6 +55,8 @@ class ExportFormat:
     marks: Callable[[Row], bool]
     question: str
     read: Callable[[Rows], Iterable[ExportedRow]]
+    # What tells several results of a question apart.
+    choice: str = "a field"
 
 
 def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, draft: DatasetDraft) -> Iterator[RecordedResult]:
@@ -99,13 +101,13 @@ def chosen_rows(rows: Numbered, where: Mapping[str, str], path: str, draft: Data
         kept = [row for row, value in zip(rows, values, strict=True) if _same(value, wanted)]
         if rows and not kept:
             known = sorted({str(value) for value in values if value is not None})
-            draft.fault(path, f"has no row whose {name} is {wanted!r}; there {_there(known)}")
+            draft.fault(path, f"has no row whose {name} is {wanted!r}; {_there(known, rows[0][0])}")
         rows = kept
     return rows
 
 
-def _there(known: list[str]) -> str:
-    return f"is {listed(known)}" if known else "is no such field"
+def _there(known: list[str], row: Row) -> str:
+    return f"it is {listed([repr(value) for value in known])}" if known else f"the keys of its rows are {_keys(row)}"
 
 
 def _same(value: Any, wanted: str) -> bool:

@@ -47,4 +47,4 @@ def _query_id(row: Mapping[str, Any], inputs: Any) -> Any:
     return next((place["query_id"] for place in places if isinstance(place, Mapping) and place.get("query_id") is not None), None)
 
 
-LANGSMITH = ExportFormat("langsmith", _marks, "inputs", _read)
+LANGSMITH = ExportFormat("langsmith", _marks, "inputs", _read, "session_id")

@@ -14,7 +14,7 @@ from workbench.targets.recorded.exports import ExportedRow, ExportFormat, value_
 from workbench.targets.recorded.traces import TraceSpan, trace_span, traced_rows
 
 _DOCUMENTS = ("reranker.output_documents", "retrieval.documents")
-_PREFIX = "attributes"
+_PREFIX, _METADATA = "attributes", "document.metadata"
 _ERROR = "ERROR"
 
 
@@ -29,13 +29,12 @@ def _read(rows: Rows) -> Iterable[ExportedRow]:
 
 def _spans(rows: Rows) -> Iterator[TraceSpan]:
     for row, where in rows:
-        fault, documents = "", None
+        fault, documents, query_id = "", None, None
         try:
-            documents = _documents(row)
+            documents, query_id = _documents(row), _query_id(row)
         except ValueError as error:
             fault = str(error)
-        question, answer, metadata = (_attribute(row, name) for name in ("input.value", "output.value", "metadata"))
-        query_id = metadata.get("query_id") if isinstance(metadata, Mapping) else None
+        question, answer = _attribute(row, "input.value"), _attribute(row, "output.value")
         failure = row.get("status_message") or "the span has an error" if row.get("status_code") == _ERROR else None
         kind = row.get("span_kind") or _attribute(row, "openinference.span.kind")
         found = ExportedRow(row, where, question, answer, documents, query_id, failure, fault)
@@ -45,6 +44,11 @@ def _spans(rows: Rows) -> Iterator[TraceSpan]:
 
 def _attribute(row: Mapping[str, Any], name: str) -> Any:
     return value_at(row, f"{_PREFIX}.{name}")
+
+
+def _query_id(row: Mapping[str, Any]) -> Any:
+    metadata = structured(_attribute(row, "metadata"), "metadata")
+    return metadata.get("query_id") if isinstance(metadata, Mapping) else _attribute(row, "metadata.query_id")
 
 
 def _documents(row: Mapping[str, Any]) -> list[Any] | None:
@@ -62,8 +66,8 @@ def _document(value: Any) -> Any:
     """Return a document with the keys `document.content`, whether or not these are nested."""
     inner = value.get("document") if isinstance(value, Mapping) else None
     value = {f"document.{key}": item for key, item in inner.items()} if isinstance(inner, Mapping) else value
-    if isinstance(value, Mapping) and "document.metadata" in value:
-        return {**value, "document.metadata": structured(value["document.metadata"], "document.metadata")}
+    if isinstance(value, Mapping) and _METADATA in value:
+        return {**value, _METADATA: structured(value[_METADATA], _METADATA)}
     return value
 
 
@@ -72,7 +76,12 @@ def _gathered(attributes: Any, name: str) -> list[Any]:
     documents: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items() if isinstance(attributes, Mapping) else ():
         if part := re.fullmatch(re.escape(name) + r"\.(\d+)\.(.+)", key):
-            documents.setdefault(int(part[1]), {})[part[2]] = value
+            document = documents.setdefault(int(part[1]), {})
+            field = part[2].removeprefix(f"{_METADATA}.")
+            if field == part[2]:
+                document[field] = value
+            else:
+                document.setdefault(_METADATA, {})[field] = value
     return [_document(documents[place]) for place in sorted(documents)]
 
 

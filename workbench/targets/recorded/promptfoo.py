@@ -35,4 +35,4 @@ def _has_documents(place: Mapping[str, Any]) -> bool:
         return True
 
 
-PROMPTFOO = ExportFormat("promptfoo", _marks, "vars", _read)
+PROMPTFOO = ExportFormat("promptfoo", _marks, "vars", _read, "provider.label")

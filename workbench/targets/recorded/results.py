@@ -43,10 +43,10 @@ class RecordedResults:
 
     def result(self, query: Query) -> RecordedResult:
         """Return the result of a question. Raises TargetError if there is none, or if it is that of another wording."""
-        result = self.by_id.get(query.query_id) or self.by_text.get(query.text.strip())
+        result = self.by_id.get(query.query_id) or self.by_text.get(_plain(query.text))
         if result is None:
             raise TargetError("no recorded result")
-        if result.query is not None and result.query.strip() != query.text.strip():
+        if result.query is not None and _plain(result.query) != _plain(query.text):
             raise TargetError("the recorded result is to an earlier wording of the question")
         if result.error:
             raise TargetError(f"the recorded request failed: {excerpt(result.error, 200)}")
@@ -55,12 +55,19 @@ class RecordedResults:
 
 def index(format_name: str, results: Iterable[RecordedResult], advice: str, draft: DatasetDraft) -> RecordedResults:
     """Index results by their questions. Another result for a question is a fault with this advice, unless it is equal."""
-    by_id, by_text = dict[str, RecordedResult](), dict[str, RecordedResult]()
+    by_id, by_text, known = dict[str, RecordedResult](), dict[str, RecordedResult](), list[RecordedResult]()
     for result in results:
-        table, kind, name = (
-            (by_text, "question", (result.query or "").strip()) if result.query_id is None else (by_id, "id", result.query_id)
-        )
+        table, kind, name = (by_text, "question", _plain(result.query)) if result.query_id is None else (by_id, "id", result.query_id)
         earlier = table.setdefault(name, result)
         if (earlier.hits, earlier.answer, earlier.error) != (result.hits, result.answer, result.error):
             draft.fault(result.where, f"has another result for the {kind} {excerpt(name)!r} of {earlier.where}; {advice}")
+        known.append(result)
+    # An id that the application gave is not one of the dataset.
+    for result in known:
+        if result.query is not None:
+            by_text.setdefault(_plain(result.query), result)
     return RecordedResults(format_name, by_id, by_text)
+
+
+def _plain(text: str | None) -> str:
+    return (text or "").strip()
