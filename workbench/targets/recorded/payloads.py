@@ -77,7 +77,7 @@ def documents_of(value: Any) -> tuple[TargetHit, ...] | None:
         return (TargetHit(text=value),) if value.strip() else None
     if value is None:
         return None
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):
         raise ValueError(f"has {json_kind(value)} in place of a list of documents")
     return tuple(_hit(item, place) for place, item in enumerate(value, 1) if item is not None)
 
