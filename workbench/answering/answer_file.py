@@ -14,7 +14,7 @@ from workbench.datasets.lines import json_kind, json_lines
 from workbench.errors import InputError
 
 # Keys that describe an answer for people and other programs, as in the handbook.
-_DESCRIPTIONS = ("answer_id", "evidence_complete", "passages", "appropriate", "fault", "claims")
+DESCRIPTIONS = ("answer_id", "evidence_complete", "passages", "appropriate", "fault", "claims")
 # How the handbook calls an answer that does not answer, and what an answer made of a planted text.
 _REFUSED = "refused"
 _OUTCOMES = {"kept": "kept", "conflict_reported": "conflict", "adopted": "adopted", "complied": "complied", "resisted": "resisted"}
@@ -56,12 +56,23 @@ def read_answers(path: str, _state: tuple[int, int]) -> tuple[RecordedAnswer, ..
             again = f"the {answer.key[0]} {excerpt(answer.key[1])!r} under {answer.condition!r}"
             draft.fault(where, f"answers {again} again, as {earlier.where} does; remove one of them")
         answers.setdefault(answer.key, answer)
-    if draft.faults:
-        more = f" ({len(draft.faults) - 1} more)" if draft.faults[1:] else ""
-        raise InputError(f"{draft.faults[0]}{more}")
+    raise_first(draft)
     if not answers:
         raise InputError(f"{path} has no answer", f"write one on each line, for example {_EXAMPLE}")
     return tuple(answers.values())
+
+
+def raise_first(draft: DatasetDraft) -> None:
+    """Raise InputError for the first fault of a file of answers, with the number of the others."""
+    if draft.faults:
+        more = f" ({len(draft.faults) - 1} more)" if draft.faults[1:] else ""
+        raise InputError(f"{draft.faults[0]}{more}")
+
+
+def refused_of(row: Mapping[str, Any]) -> bool | None:
+    """Return whether the answer of a row refuses, also by the word of the handbook, or None if the row does not say."""
+    refused: bool | None = row.get("refused", row["behaviour"] == _REFUSED if "behaviour" in row else None)
+    return refused
 
 
 def _answer(row: Mapping[str, Any], where: str) -> RecordedAnswer:
@@ -74,7 +85,7 @@ def _answer(row: Mapping[str, Any], where: str) -> RecordedAnswer:
         row["answer"],
         tuple(dict.fromkeys(row.get("citations", ()))),
         row.get("confidence"),
-        row.get("refused", row["behaviour"] == _REFUSED if "behaviour" in row else None),
+        refused_of(row),
         row.get("correct"),
         row.get("outcome", _OUTCOMES.get(row.get("behaviour", ""), "")),
     )
@@ -96,8 +107,9 @@ def _are_numbers(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in value)
 
 
-# How a value is checked, and what to write instead.
-_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
+# How the value of each key is checked, and what to write instead.
+Checks = Mapping[str, tuple[Callable[[object], bool], str]]
+CHECKS: Checks = {
     **dict.fromkeys(("query_id", "query", "answer", "condition"), (_is_text, "a text")),
     **dict.fromkeys(("variant", "behaviour"), (lambda value: isinstance(value, str), "a text")),
     "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
@@ -105,22 +117,29 @@ _CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(("refused", "correct"), (_is_verdict, "true, false or null")),
     "outcome": (lambda value: value in _OUTCOMES.values(), f"one of {', '.join(_OUTCOMES.values())}"),
 }
-_KEYS = (*_CHECKS, *_DESCRIPTIONS)
 
 
 def _fault(row: Mapping[str, Any]) -> str:
     """Return why a line is no answer, and the fix, or an empty text."""
+    if fault := key_fault(row, CHECKS, "an answer", _EXAMPLE):
+        return fault
+    return variant_fault(row) if "answer" in row else f"has no answer; write for example {_EXAMPLE}"
+
+
+def key_fault(row: Mapping[str, Any], checks: Checks, what: str, example: str) -> str:
+    """Return the first key or value of a row that is wrong, or that it names no question, and the fix, or an empty text."""
+    known = (*checks, *DESCRIPTIONS)
     for key, value in row.items():
-        if key not in _KEYS:
-            return f"has the key {key!r}{meant(key, _KEYS)}; an answer has {', '.join(_CHECKS)}"
-        if key in _CHECKS and not _CHECKS[key][0](value):
-            return f"has {_shown(value)} as {key}; write {_CHECKS[key][1]}"
+        if key not in known:
+            return f"has the key {key!r}{meant(key, known)}; {what} has {', '.join(checks)}"
+        if key in checks and not checks[key][0](value):
+            return f"has {_shown(value)} as {key}; write {checks[key][1]}"
     if "query_id" not in row and "query" not in row:
-        return f"names no question; write its id as query_id or its text as query, for example {_EXAMPLE}"
-    return _variant_fault(row) if "answer" in row else f"has no answer; write for example {_EXAMPLE}"
+        return f"names no question; write its id as query_id or its text as query, for example {example}"
+    return ""
 
 
-def _variant_fault(row: Mapping[str, Any]) -> str:
+def variant_fault(row: Mapping[str, Any]) -> str:
     """Return why no run has the condition and perturbation of a line, or an empty text."""
     condition, variant = row.get("condition", RETRIEVED), row.get("variant", "")
     if condition not in CONDITIONS:

@@ -1,0 +1,1 @@
+"""Results that another program has recorded: rankings, and answers with their sources."""

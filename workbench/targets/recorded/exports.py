@@ -1,0 +1,122 @@
+"""Results that other tools export: what an importer finds in a row, and the question, answer and hits in it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.core.formatting import listed
+from workbench.datasets.draft import DatasetDraft, Rows
+from workbench.targets.base import TargetAnswer
+from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
+from workbench.targets.recorded.results import RecordedResult
+
+Row = Mapping[str, Any]
+# Rows with their places.
+Numbered = list[tuple[dict[str, Any], str]]
+
+
+class RecordedFields(BaseModel):
+    """Where a row has its question, its answer and its documents, if the importer does not find them or finds the wrong ones.
+
+    Each is a key or a path of keys with dots, such as `vars.topic`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    question: str = Field(default="", description="The field of the question.")
+    query_id: str = Field(default="", description="The field of the question's id in the dataset.")
+    answer: str = Field(default="", description="The field of the answer.")
+    documents: str = Field(default="", description="The field of the retrieved documents.")
+
+
+@dataclass(frozen=True)
+class ExportedRow:
+    """What an importer finds in a row: values of any kind, in which the question, the answer and the documents are.
+
+    `error` is why the application failed, `fault` why the row cannot be read.
+    """
+
+    row: Row
+    where: str
+    question: Any
+    answer: Any = None
+    documents: Any = None
+    query_id: Any = None
+    error: Any = None
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format of another tool: the keys that its rows have, the place of the question for messages, and how rows are read."""
+
+    name: str
+    marks: Callable[[Row], bool]
+    question: str
+    read: Callable[[Rows], Iterable[ExportedRow]]
+    # What tells several results of a question apart.
+    choice: str = "a field"
+
+
+def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, draft: DatasetDraft) -> Iterator[RecordedResult]:
+    """Yield the results of a tool's rows. A row without a question, or whose documents cannot be read, is a fault."""
+    for found in export.read(rows):
+        question, query_id = question_of(_chosen(found, "question", fields.question)), _chosen(found, "query_id", fields.query_id)
+        try:
+            hits = documents_of(_chosen(found, "documents", fields.documents))
+            fault = found.fault
+        except ValueError as error:
+            fault = str(error)
+        if not fault and question is None and query_id is None:
+            place = fields.question or export.question
+            fault = f"has no question in {place}; its keys are {_keys(found.row)}; name another with fields: {{question: …}}"
+        if fault:
+            draft.fault(found.where, fault)
+            continue
+        text = answer_of(_chosen(found, "answer", fields.answer))
+        answer = TargetAnswer(text=text, sources=hits) if text and text.strip() else None
+        failure = str(found.error) if found.error and answer is None else ""
+        yield RecordedResult(found.where, None if query_id is None else str(query_id), question, hits, answer, failure)
+
+
+def value_at(row: Row, path: str) -> Any:
+    """Return the value of a key, or of a path of keys with dots, or None. A key that contains dots precedes a path."""
+    if path in row:
+        return row[path]
+    head, _, rest = path.partition(".")
+    while rest:
+        inner = row.get(head)
+        if isinstance(inner, Mapping):
+            return value_at(inner, rest)
+        step, _, rest = rest.partition(".")
+        head = f"{head}.{step}"
+    return None
+
+
+def chosen_rows(rows: Numbered, where: Mapping[str, str], path: str, draft: DatasetDraft) -> Numbered:
+    """Return the rows whose values are these. Without any such row, the values of the first field are a fault."""
+    for name, wanted in where.items():
+        values = [value_at(row, name) for row, _ in rows]
+        kept = [row for row, value in zip(rows, values, strict=True) if _same(value, wanted)]
+        if rows and not kept:
+            known = sorted({str(value) for value in values if value is not None})
+            draft.fault(path, f"has no row whose {name} is {wanted!r}; {_there(known, rows[0][0])}")
+        rows = kept
+    return rows
+
+
+def _there(known: list[str], row: Row) -> str:
+    return f"it is {listed([repr(value) for value in known])}" if known else f"the keys of its rows are {_keys(row)}"
+
+
+def _same(value: Any, wanted: str) -> bool:
+    return value is not None and (str(value) == wanted or (isinstance(value, bool) and str(value).lower() == wanted.lower()))
+
+
+def _chosen(found: ExportedRow, name: str, path: str) -> Any:
+    return value_at(found.row, path) if path else getattr(found, name)
+
+
+def _keys(row: Row) -> str:
+    return listed([repr(key) for key in row], 12)

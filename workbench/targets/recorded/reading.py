@@ -1,0 +1,116 @@
+"""Read a file of results in its format: rows of JSON, JSON Lines, CSV or parquet, or a TREC run."""
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+from workbench.answering.answer_file import raise_first
+from workbench.core.formatting import listed
+from workbench.datasets.draft import DatasetDraft, Rows
+from workbench.datasets.formats.table_rows import read_rows
+from workbench.datasets.formats.trec import ScoredDoc, read_run
+from workbench.datasets.lines import json_lines, objects, parse_json, read_text, reason
+from workbench.errors import InputError
+from workbench.targets.base import TargetHit
+from workbench.targets.recorded.deepeval import DEEPEVAL
+from workbench.targets.recorded.exports import ExportFormat, Numbered, RecordedFields, chosen_rows, exported_results
+from workbench.targets.recorded.langsmith import LANGSMITH
+from workbench.targets.recorded.own_form import own_results
+from workbench.targets.recorded.phoenix import PHOENIX
+from workbench.targets.recorded.promptfoo import PROMPTFOO
+from workbench.targets.recorded.ragas import RAGAS
+from workbench.targets.recorded.results import RecordedResult, RecordedResults, index
+
+RecordedFormat = Literal["auto", "jsonl", "parquet", "trec", "ragas", "deepeval", "promptfoo", "langsmith", "phoenix"]
+# In the order in which they are recognized.
+_EXPORTS: Mapping[str, ExportFormat] = {export.name: export for export in (PHOENIX, RAGAS, PROMPTFOO, DEEPEVAL, LANGSMITH)}
+_TABLES = (".csv", ".parquet")
+# A file of rows. Any other is a TREC run, whose names have many endings.
+_ROWS = (*_TABLES, ".json", ".jsonl", ".ndjson")
+# The keys under which a JSON file has its list of results.
+_LISTS = ("results", "testRunData", "testCases", "test_cases", "runs", "examples", "spans", "samples", "data")
+# Empty cells are left out of rows, so that one row does not have all keys.
+_SAMPLE = 100
+_OWN = "jsonl"
+
+
+@functools.lru_cache(maxsize=4)
+def read_results(
+    path: str, format_name: RecordedFormat, fields: RecordedFields, where: tuple[tuple[str, str], ...], _state: tuple[int, int]
+) -> RecordedResults:
+    """Read a file again whenever its time or size changes. Raises InputError for the first bad row, or for a file without results."""
+    file, draft = Path(path), DatasetDraft("results")
+    if format_name == "trec" or (format_name == "auto" and file.suffix.lower() not in _ROWS):
+        _refuse(path, "trec", fields, where)
+        return index("trec", _ranked(read_run(file)), "remove one of them", draft)
+    rows = chosen_rows(_rows(file, draft), dict(where), path, draft)
+    raise_first(draft)
+    export = _export(rows, format_name)
+    name, results = _OWN, own_results(rows, draft)
+    if export is None:
+        _refuse(path, name, fields)
+    else:
+        name, results = export.name, exported_results(export, rows, fields, draft)
+    choice = "a field" if export is None else export.choice
+    found = index(name, results, f"remove one of them, or choose rows with where: {{{choice}: its value}}", draft)
+    raise_first(draft)
+    if not (found.searches or found.answers) and not any(result.error for result in (*found.by_id.values(), *found.by_text.values())):
+        keys = listed([repr(key) for key in dict.fromkeys(key for row, _ in rows[:_SAMPLE] for key in row)], 12)
+        raise InputError(
+            f"{path} has neither hits nor answers, read as {name}", f"the keys of its rows are {keys}" if rows else "add a row"
+        )
+    return found
+
+
+def _refuse(path: str, name: str, fields: RecordedFields, where: tuple[tuple[str, str], ...] = ()) -> None:
+    """Raise InputError for settings that a format has no use for."""
+    if fields != RecordedFields() or where:
+        raise InputError(f"{path} is read as {name}, which has no use for {'where' if where else 'fields'}", "leave it out, or set format")
+
+
+def _rows(file: Path, draft: DatasetDraft) -> Numbered:
+    suffix = file.suffix.lower()
+    if suffix in _TABLES:
+        return list(read_rows(file, draft)[1])
+    return list(_json_rows(file, draft) if suffix == ".json" else json_lines(file, draft))
+
+
+def _json_rows(file: Path, draft: DatasetDraft) -> Rows:
+    """Return the results of a JSON file, or of JSON Lines in a file with its name."""
+    text = read_text(file, draft)
+    if draft.faults:
+        return []
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        if _is_object(text.lstrip().partition("\n")[0]):
+            return json_lines(file, draft)
+        draft.fault(f"{file}:{getattr(error, 'lineno', 1)}", f"is not JSON ({reason(error)})")
+        return []
+    while isinstance(value, dict) and (inner := next((key for key in _LISTS if isinstance(value.get(key), dict | list)), None)):
+        value = value[inner]
+    return objects(((item, f"{file} result {place}") for place, item in enumerate(value if isinstance(value, list) else [value], 1)), draft)
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(parse_json(line), dict)
+    except ValueError:
+        return False
+
+
+def _export(rows: Numbered, format_name: RecordedFormat) -> ExportFormat | None:
+    """Return the tool whose export the rows are, or None for Workbench's own form."""
+    if format_name != "auto":
+        return _EXPORTS.get(format_name)
+    keys: dict[str, Any] = {key: value for row, _ in rows[:_SAMPLE] for key, value in row.items()}
+    return next((export for export in _EXPORTS.values() if export.marks(keys)), None)
+
+
+def _ranked(run: Iterable[ScoredDoc]) -> Iterator[RecordedResult]:
+    """Yield the hits of each question of a run, by their ranks."""
+    ordered = sorted(run, key=lambda line: (line.query_id, line.rank))
+    for query_id, lines in groupby(ordered, key=lambda line: line.query_id):
+        yield RecordedResult(query_id, query_id, hits=tuple(TargetHit(doc_id=line.doc_id, score=line.score) for line in lines))

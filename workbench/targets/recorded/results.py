@@ -1,0 +1,73 @@
+"""What was recorded for each question, found by the id of the question or by its text."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from workbench.core.display import excerpt
+from workbench.datasets.draft import DatasetDraft
+from workbench.records import Query
+from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+
+
+@dataclass(frozen=True)
+class RecordedResult:
+    """The hits and the answer to one question. None for what was not recorded, and the `error` of a request that failed."""
+
+    where: str
+    query_id: str | None = None
+    query: str | None = None
+    hits: tuple[TargetHit, ...] | None = None
+    answer: TargetAnswer | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class RecordedResults:
+    """The results of a file, and the format as which it was read."""
+
+    format: str
+    by_id: Mapping[str, RecordedResult] = field(default_factory=dict)
+    by_text: Mapping[str, RecordedResult] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        results = [*self.by_id.values(), *self.by_text.values()]
+        hits = [hit for result in results for hit in (result.hits or ())]
+        object.__setattr__(self, "searches", any(result.hits is not None for result in results))
+        object.__setattr__(self, "answers", any(result.answer is not None for result in results))
+        object.__setattr__(self, "gives_text", any(hit.text is not None or hit.start is not None for hit in hits))
+
+    # Computed once, since a file can have a million hits.
+    searches: bool = field(init=False, default=False)
+    answers: bool = field(init=False, default=False)
+    gives_text: bool = field(init=False, default=False)
+
+    def result(self, query: Query) -> RecordedResult:
+        """Return the result of a question. Raises TargetError if there is none, or if it is that of another wording."""
+        result = self.by_id.get(query.query_id) or self.by_text.get(_plain(query.text))
+        if result is None:
+            raise TargetError("no recorded result")
+        if result.query is not None and _plain(result.query) != _plain(query.text):
+            raise TargetError("the recorded result is to an earlier wording of the question")
+        if result.error:
+            raise TargetError(f"the recorded request failed: {excerpt(result.error, 200)}")
+        return result
+
+
+def index(format_name: str, results: Iterable[RecordedResult], advice: str, draft: DatasetDraft) -> RecordedResults:
+    """Index results by their questions. Another result for a question is a fault with this advice, unless it is equal."""
+    by_id, by_text, known = dict[str, RecordedResult](), dict[str, RecordedResult](), list[RecordedResult]()
+    for result in results:
+        table, kind, name = (by_text, "question", _plain(result.query)) if result.query_id is None else (by_id, "id", result.query_id)
+        earlier = table.setdefault(name, result)
+        if (earlier.hits, earlier.answer, earlier.error) != (result.hits, result.answer, result.error):
+            draft.fault(result.where, f"has another result for the {kind} {excerpt(name)!r} of {earlier.where}; {advice}")
+        known.append(result)
+    # An id that the application gave is not one of the dataset.
+    for result in known:
+        if result.query is not None:
+            by_text.setdefault(_plain(result.query), result)
+    return RecordedResults(format_name, by_id, by_text)
+
+
+def _plain(text: str | None) -> str:
+    return (text or "").strip()
