@@ -145,4 +145,4 @@ def _with_query(address: str, params: JsonValue) -> str:
 
 def _detail(content: bytes) -> str:
     text = content[:20_000].decode("utf-8", "replace")
-    return not_json(text) if text.lstrip().startswith("<") else error_text(content)
+    return not_json(text).removesuffix(", not JSON") if text.lstrip().startswith("<") else error_text(content)
