@@ -44,7 +44,13 @@ def test_a_path_with_a_wildcard_or_a_filter_names_the_hits_one_by_one():
 
 @pytest.mark.parametrize(
     ("path", "reply"),
-    [("$.r", {"r": []}), ("$.r", {"r": None}), ("$.r[*]", {"r": []}), ("$.r[?@.t == 'x']", {"r": [{"t": "y"}]}), ("$.g[*].r[*]", {"g": []})],
+    [
+        ("$.r", {"r": []}),
+        ("$.r", {"r": None}),
+        ("$.r[*]", {"r": []}),
+        ("$.r[?@.t == 'x']", {"r": [{"t": "y"}]}),
+        ("$.g[*].r[*]", {"g": []}),
+    ],
 )
 def test_an_empty_list_has_no_hits(path, reply):
     assert HitPaths(hits=path, id="id").read(reply) == []
@@ -105,7 +111,9 @@ def test_an_answer_is_read_with_what_comes_with_it():
         input_tokens="$.usage.in",
         output_tokens="$.usage.out",
     )
-    answer = paths.read({"answer": "Yes.", "sources": [{"id": 1}], "refused": False, "sure": 0.5, "model": "m", "usage": {"in": 3, "out": 2}})
+    answer = paths.read(
+        {"answer": "Yes.", "sources": [{"id": 1}], "refused": False, "sure": 0.5, "model": "m", "usage": {"in": 3, "out": 2}}
+    )
     assert (answer.text, answer.sources, answer.refused, answer.confidence) == ("Yes.", (TargetHit("1"),), False, 0.5)
     assert (answer.model, answer.input_tokens, answer.output_tokens) == ("m", 3, 2)
 

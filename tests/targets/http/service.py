@@ -56,7 +56,7 @@ class ServiceHandler(LoopbackHandler):
         elif "drip" in fault:
             self._drip(fault["drip"])
         elif "cut" in fault:
-            self._cut(fault["cut"])
+            self._cut(fault["cut"], fault.get("headers", {}))
         elif "raw" in fault:
             self.send(200, fault["raw"], fault.get("headers"))
         else:
@@ -70,9 +70,10 @@ class ServiceHandler(LoopbackHandler):
         while not self.server.closing.wait(pause):
             self.wfile.write(b" ")
 
-    def _cut(self, content: bytes) -> None:
+    def _cut(self, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(200)
-        self.send_header("content-length", "1000000")
+        for name, value in {"content-length": "1000000", **headers}.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
         self.wfile.flush()

@@ -64,10 +64,10 @@ def check_headers(headers: Mapping[str, str], from_environment: Mapping[str, str
         if name.lower() in _OWN:
             raise ValueError(f"the header {name} is set by Workbench")
     for name, value in headers.items():
-        if is_secret_name(name) or printable(f"{name}: {value}") != f"{name}: {value}":
-            raise ValueError(f"the header {name} has a secret; name an environment variable with it in headers_env.{name}")
         if not _sendable(value):
             raise ValueError(f"the header {name} has characters that cannot be sent")
+        if is_secret_name(name) or printable(f"{name}: {value}") != f"{name}: {value}":
+            raise ValueError(f"the header {name} has a secret; name an environment variable with it in headers_env.{name}")
     for name, source in from_environment.items():
         if not _variables(source):
             raise ValueError(

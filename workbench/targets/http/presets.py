@@ -85,5 +85,5 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         },
     },
 }
-# The block of a preset where the experiment gives none.
+# The block of a preset where the experiment neither searches nor answers.
 PRESET_BLOCK = "answer"

@@ -1,6 +1,7 @@
 """An open connection to a service over HTTP."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -115,7 +116,9 @@ class HttpSession(TargetSession):
         pause, end = _FIRST_PAUSE, time.monotonic() + block.seconds
         while not (await self._read("ingest.ready", self._slots({}), block.ready)).value:
             if time.monotonic() + pause > end:
-                raise TargetError(f"the documents cannot be found after {block.seconds:g} seconds: {block.path} is not {block.equals!r}")
+                raise TargetError(
+                    f"the documents cannot be found after {block.seconds:g} seconds: {block.path} is not {json.dumps(block.equals)}"
+                )
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, 2 * pause)
 

@@ -73,7 +73,7 @@ class HttpTarget(Target):
         """Return the requests that the service takes, by name, completed by the preset."""
         preset = PRESETS[self.preset] if self.preset else {}
         given: dict[str, Endpoint] = {name: block for name in _BLOCKS if (block := getattr(self, name)) is not None}
-        if preset and not given:
+        if preset and not {"search", "answer"} & set(given):
             given[PRESET_BLOCK] = _BLOCKS[PRESET_BLOCK]()
         completed = {name: block.over(preset.get(name, {})) for name, block in given.items()}
         if (added := completed.get("ingest")) and isinstance(added, IngestEndpoint) and added.ready:
