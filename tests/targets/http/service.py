@@ -31,16 +31,16 @@ class Service(Loopback):
 class ServiceHandler(LoopbackHandler):
     server: Service
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         self._serve()
 
-    def do_DELETE(self) -> None:
+    def do_DELETE(self) -> None:  # noqa: N802
         self._serve()
 
-    def do_PUT(self) -> None:
+    def do_PUT(self) -> None:  # noqa: N802
         self._serve()
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802
         self._serve()
 
     def _serve(self) -> None:

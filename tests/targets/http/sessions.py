@@ -41,10 +41,11 @@ def answered(target: HttpTarget, context: Sequence[Passage] | None = None) -> Ta
 
 def failure(target: HttpTarget, use: Callable[[TargetSession], Awaitable[Any]] | None = None) -> TargetError:
     """Return the error of a search or an answer, which is one line."""
+
+    async def usual(session: TargetSession) -> None:
+        await (session.search(QUERY, 3) if target.searches else session.answer(QUERY))
+
     with pytest.raises(TargetError) as caught:
-        if use:
-            in_session(target, use)
-        else:
-            (searched if target.searches else answered)(target)
+        in_session(target, use or usual)
     assert "\n" not in str(caught.value)
     return caught.value

@@ -12,6 +12,7 @@ from workbench.targets.templates import CONTEXT_SLOT, DOCUMENT_SLOTS, DOCUMENTS_
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 # The slot that a preset fills with the setting `model`.
 MODEL_SLOT = "model"
+_DOCUMENT: dict[str, JsonValue] = {"id": "{doc_id}", "text": "{text}", "title": "{title}", "metadata": "{metadata}"}
 
 
 class Endpoint(PathSettings):
@@ -137,7 +138,7 @@ class IngestEndpoint(DocumentsEndpoint):
     """The request that adds documents, or replaces those with the same ids."""
 
     document: JsonValue = Field(
-        default_factory=lambda: {"id": "{doc_id}", "text": "{text}", "title": "{title}", "metadata": "{metadata}"},
+        default_factory=lambda: dict(_DOCUMENT),
         description="The template of one document in `{documents}`.",
     )
     ready: ReadyEndpoint | None = Field(default=None, description="The request that says whether the documents can be found.")
