@@ -145,6 +145,13 @@ def test_the_identity_changes_with_what_is_asked_and_read_only():
     assert len({json.dumps(first.identity(), sort_keys=True), *identities}) == 1 + len(others)
 
 
+def test_equal_targets_have_equal_hashes_whatever_the_order_of_their_keys():
+    one, other = (HttpTarget(name="a", url=URL, search=dict(items)) for items in (SEARCH.items(), reversed(SEARCH.items())))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert len({one, other, HttpTarget(name="b", url=URL, search=SEARCH)}) == 2
+
+
 def test_settings_survive_a_round_trip():
     target = HttpTarget(
         name="a",

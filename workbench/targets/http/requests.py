@@ -26,6 +26,8 @@ T = TypeVar("T")
 # A reply of more is no list of hits.
 LARGEST_REPLY = 16 * 2**20
 _DETAIL = 200
+# The caller has the same time limit, and does not know what happened before.
+_SHARE_OF_TIME = 0.99
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Requester:
 
     async def _with_retries(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> Timed[T]:
         tries, last, clock = 0, "", asyncio.get_running_loop().time
-        end = clock() + self._limits.seconds
+        end = clock() + _SHARE_OF_TIME * self._limits.seconds
         try:
             async with asyncio.timeout_at(end):
                 while True:
