@@ -1,6 +1,6 @@
 """Limit the size of a server's replies, which clients read into memory as a whole."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 from httpx2 import AsyncByteStream, Response, SyncByteStream
 
@@ -47,15 +47,15 @@ class _Limited(SyncByteStream):
 
 
 class _LimitedAnswer(AsyncByteStream):
-    def __init__(self, stream: AsyncByteStream) -> None:
-        self._stream = stream
+    def __init__(self, stream: AsyncByteStream, largest: int) -> None:
+        self._stream, self._largest = stream, largest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         received = 0
         async for part in self._stream:
             received += len(part)
-            if received > LARGEST_ANSWER:
-                raise ReplyTooLargeError(LARGEST_ANSWER)
+            if received > self._largest:
+                raise ReplyTooLargeError(self._largest)
             yield part
 
     async def aclose(self) -> None:
@@ -68,10 +68,14 @@ def limit(response: Response) -> None:
     response.stream = _Limited(response.stream)
 
 
-async def limit_answer(response: Response) -> None:
-    """Let reading a chat model's reply raise ReplyTooLargeError after `LARGEST_ANSWER` bytes. For an asynchronous client's event hook."""
-    assert isinstance(response.stream, AsyncByteStream)
-    # A compressed reply of a few bytes could unpack to gigabytes.
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise CompressedReplyError
-    response.stream = _LimitedAnswer(response.stream)
+def answer_limit(largest: int = LARGEST_ANSWER) -> Callable[[Response], Awaitable[None]]:
+    """Return an asynchronous client's event hook `response` that lets reading a reply raise ReplyTooLargeError after `largest` bytes."""
+
+    async def limit_answer(response: Response) -> None:
+        assert isinstance(response.stream, AsyncByteStream)
+        # A compressed reply of a few bytes could unpack to gigabytes.
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise CompressedReplyError
+        response.stream = _LimitedAnswer(response.stream, largest)
+
+    return limit_answer

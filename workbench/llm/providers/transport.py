@@ -9,7 +9,7 @@ from urllib.request import getproxies
 import httpx2
 
 from workbench.llm.base import CallFailure
-from workbench.models.replies import CompressedReplyError, ReplyTooLargeError, limit_answer
+from workbench.models.replies import LARGEST_ANSWER, CompressedReplyError, ReplyTooLargeError, answer_limit
 
 _KEEP_ALIVE = 60
 
@@ -68,10 +68,11 @@ class _LaneStream(httpx2.AsyncByteStream):
                 self._free()
 
 
-def asynchronous_client(local: bool, encrypted: bool) -> httpx2.AsyncClient:
+def asynchronous_client(local: bool, encrypted: bool, largest: int = LARGEST_ANSWER) -> httpx2.AsyncClient:
     """Return a client without time limits, since a try has one as a whole, and without redirects, which could lead anywhere.
 
     Requests to a server on this machine bypass proxies. The number of connections is limited by the number of calls at once.
+    A reply has at most `largest` bytes.
     """
     # Reading the certificates takes longer than many calls, and connections share a context also if they are not encrypted.
     verify = httpx2.create_ssl_context(verify=encrypted)
@@ -83,7 +84,7 @@ def asynchronous_client(local: bool, encrypted: bool) -> httpx2.AsyncClient:
         follow_redirects=False,
         timeout=None,
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE),
-        event_hooks={"response": [limit_answer]},
+        event_hooks={"response": [answer_limit(largest)]},
     )
 
 

@@ -1,0 +1,172 @@
+"""Services that are absent, slow, broken or something else: one line each, and no answer made up."""
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from tests.loopback import closed_port
+from tests.targets.http.service import HITS
+from tests.targets.http.sessions import ANSWER, QUERY, SEARCH, failure, in_session, searched, target_of
+from workbench.targets.base import TargetDownError, TargetError, TargetSession
+
+
+def reason(target) -> str:
+    """Return the error without the address that precedes it."""
+    line = str(failure(target))
+    assert line.startswith(f"POST {target.url}/search: ")
+    return line.removeprefix(f"POST {target.url}/search: ")
+
+
+def test_an_absent_service_is_named():
+    target = target_of(f"http://127.0.0.1:{closed_port()}", search=SEARCH)
+    assert reason(target) == "no connection (All connection attempts failed); is the service running? (2 tries)"
+
+
+def test_a_service_that_hangs_ends_at_the_time_limit(service):
+    service.faults, service.lasting = [{"hang": True}], True
+    assert reason(target_of(service, search=SEARCH, timeout=0.5)) == "no complete reply within 0.5 seconds"
+
+
+def test_a_service_that_drips_bytes_ends_at_the_time_limit(service):
+    service.faults, service.lasting = [{"drip": 0.02}], True
+    assert reason(target_of(service, search=SEARCH, timeout=0.5)) == "no complete reply within 0.5 seconds"
+
+
+def test_the_time_limit_names_what_happened_before(service):
+    service.faults = [{"status": 503, "message": "busy", "headers": {"retry-after": "0"}}, {"hang": True}]
+    assert reason(target_of(service, search=SEARCH, timeout=2)) == "no complete reply within 2 seconds; before that, status 503: busy"
+
+
+def test_the_caller_can_end_a_request_and_the_session_still_works(service):
+    service.faults = [{"hang": True}]
+
+    async def use(session: TargetSession) -> int:
+        hanging = asyncio.ensure_future(session.search(QUERY, 3))
+        while not service.requests:
+            await asyncio.sleep(0.01)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(hanging, 0.05)
+        return len(await session.search(QUERY, 3))
+
+    assert in_session(target_of(service, search=SEARCH), use) == len(HITS)
+
+
+def test_a_service_that_dies_midway_is_asked_again(service):
+    service.faults = [{"cut": b'{"results": ['}]
+    assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
+    service.faults, service.lasting = [{"cut": b'{"results": ['}], True
+    assert reason(target_of(service, search=SEARCH)) == "the connection broke before the reply was complete (RemoteProtocolError) (2 tries)"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
+def test_a_status_that_may_pass_is_tried_again(service, status):
+    service.faults = [{"status": status, "headers": {"retry-after": "0"}}]
+    assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
+    service.faults, service.lasting = [{"status": status, "message": "busy", "headers": {"retry-after": "0"}}], True
+    assert reason(target_of(service, search=SEARCH)) == f"status {status}: busy (2 tries)"
+
+
+def test_the_time_that_a_service_names_is_waited_for(service):
+    service.faults = [{"status": 429, "headers": {"retry-after": "1"}}]
+    started = time.perf_counter()
+    searched(target_of(service, search=SEARCH))
+    assert time.perf_counter() - started >= 1
+
+
+@pytest.mark.parametrize("seconds", ["30", "600"])
+def test_a_wait_beyond_the_time_limit_is_not_waited_for(service, seconds):
+    service.faults, service.lasting = [{"status": 503, "message": "busy", "headers": {"retry-after": seconds}}], True
+    assert reason(target_of(service, search=SEARCH)) == f"status 503: busy (1 try; it asks to wait {seconds} seconds)"
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 422])
+def test_a_refused_request_is_not_repeated_and_has_the_servers_words(service, status):
+    service.faults = [{"status": status, "message": "no \x1b[31m such\nthing " + "x" * 1000}]
+    line = reason(target_of(service, search=SEARCH))
+    assert line.startswith(f"status {status}: no \\x1b[31m such thing xxx")
+    assert len(line) < 250
+    assert len(service.requests) == 1
+
+
+def test_fastapis_faults_name_the_field(service):
+    detail = [{"type": "missing", "loc": ["body", "question"], "msg": "Field required"}]
+    service.faults = [{"status": 422, "content": json.dumps({"detail": detail}).encode()}]
+    assert "'question'], 'msg': 'Field required'" in reason(target_of(service, search=SEARCH))
+
+
+def test_a_refused_key_stops_everything(service):
+    service.faults = [{"status": 401, "message": "who are you?"}]
+    error = failure(target_of(service, search=SEARCH))
+    assert isinstance(error, TargetDownError)
+    assert str(error).endswith("status 401: who are you?; check headers_env")
+
+
+def test_a_redirect_is_not_followed_and_names_the_address(service, new_service):
+    other = new_service()
+    service.faults = [{"status": 307, "headers": {"location": f"{other.host}/search"}}]
+    expected = f"status 307 redirects to {other.host}/search, which is not followed; write the final address as url"
+    assert reason(target_of(service, search=SEARCH)) == expected
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        (
+            {"raw": b"<html><title>Sign in</title></html>", "headers": {"content-type": "text/html"}},
+            "the reply is HTML ('Sign in'), not JSON",
+        ),
+        ({"raw": b"cats, dogs", "headers": {"content-type": "text/plain"}}, "the reply is no valid JSON; it begins with 'cats, dogs'"),
+        ({"raw": b"\xff\xfe\x00"}, "the reply is not valid UTF-8"),
+        ({"raw": b""}, "the reply is empty"),
+        ({"raw": b"[" * 100_000}, "the reply is nested too deeply"),
+        ({"raw": b'{"results": 3}'}, "$.results of the reply is 3, not a list"),
+        ({"raw": b'{"hits": []}'}, "the reply has no $.results; its keys are hits"),
+        (
+            {"raw": b'{"results": [{"doc_id": null, "text": null}]}'},
+            "hit 1 of the reply has no id, text or metadata that could name its document",
+        ),
+        ({"raw": b" " * (16 * 2**20 + 1)}, "the service sent more than 16 MB in one reply"),
+        ({"raw": b"{}", "headers": {"content-encoding": "gzip"}}, "the service sent a compressed reply"),
+    ],
+)
+def test_a_reply_that_has_no_hits_is_one_line_and_not_repeated(service, fault, line):
+    service.faults = [fault]
+    assert reason(target_of(service, search=SEARCH)) == line
+    assert len(service.requests) == 1
+
+
+def test_json_of_an_unknown_type_is_read(service):
+    service.faults = [{"raw": json.dumps({"results": HITS}).encode(), "headers": {"content-type": "application/x-unheard-of"}}]
+    assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
+
+
+def test_an_error_page_is_named_by_its_title(service):
+    page = b"<html><head><title>502 Bad Gateway</title></head></html>"
+    service.faults, service.lasting = [{"status": 502, "content": page}], True
+    assert reason(target_of(service, search=SEARCH)) == "status 502: HTML ('502 Bad Gateway') (2 tries)"
+
+
+def test_one_failed_question_leaves_the_others(service):
+    service.faults = [{"status": 400}]
+
+    async def use(session: TargetSession) -> list[bool]:
+        outcomes = []
+        for _ in range(3):
+            try:
+                await session.search(QUERY, 3)
+                outcomes.append(True)
+            except TargetError:
+                outcomes.append(False)
+        return outcomes
+
+    assert in_session(target_of(service, search=SEARCH), use) == [False, True, True]
+
+
+def test_a_degraded_answer_is_a_failure(service):
+    service.replies["/answer"] = {"success": True, "answer": "An error occurred.", "method": "fallback"}
+    block = {**ANSWER, "reply": {"text": "$.answer", "degraded": [{"path": "$.method", "in": ["fallback"]}]}}
+    assert str(failure(target_of(service, answer=block))).endswith("the reply is marked as degraded: $.method is the text 'fallback'")

@@ -1,0 +1,102 @@
+"""Answers that arrive as server-sent events."""
+
+from typing import Any
+
+import pytest
+
+from tests.targets.http.service import events
+from tests.targets.http.sessions import QUERY, answered, failure, target_of
+
+PLAIN = {"url": "answer", "body": {"q": "{query}"}, "reply": {"text": "$.text"}, "stream": {}}
+
+
+def chunk(**delta: Any) -> dict[str, Any]:
+    return {"model": "rag-1", "choices": [{"index": 0, "delta": delta}]}
+
+
+def reason(target) -> str:
+    return str(failure(target)).partition(": ")[2]
+
+
+def test_chunks_of_an_openai_compatible_server_are_joined(service):
+    usage = {"model": "rag-1", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
+    service.faults = [events(chunk(role="assistant", content=""), chunk(content="Par"), chunk(content="is"), chunk(), usage, "[DONE]")]
+    answer = answered(target_of(service, preset="openai-chat-stream", model="rag"))
+    assert (answer.text, answer.model, answer.input_tokens, answer.output_tokens) == ("Paris", "rag-1", 5, 2)
+    assert service.requests[0][2] == {"model": "rag", "messages": [{"role": "user", "content": QUERY.text}], "stream": True}
+
+
+def test_the_stream_of_langserve_has_text_and_documents(service):
+    names = {0: "metadata", 1: "data", 2: "data", 3: "data", 4: "end"}
+    context = {"context": [{"page_content": "A.", "metadata": {"doc_id": "a"}}]}
+    service.faults = [events({"run_id": "1"}, context, '"Par"', {"answer": "is"}, "null", names=names)]
+    answer = answered(target_of(service, preset="langserve-stream"))
+    assert answer.text == "Paris"
+    assert [(hit.doc_id, hit.text) for hit in answer.sources] == [("a", "A.")]
+    assert service.requests[0][:2] == ("POST", "/stream")
+
+
+def test_plain_events_are_text_also_if_they_look_like_json(service):
+    service.faults = [events("There are ", "42", " cats, ", '{"so": 1}')]
+    assert answered(target_of(service, answer=PLAIN)).text == 'There are 42 cats, {"so": 1}'
+
+
+def test_sources_and_marks_are_read_from_the_events(service):
+    block = {
+        **PLAIN,
+        "stream": {"delta": "$.token", "end": "stop"},
+        "reply": {
+            "text": "$.text",
+            "sources": {"hits": "$.events[*].sources[*]", "id": "id"},
+            "confidence": "$.events[-1].sure",
+            "degraded": [{"path": "$.events[*].method", "in": ["fallback"]}],
+        },
+    }
+    sources = {"sources": [{"id": "a"}, {"id": "b"}]}
+    service.faults = [events(sources, {"token": "Yes."}, {"sure": 0.5}, "stop")]
+    answer = answered(target_of(service, answer=block))
+    assert (answer.text, [hit.doc_id for hit in answer.sources], answer.confidence) == ("Yes.", ["a", "b"], 0.5)
+    service.faults = [events(sources, {"token": "Yes.", "method": "fallback"}, {"sure": 0.5}, "stop")]
+    assert "degraded: $.events[*].method is the text 'fallback'" in reason(target_of(service, answer=block))
+
+
+def test_what_follows_the_end_is_not_read(service):
+    service.faults = [events(chunk(content="Paris"), "[DONE]", "{not JSON")]
+    assert answered(target_of(service, preset="openai-chat-stream")).text == "Paris"
+
+
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        (events(chunk(content="Par")), "the stream ended before [DONE]"),
+        (events(chunk(content="Par"), {"error": {"message": "out of memory"}}), "the stream reports an error: out of memory"),
+        (events(chunk(content="Par"), {"message": "it broke"}, names={1: "error"}), "the stream reports an error: it broke"),
+        (events("{not JSON"), "the reply is no valid JSON; it begins with '{not JSON'"),
+        (
+            events(chunk(role="assistant"), "[DONE]"),
+            "no event of the stream has a part of the answer; of the first, its keys are model and choices",
+        ),
+        (events("[DONE]"), "no event of the stream has a part of the answer; there is none"),
+        (
+            {"raw": b'{"choices": []}'},
+            "the reply is no stream of events (text/event-stream) but application/json that begins with '{\"choices\": []}'",
+        ),
+        (
+            {"raw": b"<html><title>Sign in</title>", "headers": {"content-type": "text/html"}},
+            "the reply is no stream of events (text/event-stream) but HTML ('Sign in'), not JSON",
+        ),
+        (events("x" * (16 * 2**20)), "the service sent more than 16 MB in one reply"),
+    ],
+)
+def test_a_stream_that_fails_is_one_line(service, fault, line):
+    service.faults = [fault]
+    assert reason(target_of(service, preset="openai-chat-stream")) == line
+    assert len(service.requests) == 1
+
+
+def test_a_stream_that_breaks_off_is_asked_again(service):
+    service.faults = [
+        {"cut": b'data: {"token": "Par"}\n\n', "headers": {"content-type": "text/event-stream"}},
+        events({"token": "Paris"}, "stop"),
+    ]
+    assert answered(target_of(service, answer={**PLAIN, "stream": {"delta": "$.token", "end": "stop"}})).text == "Paris"

@@ -1,0 +1,150 @@
+"""Make requests to a service, with retries, and describe what went wrong in one line."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, NoReturn, TypeVar
+from urllib.parse import urlencode
+
+import httpx2
+from pydantic import JsonValue
+
+from workbench.core.formatting import plural
+from workbench.llm.rejections import error_text
+from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
+from workbench.models.replies import CompressedReplyError, ReplyTooLargeError
+from workbench.printable import printable
+from workbench.targets.base import TargetDownError, TargetError
+from workbench.targets.http.endpoints import Endpoint
+from workbench.targets.http.headers import Headers
+from workbench.targets.parsing import not_json
+from workbench.targets.templates import Slots, fill, fill_url
+
+T = TypeVar("T")
+# A reply of more is no list of hits.
+LARGEST_REPLY = 16 * 2**20
+_DETAIL = 200
+# The caller has the same time limit, and does not know what happened before.
+_SHARE_OF_TIME = 0.99
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a request may take with its retries, in seconds, and how many there are."""
+
+    seconds: float
+    retries: int
+
+
+@dataclass(frozen=True)
+class Timed(Generic[T]):
+    """A value that was read from a reply, and the seconds of the try that succeeded."""
+
+    value: T
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Setback:
+    """A failed try that may be repeated, after the server's `wait` if it named one."""
+
+    reason: str
+    status: int | None = None
+    wait: float | None = None
+
+
+class Requester:
+    """Makes the requests of one endpoint."""
+
+    def __init__(self, client: httpx2.AsyncClient, block: Endpoint, address: str, headers: Headers, limits: Limits) -> None:
+        self._client, self._block, self._address, self._headers, self._limits = client, block, address, headers, limits
+
+    async def ask(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> Timed[T]:
+        """Make a request and read its reply, which has the status 2xx. Raises TargetError with one line, without secrets."""
+        try:
+            return await self._with_retries(slots, read)
+        except TargetError as error:
+            reason = " ".join(printable(str(error), self._headers.secrets).split())
+            raise type(error)(f"{self._block.verb} {self._address}: {reason}") from None
+
+    async def _with_retries(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> Timed[T]:
+        tries, last, clock = 0, "", asyncio.get_running_loop().time
+        end = clock() + _SHARE_OF_TIME * self._limits.seconds
+        try:
+            async with asyncio.timeout_at(end):
+                while True:
+                    outcome = await self._try(slots, read)
+                    if isinstance(outcome, Timed):
+                        return outcome
+                    tries, last = tries + 1, outcome.reason
+                    wait = back_off(tries, outcome.status, outcome.wait)
+                    if tries > self._limits.retries or (outcome.wait or 0) > LONGEST_WAIT or clock() + wait > end:
+                        asked = f"; it asks to wait {outcome.wait:g} seconds" if outcome.wait else ""
+                        raise TargetError(f"{last} ({plural(tries, 'try', 'tries')}{asked})")
+                    await asyncio.sleep(wait)
+        except TimeoutError:
+            before = f"; before that, {last}" if last else ""
+            raise TargetError(f"no complete reply within {self._limits.seconds:g} seconds{before}") from None
+
+    async def _try(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> "Timed[T] | _Setback":
+        started = time.perf_counter()
+        try:
+            response = await self._client.send(self._request(slots), stream=True)
+            try:
+                if response.is_success:
+                    return Timed(await read(response), time.perf_counter() - started)
+                await response.aread()
+            finally:
+                await response.aclose()
+        except (ReplyTooLargeError, CompressedReplyError) as error:
+            raise TargetError(f"the service sent {error}") from None
+        except httpx2.InvalidURL:
+            raise TargetError("the address with its slots filled is not valid") from None
+        except (httpx2.ConnectError, httpx2.ProxyError) as error:
+            return _Setback(f"no connection ({error}); is the service running?" if str(error) else "no connection; is the service running?")
+        except (httpx2.HTTPError, OSError) as error:
+            return _Setback(f"the connection broke before the reply was complete ({type(error).__name__})")
+        return self._rejected(response)
+
+    def _request(self, slots: Slots) -> httpx2.Request:
+        block, body = self._block, fill(self._block.body, slots)
+        headers = {"accept": "application/json, text/event-stream", "user-agent": "rag-workbench", **self._headers.values}
+        headers["accept-encoding"] = "identity"
+        if body is not None:
+            headers["content-type"] = "application/json"
+        # In ASCII, since a question may contain half of a surrogate pair.
+        content = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+        return httpx2.Request(
+            block.verb, _with_query(fill_url(self._address, slots), fill(block.params, slots)), headers=headers, content=content
+        )
+
+    def _rejected(self, response: httpx2.Response) -> _Setback:
+        """Return the setback of a status that may be repeated. Raises TargetError for others."""
+        status = response.status_code
+        if response.is_redirect:
+            self._redirected(status, response.headers["location"])
+        detail = _detail(response.content)[:_DETAIL]
+        reason = f"status {status}: {detail}" if detail else f"status {status}"
+        if status == 401:
+            raise TargetDownError(f"{reason}; check headers_env")
+        if not worth_retrying(status):
+            raise TargetError(reason)
+        return _Setback(reason, status, requested_wait(response.headers))
+
+    def _redirected(self, status: int, location: str) -> NoReturn:
+        raise TargetError(f"status {status} redirects to {location[:_DETAIL]}, which is not followed; write the final address as url")
+
+
+def _with_query(address: str, params: JsonValue) -> str:
+    if not isinstance(params, dict) or not params:
+        return address
+    pairs = [(name, item) for name, value in params.items() for item in (value if isinstance(value, list) else [value])]
+    query = urlencode([(name, item if isinstance(item, str) else json.dumps(item)) for name, item in pairs])
+    return f"{address}{'&' if '?' in address else '?'}{query}"
+
+
+def _detail(content: bytes) -> str:
+    text = content[:20_000].decode("utf-8", "replace")
+    return not_json(text).removesuffix(", not JSON") if text.lstrip().startswith("<") else error_text(content)

@@ -1,0 +1,81 @@
+"""Read an answer that arrives as server-sent events."""
+
+from contextlib import aclosing
+
+import httpx2
+from pydantic import JsonValue
+
+from workbench.core.display import excerpt
+from workbench.llm.rejections import error_text
+from workbench.targets.base import TargetError
+from workbench.targets.http.endpoints import StreamPaths
+from workbench.targets.parsing import not_json, parse_json
+from workbench.targets.paths import MissingError, find_one, shape
+
+_EVENTS = "text/event-stream"
+
+
+async def read_stream(response: httpx2.Response, paths: StreamPaths) -> JsonValue:
+    """Return `{text: the joined parts, events: the JSON of each event}`. Raises TargetError if the stream is none, is incomplete, or reports an error.
+
+    Bytes that are not UTF-8 become U+FFFD, as the format of server-sent events requires.
+    """
+    content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != _EVENTS:
+        text = (await response.aread()).decode("utf-8", "replace")
+        what = (
+            not_json(text)
+            if text.lstrip().startswith("<")
+            else f"{content_type or 'without a type'} that begins with {excerpt(text, 40)!r}"
+        )
+        raise TargetError(f"the reply is no stream of events ({_EVENTS}) but {what}")
+    stream = _Stream(paths)
+    # The size of the whole reply is limited.
+    async with aclosing(aiter(httpx2.EventSource(response, max_event_size=None))) as events:  # type: ignore[type-var]
+        async for event in events:
+            if paths.end and paths.end in (event.data, event.event):
+                return stream.reply()
+            stream.add(event)
+    if paths.end:
+        raise TargetError(f"the stream ended before {paths.end}")
+    return stream.reply()
+
+
+class _Stream:
+    """The parts of a text, and the events that they came in."""
+
+    def __init__(self, paths: StreamPaths) -> None:
+        self._paths = paths
+        self._parts = list[str]()
+        self._events = list[JsonValue]()
+
+    def add(self, event: httpx2.ServerSentEvent) -> None:
+        """Add what an event has."""
+        if event.event == "error":
+            raise TargetError(f"the stream reports an error: {error_text(event.data.encode('utf-8', 'replace'))[:200]}")
+        if not event.data:
+            return
+        if self._paths.delta is None:
+            self._parts.append(event.data)
+            return
+        value = parse_json(event.data)
+        if isinstance(value, dict) and value.get("error"):
+            raise TargetError(f"the stream reports an error: {error_text(event.data.encode('utf-8', 'replace'))[:200]}")
+        self._events.append(value)
+        part = find_one(self._paths.delta, value, _text, f"event {len(self._events)}")
+        self._parts.append((part and part[0]) or "")
+        if part is None:
+            self._parts.pop()
+
+    def reply(self) -> JsonValue:
+        """Return what was added. Raises MissingError if no event had a part of the text."""
+        if not self._parts:
+            first = f"of the first, {shape(self._events[0])}" if self._events else "there is none"
+            raise MissingError(f"no event of the stream has a part of the answer; {first}")
+        return {"text": "".join(self._parts), "events": self._events}
+
+
+def _text(value: JsonValue) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text")
+    return value

@@ -1,0 +1,149 @@
+"""A service over HTTP: the address, the requests, and where its replies have what."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from workbench.core.environment import advice
+from workbench.errors import InputError
+from workbench.targets.base import Target, TargetResources, TargetSession
+from workbench.targets.http.endpoints import AnswerEndpoint, Endpoint, IngestEndpoint, RemoveEndpoint, SearchEndpoint
+from workbench.targets.http.headers import Headers, check_address, check_headers, is_secret_name, read_headers
+from workbench.targets.http.presets import PRESET_BLOCK, PRESETS, Preset
+
+_BLOCKS: Mapping[str, type[Endpoint]] = {
+    "search": SearchEndpoint,
+    "answer": AnswerEndpoint,
+    "ingest": IngestEndpoint,
+    "remove": RemoveEndpoint,
+}
+
+
+class HttpTarget(Target):
+    """A service over HTTP. `search`, `answer`, `ingest` and `remove` are requests, with a JSON template and JSONPath to what the reply has.
+
+    A preset fills bodies and paths. Requests go to the given addresses only: redirects are not followed, and a server on this machine is
+    reached without proxies. A request that failed is repeated if it may succeed, after the time that the server names.
+    """
+
+    kind: Literal["http"] = "http"
+    url: str = Field(default="", description="The address that the requests' own `url` follow.")
+    preset: Preset | None = Field(
+        default=None,
+        description="What fills bodies and paths: `openai-chat`, `langserve`, each with `-stream`, or `query` for "
+        "`POST /query {query, k}`. Without a block the preset answers; `search: {}` searches with it.",
+    )
+    model: str = Field(default="", description="The model's name, `{model}` in templates, for servers of several.")
+    headers: dict[str, str] = Field(default_factory=dict, description="Headers of every request, without secrets.")
+    headers_env: dict[str, str] = Field(
+        default_factory=dict, description="Headers from environment variables, such as `{authorization: 'Bearer {MY_KEY}'}`."
+    )
+    retries: int = Field(default=4, ge=0, le=10, description="How often a failed request is tried again.")
+    search: SearchEndpoint | None = Field(default=None, description="The request of a search.")
+    answer: AnswerEndpoint | None = Field(default=None, description="The request of an answer.")
+    ingest: IngestEndpoint | None = Field(default=None, description="The request that adds documents.")
+    remove: RemoveEndpoint | None = Field(default=None, description="The request that deletes documents.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "HttpTarget":
+        # Validate the whole model: an error of a field would print its value, which may contain a password.
+        check_headers(self.headers, self.headers_env)
+        blocks = self.blocks()
+        if not self.searches and not self.answers:
+            raise ValueError("give search, answer or preset: what the service can do")
+        for name, block in blocks.items():
+            self._check_block(name, block)
+        return self
+
+    def _check_block(self, name: str, block: Endpoint) -> None:
+        try:
+            block.check()
+            check_headers(block.headers, block.headers_env)
+            for parameter in block.params or {}:
+                if is_secret_name(parameter):
+                    raise ValueError(f"the parameter {parameter} has a secret; put it into a header by headers_env")
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        check_address(self.address(block), f"the url of {name}" if block.url else "url")
+
+    def __hash__(self) -> int:
+        """Hash by content, since a dictionary in a field has no hash."""
+        return hash(json.dumps(self.model_dump(mode="json"), sort_keys=True))
+
+    def blocks(self) -> dict[str, Endpoint]:
+        """Return the requests that the service takes, by name, completed by the preset."""
+        preset = PRESETS[self.preset] if self.preset else {}
+        given: dict[str, Endpoint] = {name: block for name in _BLOCKS if (block := getattr(self, name)) is not None}
+        if preset and not {"search", "answer"} & set(given):
+            given[PRESET_BLOCK] = _BLOCKS[PRESET_BLOCK]()
+        completed = {name: block.over(preset.get(name, {})) for name, block in given.items()}
+        if (added := completed.get("ingest")) and isinstance(added, IngestEndpoint) and added.ready:
+            completed["ingest.ready"] = added.ready
+        return completed
+
+    def address(self, block: Endpoint) -> str:
+        """Return the address of a request, with its slots."""
+        if block.url and "://" in block.url.partition("{")[0]:
+            return block.url
+        return "/".join(part for part in (self.url.rstrip("/"), (block.url or "").lstrip("/")) if part)
+
+    @property
+    def searches(self) -> bool:
+        """Return whether there is a request of a search."""
+        return self.search is not None
+
+    @property
+    def answers(self) -> bool:
+        """Return whether there is a request of an answer."""
+        return "answer" in self.blocks()
+
+    @property
+    def takes_context(self) -> bool:
+        """Return whether the request of an answer has `{context}`."""
+        block = self.blocks().get("answer")
+        return isinstance(block, AnswerEndpoint) and block.takes_context
+
+    @property
+    def ingests(self) -> bool:
+        """Return whether there is a request that adds documents."""
+        return self.ingest is not None
+
+    @property
+    def gives_text(self) -> bool:
+        """Return whether the paths of hits or sources include texts or positions."""
+        return any(paths.gives_text for paths in self._hit_paths())
+
+    def _hit_paths(self) -> Iterator[Any]:
+        for block in self.blocks().values():
+            if isinstance(block, SearchEndpoint) and block.reply:
+                yield block.reply
+            if isinstance(block, AnswerEndpoint) and block.reply and block.reply.sources:
+                yield block.reply.sources
+
+    def check(self) -> None:
+        """Raise InputError if the package is missing, or an environment variable that a header names."""
+        if find_spec("httpx2") is None:
+            raise InputError(f"the target {self.name} needs the package httpx2", advice("targets"))
+        for block in self.blocks().values():
+            self.read_headers(block)
+
+    def read_headers(self, block: Endpoint) -> Headers:
+        """Return the headers of a request with the values of environment variables. Raises InputError if one is missing."""
+        plain, named = self.headers | block.headers, self.headers_env | block.headers_env
+        return read_headers(plain, named, f"the target {self.name}")
+
+    def identity(self) -> Any:
+        """Return the settings and the requests that the preset completed. The values of environment variables are no part of it."""
+        blocks = {name: block.model_dump(mode="json") for name, block in self.blocks().items()}
+        return {name: value for name, value in super().identity().items() if name != "retries"} | {"blocks": blocks}
+
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+        """Open connections as requests need them. Raises InputError if the package or a variable is missing."""
+        self.check()
+        from workbench.targets.http.session import open_session
+
+        return open_session(self)
