@@ -14,8 +14,9 @@ def read_result(result: CallToolResult) -> JsonValue:
     texts = [part.text for part in result.content if isinstance(part, TextContent)]
     if result.is_error:
         raise TargetError("\n".join(texts) or "no message")
-    if result.structured_content is not None:
-        return result.structured_content
+    structured: JsonValue = result.structured_content
+    if structured is not None:
+        return structured
     # Older servers send each item of a list as a text.
     with suppress(ValueError, RecursionError):
         values: list[JsonValue] = [json.loads(text) for text in texts]

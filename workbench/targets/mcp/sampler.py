@@ -113,6 +113,7 @@ def _messages(params: CreateMessageRequestParams) -> list[Message]:
 
 def _text(content: object) -> str:
     parts = content if isinstance(content, list) else [content]
-    if not all(isinstance(part, TextContent) for part in parts):
+    texts = [part.text for part in parts if isinstance(part, TextContent)]
+    if len(texts) < len(parts):
         raise TargetError("the server asked for a text about an image, a sound or a tool, which sampling does not support")
-    return "\n\n".join(part.text for part in parts)
+    return "\n\n".join(texts)

@@ -14,7 +14,9 @@ class SamplingModel(Component, ABC):
     """A chat model that serves the requests of a server. The server chooses the prompt, and by default the temperature."""
 
     max_tokens: int = Field(default=1024, ge=1, le=1_000_000, description="The most tokens of a reply. A server can ask for fewer.")
-    temperature: float | None = Field(default=None, ge=0, le=2, description="The sampling temperature; by default what the server asks for.")
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="The sampling temperature; by default what the server asks for."
+    )
     most_calls: int = Field(default=20, ge=1, le=1000, description="How many texts the server can ask for while it serves one request.")
 
     @abstractmethod

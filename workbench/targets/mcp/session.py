@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ class McpSession(TargetSession):
         if (tool := self._target.search) is None:
             return await super().search(query, k)
         reply, _ = await self._call(tool, question_slots(query, k))
-        return tool.read(reply)[:k]
+        return tool.reply.read(reply)[:k]
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
         """Answer a question. An answer that is empty although the server could ask for a text is a failure."""
@@ -57,7 +57,7 @@ class McpSession(TargetSession):
             return await super().answer(query, context)
         reply, record = await self._call(tool, question_slots(query, self._target.k, context))
         try:
-            answer = tool.read(reply)
+            answer = tool.reply.read(reply)
         except MissingError as error:
             raise TargetError(f"{error}{self._not_sampled(record)}") from None
         if not answer.text.strip():
@@ -67,7 +67,7 @@ class McpSession(TargetSession):
     async def ingest(self, documents: Sequence[Document]) -> None:
         """Add documents, or replace those with the same ids, and wait until they can be found."""
         if (tool := self._target.ingest) is None:
-            return await super().ingest(documents)
+            raise TargetError("the target takes no documents")
         if tool.takes_many:
             batches = [documents[start : start + tool.batch] for start in range(0, len(documents), tool.batch)]
             requests = [documents_slots(batch, tool.document) for batch in batches]
@@ -80,7 +80,7 @@ class McpSession(TargetSession):
     async def remove(self, doc_ids: Sequence[str]) -> None:
         """Delete documents by their ids."""
         if (tool := self._target.remove) is None:
-            return await super().remove(doc_ids)
+            raise TargetError("the target deletes no documents")
         requests: list[Slots] = [{"doc_ids": list(doc_ids)}] if tool.takes_many else [{"doc_id": doc_id} for doc_id in doc_ids]
         await self._call_each(tool, tool.degraded, requests)
 
@@ -91,11 +91,17 @@ class McpSession(TargetSession):
                 marker.check(reply)
 
     async def _wait(self, ready: McpReady) -> None:
-        """Wait until documents can be found. The caller limits the time."""
+        """Wait until documents can be found."""
         pause = _FIRST_PAUSE
-        while not ready.reached((await self._call(ready, {}))[0]):
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ready.seconds):
+                while not ready.reached((await self._call(ready, {}))[0]):
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+                return
+        raise TargetError(
+            f"the documents cannot be found after {ready.seconds:g} seconds: {ready.path} of {ready.tool!r} is not {ready.equals!r}"
+        )
 
     async def _call(self, tool: McpTool, slots: Slots) -> tuple[JsonValue, SamplingRecord]:
         """Call a tool. Return the value in its result, and the texts that it asked for."""

@@ -35,21 +35,27 @@ class McpTarget(Target):
     ...     name="notes",
     ...     command="python",
     ...     args=["experiments/targets/notes_server.py"],
-    ...     search={"tool": "semantic_search", "arguments": {"query": "{query}", "limit": "{k}"}, "hits": "$.results", "id": "note_id"},
+    ...     search={
+    ...         "tool": "semantic_search",
+    ...         "arguments": {"query": "{query}", "limit": "{k}"},
+    ...         "reply": {"hits": "$.results", "id": "note_id"},
+    ...     },
     ... )
     >>> notes.searches, notes.answers
     (True, False)
     """
 
     kind: Literal["mcp"] = "mcp"
-    transport: Literal["stdio", "http"] = Field(default="stdio", description="`stdio` starts a process, `http` (streamable HTTP) opens an address.")
+    transport: Literal["stdio", "http"] = Field(
+        default="stdio", description="`stdio` starts a process, `http` (streamable HTTP) opens an address."
+    )
     command: str = Field(default="", description="The program of the server. `python` is the interpreter that runs Workbench.")
     args: tuple[str, ...] = Field(default=(), description="The arguments of the program.")
     env: tuple[Variable, ...] = Field(
         default=(), description="The names of environment variables that the process gets, besides PATH, HOME and the like."
     )
     url: str = Field(default="", description="The address of the server, such as http://localhost:8000/mcp.")
-    headers: dict[str, Variable] = Field(
+    headers_env: dict[str, Variable] = Field(
         default={}, description="HTTP headers. The value of each is the name of the environment variable that contains it."
     )
     mode: Literal["auto", "legacy"] = Field(
@@ -71,7 +77,7 @@ class McpTarget(Target):
         if not (self.search or self.answer):
             raise ValueError("give the tool for at least one of search and answer")
         if self.transport == "stdio":
-            given = [name for name in ("url", "headers") if getattr(self, name)]
+            given = [name for name in ("url", "headers_env") if getattr(self, name)]
             needed = "command"
         else:
             given = [name for name in ("command", "args", "env") if getattr(self, name)]
@@ -90,7 +96,9 @@ class McpTarget(Target):
             if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.url):
                 raise ValueError("url is not an address such as http://localhost:8000/mcp")
             if "@" in parts.netloc or parts.query or parts.fragment:
-                raise ValueError("url contains a user, a query (?…) or a fragment (#…); put a key into a header from an environment variable")
+                raise ValueError(
+                    "url contains a user, a query (?…) or a fragment (#…); put a key into a header from an environment variable"
+                )
         return self
 
     @property
@@ -116,7 +124,7 @@ class McpTarget(Target):
     @property
     def gives_text(self) -> bool:
         """Return whether hits have texts or positions."""
-        return any(paths.gives_text for paths in (self.search, self.answer and self.answer.sources) if paths)
+        return any(paths.gives_text for paths in (self.search and self.search.reply, self.answer and self.answer.reply.sources) if paths)
 
     @property
     def named_code(self) -> tuple[str, ...]:
@@ -141,7 +149,7 @@ class McpTarget(Target):
             raise InputError(f"the target {self.name!r} needs the package {_PACKAGE} 2.3 or later", advice(_PACKAGE))
         if self.transport == "stdio" and shutil.which(self.program) is None:
             raise InputError(f"the program {self.command!r} of the target {self.name!r} is not found", "install it, or give its path")
-        for variable in (*self.env, *self.headers.values()):
+        for variable in (*self.env, *self.headers_env.values()):
             if variable not in os.environ:
                 raise InputError(f"the environment variable {variable} of the target {self.name!r} is not set", f"set {variable}")
         if self.sampling:
@@ -149,7 +157,7 @@ class McpTarget(Target):
 
     def identity(self) -> Any:
         """Return everything that determines a reply. Variables are part of it by their names, and the model of `sampling` as it is used."""
-        how = {"sampling", "start_timeout", "restarts", "mode"} | {"name", "timeout", "concurrency", "canary", "match"}
+        how = {"sampling", "start_timeout", "restarts"} | {"name", "timeout", "concurrency", "canary", "match"}
         sampling = self.sampling.identity() if self.sampling else None
         return {"version": self.version, **self.model_dump(mode="json", exclude=how), "sampling": sampling}
 

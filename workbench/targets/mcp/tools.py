@@ -9,6 +9,8 @@ from workbench.targets.paths import JsonPath, find
 from workbench.targets.replies import AnswerPaths, DegradedMarker, HitPaths, PathSettings
 from workbench.targets.templates import CONTEXT_SLOT, DOCUMENT_SLOTS, DOCUMENTS_SLOTS, QUESTION_SLOTS, check_slots, slots_of
 
+_DOCUMENT: JsonValue = {"id": "{doc_id}", "text": "{text}", "title": "{title}", "metadata": "{metadata}"}
+
 
 class McpTool(PathSettings):
     """A tool of a server, and its arguments."""
@@ -16,7 +18,9 @@ class McpTool(PathSettings):
     slots: ClassVar[Sequence[str]] = ()
 
     tool: str = Field(min_length=1, description="The name of the tool.")
-    arguments: dict[str, JsonValue] = Field(default={}, description="The arguments of the tool, in which slots such as `{query}` are filled.")
+    arguments: dict[str, JsonValue] = Field(
+        default={}, description="The arguments of the tool, in which slots such as `{query}` are filled."
+    )
 
     @field_validator("arguments")
     @classmethod
@@ -25,16 +29,30 @@ class McpTool(PathSettings):
         return arguments
 
 
-class McpSearch(McpTool, HitPaths):
+class McpSearch(McpTool):
     """The tool that searches. The slots of its arguments are `{query}`, `{query_id}` and `{k}`."""
 
     slots: ClassVar[Sequence[str]] = QUESTION_SLOTS
 
+    reply: HitPaths = Field(description="Where the reply has the hits.")
 
-class McpAnswer(McpTool, AnswerPaths):
+    @field_validator("arguments")
+    @classmethod
+    def _question(cls, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        return _with_query(arguments)
+
+
+class McpAnswer(McpTool):
     """The tool that answers. Its arguments can have the slot `{context}` also, a list of texts to answer from."""
 
     slots: ClassVar[Sequence[str]] = (*QUESTION_SLOTS, CONTEXT_SLOT)
+
+    reply: AnswerPaths = Field(description="Where the reply has the answer and its sources.")
+
+    @field_validator("arguments")
+    @classmethod
+    def _question(cls, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        return _with_query(arguments)
 
     @property
     def takes_context(self) -> bool:
@@ -46,7 +64,8 @@ class McpReady(McpTool):
     """A tool that is called until a value of its reply says that documents can be found."""
 
     path: JsonPath = Field(description="The JSONPath of the value.")
-    equals: JsonValue = Field(description="The value that says so.")
+    equals: JsonValue = Field(default=True, description="The value that says so.")
+    seconds: float = Field(default=120, gt=0, le=86_400, description="How long to wait for it.")
 
     def reached(self, reply: JsonValue) -> bool:
         """Return whether a reply has the value."""
@@ -58,9 +77,11 @@ class McpIngest(McpTool):
 
     slots: ClassVar[Sequence[str]] = (*DOCUMENT_SLOTS, *DOCUMENTS_SLOTS)
 
-    document: JsonValue = Field(default=None, description="The template of each document in `{documents}`.")
+    document: JsonValue = Field(default=_DOCUMENT, description="The template of each document in `{documents}`.")
     batch: int = Field(default=100, ge=1, le=10_000, description="How many documents a call has, if its arguments have slots for many.")
-    ready: McpReady | None = Field(default=None, description="A tool that says when documents can be found. Without it they can be at once.")
+    ready: McpReady | None = Field(
+        default=None, description="A tool that says when documents can be found. Without it they can be at once."
+    )
     degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that a reply is a failure.")
 
     @property
@@ -75,8 +96,6 @@ class McpIngest(McpTool):
             raise ValueError("the arguments have slots for one document and slots for many; use either")
         if not used:
             raise ValueError("the arguments have no slot such as {text}")
-        if ("documents" in used) != (self.document is not None):
-            raise ValueError("give document, the template of each document, together with the slot {documents}")
         check_slots(self.document, DOCUMENT_SLOTS)
         return self
 
@@ -98,3 +117,9 @@ class McpRemove(McpTool):
     def takes_many(self) -> bool:
         """Return whether a call has many documents."""
         return "doc_ids" in slots_of(self.arguments)
+
+
+def _with_query(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if "query" not in slots_of(arguments):
+        raise ValueError("{query} is nowhere in the arguments")
+    return arguments

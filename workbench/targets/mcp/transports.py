@@ -2,12 +2,15 @@
 
 import logging
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, TextIO, cast
 
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client import Transport
+from mcp.client._transport import TransportStreams
 from mcp.client.session import SamplingFnT
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -30,7 +33,7 @@ class ServerLink:
 
     def __init__(self, target: "McpTarget", sampling: SamplingFnT | None) -> None:
         self._target, self._sampling = target, sampling
-        self._secrets = [os.environ[name] for name in (*target.env, *target.headers.values()) if name in os.environ]
+        self._secrets = [os.environ[name] for name in (*target.env, *target.headers_env.values()) if name in os.environ]
         # The process writes into the file itself, so it needs a real one.
         self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace"))  # noqa: SIM115  # closed by close()
         self._status: int | None = None
@@ -65,17 +68,16 @@ class ServerLink:
         )
         return stdio_client(parameters, errlog=self._stderr)
 
-    def _address(self) -> Transport:
-        headers = {header: os.environ[name] for header, name in self._target.headers.items()}
+    @asynccontextmanager
+    async def _address(self) -> AsyncIterator[TransportStreams]:
+        headers = {header: os.environ[name] for header, name in self._target.headers_env.items()}
+        # A caller limits the time of each request as a whole, and requests to this machine bypass proxies.
+        limits = httpx2.Timeout(_PATIENCE, read=None)
         client = httpx2.AsyncClient(
-            headers=headers,
-            # A caller limits the time of each request as a whole.
-            timeout=httpx2.Timeout(_PATIENCE, read=None),
-            # Requests to this machine bypass proxies.
-            trust_env=not is_local(self._target.url),
-            event_hooks={"response": [self._note]},
+            headers=headers, timeout=limits, trust_env=not is_local(self._target.url), event_hooks={"response": [self._note]}
         )
-        return streamable_http_client(self._target.url, http_client=client)
+        async with client, streamable_http_client(self._target.url, http_client=client) as streams:
+            yield streams
 
     async def _note(self, response: httpx2.Response) -> None:
         self._status = response.status_code if response.status_code >= 400 else None
