@@ -29,7 +29,7 @@ def search(tool: str = "semantic_search", **arguments: Any) -> dict[str, Any]:
         ),
         (
             {"search": search(query="{query}", limt="{k}")},
-            "'semantic_search' has no argument 'limt' (did you mean 'limit'?); it has query, limit",
+            "'semantic_search' has no argument 'limt' (did you mean 'limit'?); it has query and limit",
         ),
         ({"search": search("create_note", title="{query}")}, "the tool 'create_note' needs the argument 'content'"),
     ],

@@ -5,12 +5,11 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client import Transport
-from mcp.client._transport import TransportStreams
 from mcp.client.session import SamplingFnT
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -69,7 +68,7 @@ class ServerLink:
         return stdio_client(parameters, errlog=self._stderr)
 
     @asynccontextmanager
-    async def _address(self) -> AsyncIterator[TransportStreams]:
+    async def _address(self) -> AsyncIterator[tuple[Any, Any]]:
         headers = {header: os.environ[name] for header, name in self._target.headers_env.items()}
         # A caller limits the time of each request as a whole, and requests to this machine bypass proxies.
         limits = httpx2.Timeout(_PATIENCE, read=None)
