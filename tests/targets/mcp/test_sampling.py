@@ -92,7 +92,7 @@ def test_the_server_does_not_learn_why_the_model_failed(provider: ChatProvider, 
     monkeypatch.setenv("REPORT", str(tmp_path / "report"))
     sampling = {**model(provider), "base_url": f"http://127.0.0.1:{closed_port()}/v1"}
     target = answering("answer_in_the_old_way", sampling=sampling, mode="legacy", env=["REPORT"])
-    with pytest.raises(TargetError, match="^the model of sampling: answering 'openai': m at http"):
+    with pytest.raises(TargetError, match=r"^the model of sampling: answering 'openai': m at http"):
         during(target, lambda session: session.answer(CATS))
     assert (tmp_path / "report").read_text() == "the client could not write a text"
 
