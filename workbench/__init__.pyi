@@ -17,6 +17,7 @@ from .api.pipeline import Index as Index
 from .api.pipeline import Pipeline as Pipeline
 from .api.results import Results as Results
 from .api.results import load as load
+from .api.systems import compare as compare
 from .chunking.base import Chunker as Chunker
 from .chunking.fixed import FixedChunker as FixedChunker
 from .chunking.foreign.callable import CallableChunker as CallableChunker
@@ -96,5 +97,10 @@ from .rewriting.rocchio import RocchioRewriter as RocchioRewriter
 from .scoring.score import Scores as Scores
 from .scoring.score import score as score
 from .statistics.verdict import Verdict as Verdict
+from .targets.base import Target as Target
+from .targets.callable.target import CallableTarget as CallableTarget
+from .targets.http.target import HttpTarget as HttpTarget
+from .targets.mcp.target import McpTarget as McpTarget
+from .targets.recorded.target import RecordedTarget as RecordedTarget
 
 __version__: str

@@ -1,6 +1,7 @@
 """Compare systems that Workbench did not build on a dataset, from Python."""
 
 import atexit
+import inspect
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.scoring.score import Scores
 from workbench.targets.base import Target
-from workbench.targets.python import target_of
+from workbench.targets.callable.live import Returns, target_of
 
 _NAME = "comparison"
 
@@ -112,7 +113,8 @@ def compare(
         raise InputError("there is no system to compare", 'write wb.compare({"old": search, "new": other_search}, dataset, metrics)')
     names = [str(metric) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
     deepest = max([10, *(Metric.parse(name).k or 0 for name in names)])
-    targets = [_target(name, system, k or deepest) for name, system in systems.items()]
+    answered = any(Metric.parse(name).of_answers for name in names)
+    targets = [_target(name, system, k or deepest, answered) for name, system in systems.items()]
     settings: dict[str, Any] = {"name": _NAME, "dataset": {"kind": "python", "name": dataset.name}, "metrics": names}
     settings |= {"targets": [{"kind": target.kind, "name": target.name} for target in targets]}
     settings |= {} if judging is None else {"judging": judging}
@@ -132,10 +134,13 @@ def scores_of_system(system: Any, dataset: Dataset, metrics: Sequence[Metric], k
     return SystemScores(table[columns], queries[["query_id", "metric", "value", "state", "reason"]], _notes(results.tables), results)
 
 
-def _target(name: str, system: Any, k: int) -> Target:
+def _target(name: str, system: Any, k: int, answered: bool) -> Target:
+    """Return a system as a target. What a function of the question alone returns is read as the metrics need it."""
     if isinstance(system, Target):
         return system.model_copy(update={"name": name})
-    return target_of(name, system).model_copy(update={"k": k})
+    parameters = inspect.signature(system).parameters if inspect.isroutine(system) else {"k": None}
+    plain: Returns | None = None if {"k", "context"} & set(parameters) else "answer" if answered else "hits"
+    return target_of(name, system, plain, k=k)
 
 
 def _run(settings: dict[str, Any], source: Source, configurations: tuple[Configuration, ...], outputs: str | Path | None) -> Results:

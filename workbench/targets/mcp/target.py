@@ -146,7 +146,7 @@ class McpTarget(Target):
         """Raise InputError if the package, the program, an environment variable or the model of `sampling` is missing."""
         installed = installed_version(_PACKAGE)
         if installed is None or tuple(int(part) for part in installed.split(".")[:2]) < _OLDEST:
-            raise InputError(f"the target {self.name!r} needs the package {_PACKAGE} 2.3 or later", advice(_PACKAGE))
+            raise InputError(f"the target {self.name!r} needs the package {_PACKAGE} 2.3 or later", advice("targets"))
         if self.transport == "stdio" and shutil.which(self.program) is None:
             raise InputError(f"the program {self.command!r} of the target {self.name!r} is not found", "install it, or give its path")
         for variable in (*self.env, *self.headers_env.values()):
