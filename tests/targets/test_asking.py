@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import pytest
 
 from workbench.errors import RunError
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query
+from workbench.records import Document, Passage, Query
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import (
@@ -29,6 +30,7 @@ class EchoTarget(Target):
 
     kind: Literal["echo"] = "echo"
     fails: tuple[str, ...] = ()
+    takes_documents: bool = False
     slow: tuple[str, ...] = ()
 
     @property
@@ -38,6 +40,10 @@ class EchoTarget(Target):
     @property
     def answers(self) -> bool:
         return True
+
+    @property
+    def ingests(self) -> bool:
+        return self.takes_documents
 
     @asynccontextmanager
     async def session(self, resources: TargetResources) -> AsyncIterator[TargetSession]:
@@ -66,6 +72,12 @@ class EchoSession(TargetSession):
         if "raises" in query.text:
             raise ZeroDivisionError("by zero")
         return [] if "nothing" in query.text else [TargetHit(f"{query.text} {number}", metadata={"at": {1, 2}}) for number in range(k + 5)]
+
+    async def ingest(self, documents: Sequence[Document]) -> None:
+        self.asked.append(f"ingest {len(documents)}")
+        if any("fail" in document.text for document in documents):
+            raise TargetError("the disk is full")
+        await asyncio.sleep(60 if any("slow" in document.text for document in documents) else 0)
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
         if "empty" in query.text:
@@ -189,3 +201,27 @@ def test_a_caller_that_stops_ends_the_requests(resources):
     replies = ask_target(EchoTarget(name="echo", slow=("slow",)), requests, resources)
     assert next(replies)[0] == 0
     replies.close()
+
+
+def test_a_target_gets_the_documents_before_it_is_asked_and_again_when_they_change(resources):
+    target, requests = EchoTarget(name="echo", takes_documents=True), [TargetRequest("search", Query("q", "one"), k=1)]
+    for text in ("old", "old", "new"):
+        list(ask_target(target, requests, replace(resources, documents=(Document("d", text),))))
+    assert EchoSession.asked == ["ingest 1", "one", "ingest 1", "one"]
+    EchoSession.asked = []
+    list(ask_target(EchoTarget(name="echo", revision="2"), requests, replace(resources, documents=(Document("d", "old"),))))
+    assert EchoSession.asked == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("fail", "it did not take the documents: the disk is full"),
+        ("slow", r"it did not take 1 documents in 0.2 seconds \(ingest_timeout\)"),
+    ],
+)
+def test_a_target_that_does_not_take_the_documents_is_asked_nothing(resources, text, why):
+    target = EchoTarget(name="echo", takes_documents=True, ingest_timeout=0.2)
+    with pytest.raises(RunError, match=why):
+        list(ask_target(target, [TargetRequest("search", Query("q", "one"))], replace(resources, documents=(Document("d", text),))))
+    assert EchoSession.asked == ["ingest 1"]

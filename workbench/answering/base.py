@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.core.component import Component
 from workbench.llm.base import ModelUse
-from workbench.records import Passage, Query, Variant
+from workbench.records import Document, Passage, Query, Variant
 
 if TYPE_CHECKING:
     from workbench.llm.session import CallResources
@@ -43,10 +43,11 @@ class GeneratedAnswer(ModelUse):
 
 @dataclass(frozen=True)
 class AnswerResources:
-    """What generators share in a run: the cache of vectors, and the cache and budget of calls."""
+    """What generators share in a run: the cache of vectors, the cache and budget of calls, and the documents of the dataset."""
 
     vectors: "VectorCache"
     calls: "CallResources"
+    documents: Sequence[Document] = ()
 
 
 class Generator(Component, ABC):

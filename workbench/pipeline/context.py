@@ -167,8 +167,8 @@ class RunContext:
 
     @property
     def answer_resources(self) -> AnswerResources:
-        """Return what generators share: the cache of vectors, and the cache and budget of calls."""
-        return AnswerResources(self.workspace.vectors, self.calls)
+        """Return what generators share: the cache of vectors, the cache and budget of calls, and the documents."""
+        return AnswerResources(self.workspace.vectors, self.calls, self.dataset.documents)
 
     @cached_property
     def filters(self) -> DocumentFilters | None:

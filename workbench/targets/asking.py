@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.errors import InputError, RunError, error_line
 from workbench.records import Passage, Query
 from workbench.targets.base import (
@@ -58,7 +58,8 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
     RunError
         If the target cannot be reached, if its first ten requests all failed, or if its canary question has no hit.
     """
-    keys = [_key(target, request) for request in requests]
+    corpus = _corpus(target, resources)
+    keys = [_key(target, request, corpus) for request in requests]
     stored = resources.calls.cache.get(list(dict.fromkeys(keys))) if resources.calls.cache else {}
     for place, key in enumerate(keys):
         if key in stored:
@@ -115,6 +116,8 @@ class _Asking:
 
     async def _ask_all(self) -> None:
         async with self._target.session(self._resources) as session:
+            if self._target.ingests and self._resources.documents:
+                await self._ingest(session)
             if self._target.canary:
                 await self._check_canary(session)
             waiting = iter(self._requests.items())
@@ -126,6 +129,19 @@ class _Asking:
                 raise errors.exceptions[0] from None
         if not self._answered and self._errors:
             raise TargetDownError(f"it failed on all of {len(self._errors)} requests, first with: {self._errors[0]}")
+
+    async def _ingest(self, session: TargetSession) -> None:
+        number, seconds = len(self._resources.documents), self._target.ingest_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                await session.ingest(self._resources.documents)
+        except TimeoutError:
+            raise TargetDownError(f"it did not take {number} documents in {seconds:g} seconds (ingest_timeout)") from None
+        except (TargetDownError, InputError):
+            raise
+        except Exception as failure:  # without its documents no reply counts
+            reason = str(failure) if isinstance(failure, TargetError) else error_line(failure)
+            raise TargetDownError(f"it did not take the documents: {reason}") from failure
 
     async def _check_canary(self, session: TargetSession) -> None:
         request = TargetRequest("search" if self._target.searches else "answer", Query("canary", self._target.canary), self._target.k)
@@ -173,10 +189,16 @@ async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
     return TargetReply(answer=answer)
 
 
-def _key(target: Target, request: TargetRequest) -> str:
+def _corpus(target: Target, resources: TargetResources) -> str:
+    """Return the fingerprint of the documents that a target gets, which its replies depend on."""
+    rows = ((document.doc_id, document.title, document.text) for document in resources.documents)
+    return fingerprint_of_rows(rows) if target.ingests else ""
+
+
+def _key(target: Target, request: TargetRequest, corpus: str) -> str:
     context = None if request.context is None else [asdict(passage) for passage in request.context]
     about = [request.operation, request.query.query_id, request.query.text, request.k, context, request.repeat]
-    return fingerprint("target", target.identity(), about)
+    return fingerprint("target", target.identity(), corpus, about)
 
 
 def _value(reply: TargetReply) -> dict[str, Any]:

@@ -64,9 +64,13 @@ class TargetAnswer(ModelUse):
 
 @dataclass(frozen=True)
 class TargetResources:
-    """What a session can use: the cache and the budget of calls of models, for targets that ask their client for text."""
+    """What a session can use: the cache and the budget of calls of models, for targets that ask their client for text.
+
+    `documents` are those of the dataset, which a target that takes documents gets before it is asked.
+    """
 
     calls: CallResources
+    documents: Sequence[Document] = ()
 
 
 class TargetSession:
@@ -114,7 +118,14 @@ class Target(Component, ABC):
     revision: str = Field(default="", description="Any text that identifies the version of the target. Change it to ask everything again.")
     timeout: float = Field(default=60, gt=0, le=3600, description="The seconds that a request may take, with its retries.")
     concurrency: int = Field(default=4, ge=1, le=64, description="How many requests are made at once.")
+    ingest_timeout: float = Field(
+        default=600, gt=0, le=86400, description="The seconds that adding all documents may take, if the target takes documents."
+    )
     canary: str = Field(default="", description="A question that must have a hit. It is asked first, and the target fails without one.")
+
+    def __hash__(self) -> int:
+        """Hash the name, because templates of requests cannot be hashed."""
+        return hash((type(self), self.name))
 
     @property
     @abstractmethod
@@ -133,7 +144,7 @@ class Target(Component, ABC):
 
     @property
     def ingests(self) -> bool:
-        """Return whether the target takes documents."""
+        """Return whether the target takes documents. It then gets those of the dataset before it is asked."""
         return False
 
     @property
@@ -146,7 +157,10 @@ class Target(Component, ABC):
 
     def identity(self) -> Any:
         """Return everything that determines a reply besides the request, as canonical JSON. Secrets are no part of it."""
-        return {"version": self.version, **self.model_dump(mode="json", exclude={"name", "timeout", "concurrency", "canary", "match"})}
+        return {
+            "version": self.version,
+            **self.model_dump(mode="json", exclude={"name", "timeout", "ingest_timeout", "concurrency", "canary", "match"}),
+        }
 
     @abstractmethod
     def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:

@@ -51,7 +51,7 @@ class TargetGenerator(Generator):
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
         """Yield the answer of each request. The answer of a request that failed is its error."""
         asked = [answer_request(request) for request in requests]
-        for place, reply in ask_target(self.target, asked, TargetResources(resources.calls)):
+        for place, reply in ask_target(self.target, asked, TargetResources(resources.calls, resources.documents)):
             yield place, _generated(reply)
 
 
