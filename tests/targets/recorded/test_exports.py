@@ -172,7 +172,7 @@ def test_promptfoo_gives_the_output_of_one_provider(recorded) -> None:
             "A ship.",
         )
         assert search(target, Query("q", "Who rows?")) == (TargetHit(text="Boats are rowed."),)
-        with pytest.raises(TargetError, match="^the recorded request failed: no reply$"):
+        with pytest.raises(TargetError, match=r"^the recorded request failed: no reply$"):
             answer(target, PILOT)
 
 
@@ -181,9 +181,9 @@ def test_results_of_several_providers_need_a_choice(recorded) -> None:
         InputError, match=r"result 2 has another result for the question 'What is a berth\?' .*where: {provider.label: its value}"
     ):
         recorded("out.json", EVAL).check()
-    with pytest.raises(InputError, match="out.json has no row whose provider.label is 'my-rga'; it is 'echo' and 'my-rag'"):
+    with pytest.raises(InputError, match=r"out.json has no row whose provider.label is 'my-rga'; it is 'echo' and 'my-rag'"):
         recorded("out.json", EVAL, where={"provider.label": "my-rga"}).check()
-    with pytest.raises(InputError, match="has no row whose provider.nme is 'a'; the keys of its rows are 'cost', 'gradingResult'"):
+    with pytest.raises(InputError, match=r"has no row whose provider.nme is 'a'; the keys of its rows are 'cost', 'gradingResult'"):
         recorded("out.json", EVAL, where={"provider.nme": "a"}).check()
 
 

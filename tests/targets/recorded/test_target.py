@@ -83,7 +83,7 @@ def test_the_file_says_what_the_target_can_do(recorded, row: dict[str, object], 
     assert (target.searches, target.answers, target.gives_text) == can
 
 
-def test_parquet_is_read_as_json_lines(recorded, tmp_path: Path) -> None:
+def test_parquet_is_read_as_json_lines(tmp_path: Path) -> None:
     rows = [ROW | {"hits": [ROW["hits"][0], {"doc_id": "harbour"}], "answer": None}, {"query_id": "q2", "hits": [], "answer": "The ship."}]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "run.parquet")
     target = RecordedTarget(name="other", path=str(tmp_path / "run.parquet"), format="parquet")
@@ -181,7 +181,7 @@ def test_settings_without_use_and_a_bad_run_are_one_line(recorded) -> None:
         recorded("a.run", "q1 Q0 d 1 1 t", where={"a": "b"}).check()
     with pytest.raises(InputError, match="is read as jsonl, which has no use for fields"):
         recorded("run.jsonl", [ROW], fields={"question": "q"}).check()
-    with pytest.raises(InputError, match="a.run:1 has 2 fields, not the 6 of"):
+    with pytest.raises(InputError, match=r"a.run:1 has 2 fields, not the 6 of"):
         recorded("a.run", "q1 d").check()
     with pytest.raises(InputError, match=r"fields.questoin"):
         recorded("run.jsonl", [ROW], fields={"questoin": "q"})

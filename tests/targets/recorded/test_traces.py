@@ -95,7 +95,7 @@ def test_a_trace_that_is_a_retriever_alone_has_no_answer(recorded) -> None:
 
 def test_a_span_with_an_error_is_a_failure_of_its_question(recorded) -> None:
     failed = span(1, "CHAIN", None) | {"status_code": "ERROR", "status_message": "no reply"}
-    with pytest.raises(TargetError, match="^the recorded request failed: no reply$"):
+    with pytest.raises(TargetError, match=r"^the recorded request failed: no reply$"):
         answer(recorded("a.jsonl", [failed]))
 
 
