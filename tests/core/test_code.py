@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.core.code import imported, require_permission
+from workbench.core.code import imported, module_identity, require_permission, source_identity
 from workbench.errors import InputError
 
 
@@ -33,4 +33,17 @@ def test_a_module_of_the_working_directory_is_found_but_hides_no_package(tmp_pat
     assert imported(f"{name}:Cutter.cut")("a") == ["a"]
     assert imported("json:loads")("1") == 1
     assert sys.path == before
+    monkeypatch.delitem(sys.modules, name)
+
+
+def test_the_identity_of_a_module_is_its_source_or_the_version_of_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"digested_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text("def cut(text):\n    return [text]\n")
+    (digest,) = before = source_identity(f"{name}:cut")
+    assert len(digest) == 64
+    (tmp_path / f"{name}.py").write_text("def cut(text):\n    return []\n")
+    assert source_identity(f"{name}:cut") != before
+    assert module_identity("builtins")[0].startswith("Python 3.")
+    assert module_identity("a_module_that_was_never_imported")[0].startswith("Python 3.")
     monkeypatch.delitem(sys.modules, name)

@@ -72,7 +72,7 @@ def source_identity(name: str) -> list[str]:
 
 def module_identity(module_name: str) -> list[str]:
     """Return the digest of an imported module's source, or the versions of Python and its package if it has no source file."""
-    file = getattr(sys.modules[module_name], "__file__", None)
+    file = getattr(sys.modules.get(module_name), "__file__", None)
     if file and Path(file).suffix == ".py":
         return [file_digest(Path(file))]
     packages = _packages().get(module_name.partition(".")[0], [])
