@@ -24,6 +24,9 @@ DOCUMENTS = (
         (TargetHit(text="Two apples are shared"), MatchedHit(1, 0, 21)),
         (TargetHit("chunk-17", "One apple."), MatchedHit(0, 0, 10)),
         (TargetHit("a", "  "), MatchedHit(0)),
+        # Positions of the text as another program has read it.
+        (TargetHit("a", "pear", start=0, end=4), MatchedHit(0, 30, 34)),
+        (TargetHit("a", "apple", start=0, end=10), MatchedHit(0, 0, 10)),
     ],
 )
 def test_a_hit_is_found_by_its_id_and_then_by_its_text(hit, place):
@@ -62,4 +65,6 @@ def test_documents_are_matched_by_a_field_of_their_metadata():
     assert matcher.place(TargetHit("chunk-3", "A plum.", metadata={"url": "https://example.org/b"})) == MatchedHit(1, 41, 48)
     # A target that gives the value as its id.
     assert matcher.place(TargetHit("https://example.org/a")) == MatchedHit(0)
+    # The field of the hit has the document's id.
+    assert HitMatcher(DOCUMENTS, "source").place(TargetHit("7", metadata={"source": "c"})) == MatchedHit(2)
     assert HitMatcher(DOCUMENTS, "page").place(TargetHit(metadata={"page": "7"})) == MatchedHit(0)

@@ -15,6 +15,7 @@ from pydantic import PrivateAttr
 
 from workbench.api.arguments import require
 from workbench.api.results import Results
+from workbench.core.files import store_errors
 from workbench.core.progress import say_above
 from workbench.datasets.checks import checked
 from workbench.datasets.draft import DatasetDraft
@@ -145,11 +146,9 @@ def _target(name: str, system: Any, k: int, answered: bool) -> Target:
 
 def _run(settings: dict[str, Any], source: Source, configurations: tuple[Configuration, ...], outputs: str | Path | None) -> Results:
     spec = experiment_of(settings, "the comparison", source=source, systems=configurations)
-    if outputs is None:
-        folder = Path(tempfile.mkdtemp(prefix="workbench-"))
-        atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))
-    else:
-        folder = Path(outputs)
+    # Always in a new folder: a function that has changed since must not get the results of an earlier one.
+    folder = Path(tempfile.mkdtemp(prefix="workbench-"))
+    atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))
     outcome = run_experiment(spec, folder, _quiet)
     if not outcome.results:
         name, line = next(iter(outcome.failures.items()))
@@ -157,7 +156,16 @@ def _run(settings: dict[str, Any], source: Source, configurations: tuple[Configu
     tables = write_outputs(outcome)
     for line in (*missing_replies(tables), *missing_answers(tables)):
         say_above(line)
-    return Results(RunTables.read(outcome.folder), outcome.folder)
+    kept = outcome.folder if outputs is None else _copied(outcome.folder, Path(outputs) / _NAME)
+    return Results(RunTables.read(kept), kept)
+
+
+def _copied(folder: Path, target: Path) -> Path:
+    """Copy a run in place of an earlier one."""
+    with store_errors(target.parent):
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(folder, target)
+    return target
 
 
 def _quiet(_: str) -> None:

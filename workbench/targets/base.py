@@ -112,8 +112,8 @@ class Target(Component, ABC):
     match: str = Field(
         default="auto",
         min_length=1,
-        description="How hits are matched with documents: `id`, `text` (the document that contains it), the name of a metadata field that document "
-        "and hit share, or `auto` for the id and then the text.",
+        description="How hits are matched with documents: `id`, `text` (the document that contains it), the name of a field of the hit's metadata "
+        "that has the document's id or the value of the same field of the document, or `auto` for the id and then the text.",
     )
     revision: str = Field(default="", description="Any text that identifies the version of the target. Change it to ask everything again.")
     timeout: float = Field(default=60, gt=0, le=3600, description="The seconds that a request may take, with its retries.")

@@ -27,7 +27,10 @@ class MatchedHit:
 
 @dataclass(frozen=True)
 class HitMatcher:
-    """Matches hits with documents by `match`: `id`, `text`, the name of a field of their metadata, or `auto` for the id and then the text."""
+    """Matches hits with documents by `match`: `id`, `text`, the name of a field of the metadata, or `auto` for the id and then the text.
+
+    The value of a field is that of the same field of the document, or the document's id.
+    """
 
     documents: Sequence[Document]
     match: str = AUTO
@@ -38,9 +41,11 @@ class HitMatcher:
         doc = self._document(hit)
         if doc is None:
             return MatchedHit(fault=self._unmatched(hit))
-        if hit.start is not None and hit.end is not None:
+        text = (hit.text or "").strip()
+        # Positions that do not fit the text are those of the text as another program has read it.
+        if hit.start is not None and hit.end is not None and (not text or text in self.documents[doc].text[hit.start : hit.end]):
             return self._characters(doc, hit.start, hit.end)
-        if not (hit.text or "").strip():
+        if not text:
             return MatchedHit(doc)
         found = _find(hit.text or "", self.documents[doc].text)
         return MatchedHit(doc, *found) if found else MatchedHit(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
@@ -59,7 +64,8 @@ class HitMatcher:
             return self._containing(hit.text)
         if self.match == BY_ID:
             return self._ids.get(hit.doc_id or "")
-        return self._fields.get(str(hit.metadata.get(self.match, hit.doc_id)))
+        value = str(hit.metadata.get(self.match, hit.doc_id))
+        return self._fields.get(value, self._ids.get(value))
 
     @cached_property
     def _ids(self) -> Mapping[str, int]:

@@ -1,0 +1,94 @@
+"""Systems that exist only in Python are compared and evaluated like configurations."""
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.errors import InputError, RunError
+
+
+@pytest.fixture(scope="module")
+def dataset(handbook_part: Path) -> wb.Dataset:
+    return wb.load_dataset(handbook_part, split="dev")
+
+
+@pytest.fixture(scope="module")
+def index(dataset: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> wb.Index:
+    pipeline = wb.Pipeline(chunking=wb.FixedChunker(size=128), retrieval=wb.BM25Retriever())
+    return pipeline.index(dataset, tmp_path_factory.mktemp("outputs"))
+
+
+def test_two_versions_of_a_function_are_compared_on_the_same_questions(dataset, index):
+    def backwards(query, k):
+        return list(reversed(index.search(query, k)))
+
+    results = wb.compare({"old": index.search, "new": backwards}, dataset, ["recall@5", wb.mrr @ 10], k=10)
+    assert list(results.leaderboard().index) == ["old", "new"]
+    assert results.verdict.winner == "old"
+    difference = results.compare("old", "new")
+    assert difference is not None
+    assert results.to_html(results.folder / "report.html").stat().st_size > 50_000
+
+
+def test_a_function_that_answers_is_scored_on_its_sources_and_its_answers(dataset, index):
+    def my_rag(question):
+        hits = index.search(question, 5)
+        return {"answer": hits[0].text, "contexts": [hit.text for hit in hits]}
+
+    scores = wb.evaluate(my_rag, dataset, ["recall@5", "support_overlap"])
+    assert scores.table["metric"].tolist() == ["recall@5", "support_overlap"]
+    own = wb.evaluate(index, dataset, ["recall@5"])
+    found = scores.queries.query("metric == 'recall@5'").set_index("query_id")["value"]
+    assert found.mean() > 0.5
+    assert own.table["value"][0] >= found.mean()
+    assert len(scores.results.answers) == len(dataset.queries)
+
+
+def test_a_target_is_evaluated_in_three_lines(dataset, index, tmp_path):
+    file = tmp_path / "run.trec"
+    lines = (
+        f"{query.query_id} Q0 {hit.doc_id} {hit.rank} {hit.score} mine" for query in dataset.queries for hit in _distinct(index, query)
+    )
+    file.write_text("\n".join(lines))
+    scores = wb.evaluate(wb.RecordedTarget(name="mine", path=str(file)), dataset, ["recall@5", "mrr@10"])
+    own = wb.evaluate(lambda query, k: [hit.doc_id for hit in index.search(query, 100)][:k], dataset, ["recall@5", "mrr@10"], k=100)
+    assert scores.table["value"].tolist() == own.table["value"].tolist()
+
+
+def _distinct(index, query):
+    seen = set()
+    return [hit for hit in index.search(query.text, 100) if not (hit.doc_id in seen or seen.add(hit.doc_id))][:10]
+
+
+def test_a_changed_function_does_not_get_the_results_of_an_earlier_one(dataset, index, tmp_path):
+    first = wb.compare({"mine": index.search}, dataset, "recall@5", outputs=tmp_path)
+    second = wb.compare(
+        {"mine": lambda query, k: [] if "hotel" in query else index.search(query, 1)}, dataset, "recall@5", outputs=tmp_path
+    )
+    assert first.folder == second.folder == tmp_path / "comparison"
+    values = second.queries.query("metric == 'recall@5' and state == 'scored'")["value"]
+    assert values.mean() < 0.9
+
+
+def test_a_system_that_fails_on_a_question_is_unscored_there(dataset, index):
+    def flaky(query, k):
+        if "hotel" in query.lower():
+            raise OSError("the disk is away")
+        return index.search(query, k)
+
+    scores = wb.evaluate({"mine": flaky}["mine"], dataset, ["recall@5"])
+    assert scores.table["unscored"][0] > 0
+    results = wb.compare({"flaky": flaky, "whole": index.search}, dataset, ["recall@5"])
+    assert "OSError: the disk is away" in set(results.queries["reason"])
+
+
+def test_what_cannot_be_compared_is_said_in_one_line(dataset, index):
+    with pytest.raises(InputError, match=r'there is no system to compare; write wb.compare\(\{"old": search'):
+        wb.compare({}, dataset, "recall@5")
+    with pytest.raises(InputError, match="mine is a int, which can neither search nor answer"):
+        wb.compare({"mine": 3}, dataset, "recall@5")
+    with pytest.raises(InputError, match="My System"):
+        wb.compare({"My System": index.search}, dataset, "recall@5")
+    with pytest.raises(RunError, match="every system failed; mine: the target mine failed: its first 10 requests all failed"):
+        wb.compare({"mine": lambda query, k: 1 / 0}, dataset, "recall@5")
