@@ -105,7 +105,9 @@ def field_fault(owner: str, detail: Mapping[str, Any], known: Collection[str] = 
     if kind == "missing":
         return f"{owner} needs {field!r}"
     if kind == "extra_forbidden":
-        return f"{owner} has no parameter {field!r}{meant(field, known)}; it has {', '.join(known)}"
+        # The known names are those of the owner, not of a value within one of its fields.
+        inside = field.partition(".")[0] in known
+        return f"{owner} has no parameter {field!r}" + ("" if inside else f"{meant(field, known)}; it has {', '.join(known)}")
     # The message of a component's own check contains values, whose braces are no fields.
     known_message, own = _MESSAGES.get(kind), str(detail["msg"]).removeprefix("Value error, ")
     message = known_message.format(**detail.get("ctx", {})) if known_message else own

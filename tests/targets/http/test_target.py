@@ -53,6 +53,12 @@ def test_a_fault_of_the_settings_is_one_line(settings, line):
     assert "\n" not in str(caught.value)
 
 
+def test_an_unknown_key_of_a_block_is_named_with_its_block():
+    with pytest.raises(InputError) as caught:
+        HttpTarget(name="a", url=URL, search={**SEARCH, "uri": "search"})
+    assert str(caught.value) == "HttpTarget has no parameter 'search.uri'"
+
+
 @pytest.mark.parametrize(
     "settings",
     [

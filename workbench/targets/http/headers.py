@@ -19,7 +19,7 @@ _OWN = ("host", "content-length", "transfer-encoding", "connection", "accept-enc
 
 
 @dataclass(frozen=True, repr=False)
-class Headers:
+class RequestHeaders:
     """The headers of a request, and the secrets in them, which no error may repeat."""
 
     values: Mapping[str, str]
@@ -75,7 +75,7 @@ def check_headers(headers: Mapping[str, str], from_environment: Mapping[str, str
             )
 
 
-def read_headers(headers: Mapping[str, str], from_environment: Mapping[str, str], what: str) -> Headers:
+def read_headers(headers: Mapping[str, str], from_environment: Mapping[str, str], what: str) -> RequestHeaders:
     """Return the headers with the values of environment variables. Raises InputError for a variable that is missing, or cannot be sent."""
     values, secrets = dict(headers), list[str]()
     for name, source in from_environment.items():
@@ -92,7 +92,7 @@ def read_headers(headers: Mapping[str, str], from_environment: Mapping[str, str]
             secrets.append(secret)
         template = source if "{" in source else f"{{{source}}}"
         values[name] = _NAMED.sub(lambda match: os.environ[match[1]].strip(), template)
-    return Headers(values, tuple(secrets))
+    return RequestHeaders(values, tuple(secrets))
 
 
 def _variables(source: str) -> list[str]:

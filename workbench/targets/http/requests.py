@@ -17,8 +17,7 @@ from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_
 from workbench.models.replies import CompressedReplyError, ReplyTooLargeError
 from workbench.printable import printable
 from workbench.targets.base import TargetDownError, TargetError
-from workbench.targets.http.endpoints import Endpoint
-from workbench.targets.http.headers import Headers
+from workbench.targets.http.prepared import PreparedRequest, RequestLimits
 from workbench.targets.parsing import not_json
 from workbench.targets.templates import Slots, fill, fill_url
 
@@ -31,14 +30,6 @@ _SHARE_OF_TIME = 0.99
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How long a request may take with its retries, in seconds, and how many there are."""
-
-    seconds: float
-    retries: int
-
-
-@dataclass(frozen=True)
 class Timed(Generic[T]):
     """A value that was read from a reply, and the seconds of the try that succeeded."""
 
@@ -47,7 +38,7 @@ class Timed(Generic[T]):
 
 
 @dataclass(frozen=True)
-class _Setback:
+class _FailedTry:
     """A failed try that may be repeated, after the server's `wait` if it named one."""
 
     reason: str
@@ -58,8 +49,9 @@ class _Setback:
 class Requester:
     """Makes the requests of one endpoint."""
 
-    def __init__(self, client: httpx2.AsyncClient, block: Endpoint, address: str, headers: Headers, limits: Limits) -> None:
-        self._client, self._block, self._address, self._headers, self._limits = client, block, address, headers, limits
+    def __init__(self, client: httpx2.AsyncClient, request: PreparedRequest, limits: RequestLimits) -> None:
+        self._client, self._block, self._address, self._headers = client, request.block, request.address, request.headers
+        self._limits = limits
 
     async def ask(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> Timed[T]:
         """Make a request and read its reply, which has the status 2xx. Raises TargetError with one line, without secrets."""
@@ -88,7 +80,7 @@ class Requester:
             before = f"; before that, {last}" if last else ""
             raise TargetError(f"no complete reply within {self._limits.seconds:g} seconds{before}") from None
 
-    async def _try(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> "Timed[T] | _Setback":
+    async def _try(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> "Timed[T] | _FailedTry":
         started = time.perf_counter()
         try:
             response = await self._client.send(self._request(slots), stream=True)
@@ -103,9 +95,11 @@ class Requester:
         except httpx2.InvalidURL:
             raise TargetError("the address with its slots filled is not valid") from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
-            return _Setback(f"no connection ({error}); is the service running?" if str(error) else "no connection; is the service running?")
+            return _FailedTry(
+                f"no connection ({error}); is the service running?" if str(error) else "no connection; is the service running?"
+            )
         except (httpx2.HTTPError, OSError) as error:
-            return _Setback(f"the connection broke before the reply was complete ({type(error).__name__})")
+            return _FailedTry(f"the connection broke before the reply was complete ({type(error).__name__})")
         return self._rejected(response)
 
     def _request(self, slots: Slots) -> httpx2.Request:
@@ -120,8 +114,8 @@ class Requester:
             block.verb, _with_query(fill_url(self._address, slots), fill(block.params, slots)), headers=headers, content=content
         )
 
-    def _rejected(self, response: httpx2.Response) -> _Setback:
-        """Return the setback of a status that may be repeated. Raises TargetError for others."""
+    def _rejected(self, response: httpx2.Response) -> _FailedTry:
+        """Return the failed try of a status that may be repeated. Raises TargetError for others."""
         status = response.status_code
         if response.is_redirect:
             self._redirected(status, response.headers["location"])
@@ -131,7 +125,7 @@ class Requester:
             raise TargetDownError(f"{reason}; check headers_env")
         if not worth_retrying(status):
             raise TargetError(reason)
-        return _Setback(reason, status, requested_wait(response.headers))
+        return _FailedTry(reason, status, requested_wait(response.headers))
 
     def _redirected(self, status: int, location: str) -> NoReturn:
         raise TargetError(f"status {status} redirects to {location[:_DETAIL]}, which is not followed; write the final address as url")

@@ -17,9 +17,9 @@ from workbench.records import Document, Passage, Query
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint
 from workbench.targets.http.headers import is_local
-from workbench.targets.http.requests import LARGEST_REPLY, Limits, Requester, Timed
+from workbench.targets.http.prepared import PreparedTarget
+from workbench.targets.http.requests import LARGEST_REPLY, Requester, Timed
 from workbench.targets.http.streams import read_stream
-from workbench.targets.http.target import HttpTarget
 from workbench.targets.parsing import parse_json
 from workbench.targets.templates import Slots, document_slots, documents_slots, question_slots
 
@@ -28,26 +28,25 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 
 @asynccontextmanager
-async def open_session(target: HttpTarget) -> AsyncIterator[TargetSession]:
+async def open_session(target: PreparedTarget) -> AsyncIterator[TargetSession]:
     """Open clients for the addresses of a target, and close them at the end."""
-    limits, requesters = Limits(target.timeout, target.retries), dict[str, Requester]()
+    requesters = dict[str, Requester]()
     async with AsyncExitStack() as stack:
         clients = dict[tuple[bool, bool], httpx2.AsyncClient]()
-        for name, block in target.blocks().items():
-            address = target.address(block)
-            kind = (is_local(address), address.startswith("https:"))
+        for name, request in target.requests.items():
+            kind = (is_local(request.address), request.address.startswith("https:"))
             if kind not in clients:
                 clients[kind] = await stack.enter_async_context(asynchronous_client(*kind, LARGEST_REPLY))
-            requesters[name] = Requester(clients[kind], block, address, target.read_headers(block), limits)
+            requesters[name] = Requester(clients[kind], request, target.limits)
         yield HttpSession(target, requesters)
 
 
 class HttpSession(TargetSession):
     """The requests of a target, by the names of its blocks."""
 
-    def __init__(self, target: HttpTarget, requesters: Mapping[str, Requester]) -> None:
-        self._blocks, self._requesters = target.blocks(), requesters
-        self._k, self._more = target.k, {"model": target.model or None}
+    def __init__(self, target: PreparedTarget, requesters: Mapping[str, Requester]) -> None:
+        self._blocks = {name: request.block for name, request in target.requests.items()}
+        self._requesters, self._k, self._more = requesters, target.k, {"model": target.model or None}
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
         """Return at most k hits, best first."""

@@ -12,7 +12,8 @@ from workbench.core.environment import advice
 from workbench.errors import InputError
 from workbench.targets.base import Target, TargetResources, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, Endpoint, IngestEndpoint, RemoveEndpoint, SearchEndpoint
-from workbench.targets.http.headers import Headers, check_address, check_headers, is_secret_name, read_headers
+from workbench.targets.http.headers import RequestHeaders, check_address, check_headers, is_secret_name, read_headers
+from workbench.targets.http.prepared import PreparedRequest, PreparedTarget, RequestLimits
 from workbench.targets.http.presets import PRESET_BLOCK, PRESETS, Preset
 
 _BLOCKS: Mapping[str, type[Endpoint]] = {
@@ -129,10 +130,9 @@ class HttpTarget(Target):
         if find_spec("httpx2") is None:
             raise InputError(f"the target {self.name} needs the package httpx2", advice("targets"))
         for block in self.blocks().values():
-            self.read_headers(block)
+            self._headers(block)
 
-    def read_headers(self, block: Endpoint) -> Headers:
-        """Return the headers of a request with the values of environment variables. Raises InputError if one is missing."""
+    def _headers(self, block: Endpoint) -> RequestHeaders:
         plain, named = self.headers | block.headers, self.headers_env | block.headers_env
         return read_headers(plain, named, f"the target {self.name}")
 
@@ -146,4 +146,5 @@ class HttpTarget(Target):
         self.check()
         from workbench.targets.http.session import open_session
 
-        return open_session(self)
+        requests = {name: PreparedRequest(block, self.address(block), self._headers(block)) for name, block in self.blocks().items()}
+        return open_session(PreparedTarget(requests, RequestLimits(self.timeout, self.retries), self.k, self.model))
