@@ -66,11 +66,11 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
             yield place, replace(_read(stored[key]), cached=True)
     missing = {key: requests[place] for place, key in reversed(list(enumerate(keys))) if key not in stored}
     if missing:
-        for key, reply in _Asking(target, dict(reversed(missing.items())), resources, bool(stored)).replies():
+        for key, reply in _TargetAsking(target, dict(reversed(missing.items())), resources, bool(stored)).replies():
             yield from ((place, reply) for place, each in enumerate(keys) if each == key)
 
 
-class _Asking:
+class _TargetAsking:
     """Requests by their keys that are made at once, on an event loop in a thread: a notebook has a loop of its own."""
 
     def __init__(self, target: Target, requests: Mapping[str, TargetRequest], resources: TargetResources, answered: bool) -> None:
