@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from mcp import MCPError
 from mcp.client.session import SamplingFnT
@@ -14,10 +13,8 @@ from workbench.core.formatting import plural
 from workbench.errors import error_line
 from workbench.targets.base import TargetDownError, TargetError
 from workbench.targets.mcp.connection import McpConnection
+from workbench.targets.mcp.settings import McpSettings
 from workbench.targets.mcp.transports import ServerLink
-
-if TYPE_CHECKING:
-    from workbench.targets.mcp.target import McpTarget
 
 _TRIES = 2
 _PAUSES = (0.0, 0.2, 1.0, 3.0)
@@ -26,7 +23,7 @@ _PAUSES = (0.0, 0.2, 1.0, 3.0)
 class McpServer:
     """The connection to a server, opened when it is needed. Requests can run at the same time."""
 
-    def __init__(self, target: "McpTarget", sampling: SamplingFnT | None) -> None:
+    def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target = target
         self._link = ServerLink(target, sampling)
         self._mode = target.mode

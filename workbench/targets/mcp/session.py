@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -14,19 +13,17 @@ from workbench.targets.mcp.contract import check_tools
 from workbench.targets.mcp.results import read_result
 from workbench.targets.mcp.sampler import Sampler, SamplingRecord
 from workbench.targets.mcp.server import McpServer
+from workbench.targets.mcp.settings import McpSettings
 from workbench.targets.mcp.tools import McpReady, McpTool
 from workbench.targets.paths import MissingError
 from workbench.targets.replies import DegradedMarker
 from workbench.targets.templates import Slots, document_slots, documents_slots, fill, question_slots
 
-if TYPE_CHECKING:
-    from workbench.targets.mcp.target import McpTarget
-
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 
 @asynccontextmanager
-async def open_session(target: "McpTarget", resources: TargetResources) -> AsyncIterator[TargetSession]:
+async def open_session(target: McpSettings, resources: TargetResources) -> AsyncIterator[TargetSession]:
     """Connect to the server, and check its tools. Raises TargetDownError if it cannot be used."""
     sampler = Sampler(target.sampling, resources.calls) if target.sampling else None
     server = McpServer(target, sampler)
@@ -40,7 +37,7 @@ async def open_session(target: "McpTarget", resources: TargetResources) -> Async
 class McpSession(TargetSession):
     """A connection to a server, whose tools it calls."""
 
-    def __init__(self, target: "McpTarget", server: McpServer, sampler: Sampler | None) -> None:
+    def __init__(self, target: McpSettings, server: McpServer, sampler: Sampler | None) -> None:
         self._target, self._server, self._sampler = target, server, sampler
         self._turn = asyncio.Lock()
 
