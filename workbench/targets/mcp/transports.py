@@ -51,7 +51,7 @@ class ServerLink:
 
     def cleaned(self, message: str) -> str:
         """Return a message of the server as one short line without the values of the variables that it got."""
-        return " ".join(printable(message, self._secrets).split())[:_LINE]
+        return " ".join(printable(message[:_TAIL], self._secrets).split())[:_LINE]
 
     def close(self) -> None:
         """Delete what the process has written on stderr."""
@@ -77,4 +77,6 @@ class ServerLink:
             yield streams
 
     async def _note(self, response: httpx2.Response) -> None:
-        self._status = response.status_code if response.status_code >= 400 else None
+        # The package also asks whether there is a stream of notifications, which most servers refuse.
+        if response.request.method == "POST":
+            self._status = response.status_code if response.status_code >= 400 else None
