@@ -70,18 +70,21 @@ def find_list(paths: Paths, value: JsonValue, of: str = "the reply") -> list[Jso
                 return found[0] or []
             if len(paths) == 1:
                 raise MissingError(f"{path} of {of} is {described(found[0])}, not a list")
-        elif found or (not singular and _begins(path, value)):
+        elif found or _finds_no_item(path, value):
             return found
     raise MissingError(f"{of} has no {' or '.join(paths)}; {shape(value)}")
 
 
-def _begins(path: str, value: JsonValue) -> bool:
-    """Return whether the part of a path before its first wildcard or filter finds a list or a mapping. What follows may find nothing."""
-    compiled = compiled_path(path)
-    for length in range(len(compiled.segments), -1, -1):
-        part = JSONPath(env=compiled.env, segments=compiled.segments[:length])
-        if part.singular_query():
-            return isinstance(value, dict | list) and any(isinstance(found, dict | list) for found in part.findall(value))
+def _finds_no_item(path: str, value: JsonValue) -> bool:
+    """Return whether a path finds nothing because a list is empty or a filter matches no item, not because a key is missing."""
+    env, segments = compiled_path(path).env, compiled_path(path).segments
+    cuts = [place for place, segment in enumerate(segments) if not JSONPath(env=env, segments=[segment]).singular_query()]
+    if not cuts or not isinstance(value, dict | list):
+        return False
+    for cut in reversed(cuts):
+        if parents := JSONPath(env=env, segments=segments[:cut]).findall(value):
+            items = JSONPath(env=env, segments=segments[: cut + 1]).findall(value)
+            return not items and any(isinstance(parent, dict | list) for parent in parents)
     return False
 
 

@@ -47,7 +47,7 @@ class DegradedMarker(PathSettings):
             raise TargetError(f"the reply is marked as degraded: {self.path} is {'null' if found else 'missing'}")
         marks = self.one_of or ([self.equals] if self.equals is not None else [])
         for value in found:
-            if any(_same(value, mark) for mark in marks):
+            if any(same_json(value, mark) for mark in marks):
                 raise TargetError(f"the reply is marked as degraded: {self.path} is {described(value)}")
 
 
@@ -164,13 +164,16 @@ class AnswerPaths(PathSettings):
     def _sources(self, reply: JsonValue) -> tuple[TargetHit, ...] | None:
         if self.sources is None:
             return None
-        lenient = not self.sources.columns and len(self.sources.hits) > 1
-        if lenient and not any(find(path, reply) for path in self.sources.hits):
-            return None
+        if len(self.sources.hits) > 1:
+            try:
+                find_list(self.sources.hits, reply)
+            except MissingError:
+                return None
         return tuple(self.sources.read(reply))
 
 
-def _same(value: JsonValue, mark: JsonValue) -> bool:
+def same_json(value: JsonValue, mark: JsonValue) -> bool:
+    """Return whether two JSON values are equal. true is not 1."""
     # True equals 1 in Python.
     return value == mark and isinstance(value, bool) == isinstance(mark, bool)
 
