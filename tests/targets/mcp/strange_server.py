@@ -30,6 +30,13 @@ def find(query: str, collection: str = "notes") -> list[dict[str, str]]:
     return [{"id": name} for name in COLLECTIONS.get(collection, [])]
 
 
+@server.tool()
+def add(name: str) -> dict[str, int]:
+    """Keep a name in memory."""
+    COLLECTIONS["notes"].append(name)
+    return {"names": len(COLLECTIONS["notes"])}
+
+
 @server.tool(structured_output=False)
 def find_as_text(query: str) -> str:  # noqa: ARG001
     """Return hits as JSON in a text, in columns."""

@@ -13,7 +13,9 @@ from workbench.targets.base import TargetAnswer, TargetHit, TargetSession
 from workbench.targets.mcp.target import McpTarget
 
 PAGE = (ROOT / "docs" / "how-to" / "evaluate_an_mcp_server.md").read_text("utf-8")
-BLOCKS: list[dict[str, Any]] = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+BLOCKS: list[dict[str, Any]] = [
+    yaml.safe_load(block) for block in re.findall(r"^```(?:yaml|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+]
 EXPERIMENTS = {block["name"]: block for block in BLOCKS if "targets" in block}
 HANDBOOK = GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()
 

@@ -114,6 +114,16 @@ def test_a_question_that_kills_the_process_once_is_asked_again(tmp_path: Path) -
     assert [hit.doc_id for hit in hits] == ["a", "b"]
 
 
+def test_a_process_that_is_started_again_gets_its_documents_again(tmp_path: Path) -> None:
+    async def work(session: TargetSession) -> list[str | None]:
+        await session.ingest([CATS, DOGS])
+        return [hit.doc_id for hit in await session.search(Query("q", f"die once {tmp_path / 'mark'}"), 5)]
+
+    target = strange(ingest={"tool": "add", "arguments": {"name": "{doc_id}"}})
+    assert during(target, work) == ["a", "b", "cats", "dogs"]
+    assert (tmp_path / "mark").exists()
+
+
 def test_a_question_that_always_kills_the_process_fails_and_the_others_are_served() -> None:
     async def work(session: TargetSession) -> list[str]:
         with pytest.raises(TargetError, match="the connection was lost during this request, 2 times") as raised:

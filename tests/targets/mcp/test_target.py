@@ -1,6 +1,7 @@
 """Settings of MCP servers: what they can do, what identifies them, and what is wrong with them, without a request."""
 
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -89,3 +90,10 @@ def test_the_identity_has_no_secret_and_changes_with_the_model(secret: str, monk
         notes(env=["SECRET_KEY"], sampling=MODEL, remove=None),
     ]
     assert len({fingerprint(each.identity()) for each in [target, *others]}) == 6
+
+
+def test_without_the_package_the_check_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = notes()
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(InputError, match=re.escape("pip install 'rag-workbench[mcp]'")):
+        target.check()

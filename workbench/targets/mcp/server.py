@@ -2,8 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
 
 from mcp import MCPError
 from mcp.client.session import SamplingFnT
@@ -14,10 +13,8 @@ from workbench.core.formatting import plural
 from workbench.errors import error_line
 from workbench.targets.base import TargetDownError, TargetError
 from workbench.targets.mcp.connection import McpConnection
+from workbench.targets.mcp.settings import McpSettings
 from workbench.targets.mcp.transports import ServerLink
-
-if TYPE_CHECKING:
-    from workbench.targets.mcp.target import McpTarget
 
 _TRIES = 2
 _PAUSES = (0.0, 0.2, 1.0, 3.0)
@@ -26,13 +23,15 @@ _PAUSES = (0.0, 0.2, 1.0, 3.0)
 class McpServer:
     """The connection to a server, opened when it is needed. Requests can run at the same time."""
 
-    def __init__(self, target: "McpTarget", sampling: SamplingFnT | None) -> None:
+    def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target = target
         self._link = ServerLink(target, sampling)
         self._mode = target.mode
         self._connection: McpConnection | None = None
         self._context = contextvars.copy_context()
         self._opening = asyncio.Lock()
+        # Called with each connection that replaces a lost one.
+        self.restore: Callable[[McpConnection], Awaitable[None]] | None = None
         # How often in a row the connection was lost.
         self._losses = 0
 
@@ -43,7 +42,7 @@ class McpServer:
                 if self._losses > self._target.restarts:
                     raise TargetDownError(self._down(f"the connection was lost {plural(self._losses, 'time')} in a row"))
                 await asyncio.sleep(_PAUSES[min(self._losses, len(_PAUSES) - 1)])
-                self._connection = await self._open()
+                self._connection = await self._reopen() if self._losses else await self._open()
             return self._connection
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> CallToolResult:
@@ -100,6 +99,18 @@ class McpServer:
             raise TargetDownError(self._down(f"it cannot be reached: {self.cleaned(_message(error))}")) from error
         return connection
 
+    async def _reopen(self) -> McpConnection:
+        connection = await self._open()
+        try:
+            if self.restore:
+                await self.restore(connection)
+        except BaseException as error:
+            await connection.close()
+            if not isinstance(error, Exception):
+                raise
+            raise TargetDownError(self._down(f"it does not take its documents again: {self.cleaned(_message(error))}")) from error
+        return connection
+
     async def _drop(self, connection: McpConnection) -> None:
         """Close a lost connection, once however many requests it had."""
         async with self._opening:
@@ -113,4 +124,4 @@ class McpServer:
 
 
 def _message(error: Exception) -> str:
-    return str(error) if isinstance(error, MCPError | TimeoutError) else error_line(error)
+    return str(error) if isinstance(error, MCPError | TimeoutError | TargetError) else error_line(error)

@@ -1,32 +1,33 @@
 """Questions and documents for an MCP server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from workbench.records import Document, Passage, Query
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.targets.mcp.connection import McpConnection
 from workbench.targets.mcp.contract import check_tools
 from workbench.targets.mcp.results import read_result
 from workbench.targets.mcp.sampler import Sampler, SamplingRecord
 from workbench.targets.mcp.server import McpServer
-from workbench.targets.mcp.tools import McpReady, McpTool
+from workbench.targets.mcp.settings import McpSettings
+from workbench.targets.mcp.tools import McpIngest, McpReady, McpTool
 from workbench.targets.paths import MissingError
 from workbench.targets.replies import DegradedMarker
 from workbench.targets.templates import Slots, document_slots, documents_slots, fill, question_slots
 
-if TYPE_CHECKING:
-    from workbench.targets.mcp.target import McpTarget
-
+Call = Callable[[str, dict[str, JsonValue]], Awaitable[CallToolResult]]
+Ask = Callable[[McpTool, Slots], Awaitable[JsonValue]]
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 
 @asynccontextmanager
-async def open_session(target: "McpTarget", resources: TargetResources) -> AsyncIterator[TargetSession]:
+async def open_session(target: McpSettings, resources: TargetResources) -> AsyncIterator[TargetSession]:
     """Connect to the server, and check its tools. Raises TargetDownError if it cannot be used."""
     sampler = Sampler(target.sampling, resources.calls) if target.sampling else None
     server = McpServer(target, sampler)
@@ -40,9 +41,12 @@ async def open_session(target: "McpTarget", resources: TargetResources) -> Async
 class McpSession(TargetSession):
     """A connection to a server, whose tools it calls."""
 
-    def __init__(self, target: "McpTarget", server: McpServer, sampler: Sampler | None) -> None:
+    def __init__(self, target: McpSettings, server: McpServer, sampler: Sampler | None) -> None:
         self._target, self._server, self._sampler = target, server, sampler
         self._turn = asyncio.Lock()
+        # What the server was given. A process that is started again may have kept it in memory.
+        self._documents: dict[str, Document] = {}
+        server.restore = self._restore
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
         """Return at most k hits, best first."""
@@ -68,52 +72,54 @@ class McpSession(TargetSession):
         """Add documents, or replace those with the same ids, and wait until they can be found."""
         if (tool := self._target.ingest) is None:
             raise TargetError("the target takes no documents")
-        if tool.takes_many:
-            batches = [documents[start : start + tool.batch] for start in range(0, len(documents), tool.batch)]
-            requests = [documents_slots(batch, tool.document) for batch in batches]
-        else:
-            requests = [document_slots(document) for document in documents]
-        await self._call_each(tool, tool.degraded, requests)
-        if tool.ready:
-            await self._wait(tool.ready)
+        await self._add(tool, documents, self._ask)
+        self._documents.update((document.doc_id, document) for document in documents)
 
     async def remove(self, doc_ids: Sequence[str]) -> None:
         """Delete documents by their ids."""
         if (tool := self._target.remove) is None:
             raise TargetError("the target deletes no documents")
         requests: list[Slots] = [{"doc_ids": list(doc_ids)}] if tool.takes_many else [{"doc_id": doc_id} for doc_id in doc_ids]
-        await self._call_each(tool, tool.degraded, requests)
+        await _ask_each(self._ask, tool, tool.degraded, requests)
+        for doc_id in doc_ids:
+            self._documents.pop(doc_id, None)
 
-    async def _call_each(self, tool: McpTool, degraded: Sequence[DegradedMarker], requests: Sequence[Slots]) -> None:
-        for slots in requests:
-            reply, _ = await self._call(tool, slots)
-            for marker in degraded:
-                marker.check(reply)
+    async def _restore(self, connection: McpConnection) -> None:
+        """Give a process that was started again the documents of this session."""
 
-    async def _wait(self, ready: McpReady) -> None:
-        """Wait until documents can be found."""
-        pause = _FIRST_PAUSE
-        with suppress(TimeoutError):
-            async with asyncio.timeout(ready.seconds):
-                while not ready.reached((await self._call(ready, {}))[0]):
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, _LONGEST_PAUSE)
-                return
-        raise TargetError(
-            f"the documents cannot be found after {ready.seconds:g} seconds: {ready.path} of {ready.tool!r} is not {ready.equals!r}"
-        )
+        async def ask(tool: McpTool, slots: Slots) -> JsonValue:
+            return await self._value(tool, slots, connection.client.call_tool)
+
+        if self._documents and self._target.ingest and self._target.transport == "stdio":
+            await self._add(self._target.ingest, tuple(self._documents.values()), ask)
+
+    async def _add(self, tool: McpIngest, documents: Sequence[Document], ask: Ask) -> None:
+        if tool.takes_many:
+            batches = [documents[start : start + tool.batch] for start in range(0, len(documents), tool.batch)]
+            requests = [documents_slots(batch, tool.document) for batch in batches]
+        else:
+            requests = [document_slots(document) for document in documents]
+        await _ask_each(ask, tool, tool.degraded, requests)
+        if tool.ready:
+            await _wait(ask, tool.ready)
+
+    async def _ask(self, tool: McpTool, slots: Slots) -> JsonValue:
+        return (await self._call(tool, slots))[0]
 
     async def _call(self, tool: McpTool, slots: Slots) -> tuple[JsonValue, SamplingRecord]:
         """Call a tool. Return the value in its result, and the texts that it asked for."""
-        arguments = fill(tool.arguments, slots)
-        assert isinstance(arguments, dict)
         async with await self._alone():
             with self._recording() as record:
-                result = await self._server.call(tool.tool, arguments)
-                try:
-                    return read_result(result), record
-                except TargetError as error:
-                    raise TargetError(f"the tool {tool.tool!r} failed: {self._server.cleaned(str(error))}") from None
+                return await self._value(tool, slots, self._server.call), record
+
+    async def _value(self, tool: McpTool, slots: Slots, call: Call) -> JsonValue:
+        arguments = fill(tool.arguments, slots)
+        assert isinstance(arguments, dict)
+        result = await call(tool.tool, arguments)
+        try:
+            return read_result(result)
+        except TargetError as error:
+            raise TargetError(f"the tool {tool.tool!r} failed: {self._server.cleaned(str(error))}") from None
 
     async def _alone(self) -> "asyncio.Lock | nullcontext[None]":
         """Return a lock if requests of the server do not say which of several calls they belong to."""
@@ -126,3 +132,24 @@ class McpSession(TargetSession):
         if self._sampler and not record.requests:
             return ", and the server asked for no text (sampling): try mode: legacy"
         return ""
+
+
+async def _ask_each(ask: Ask, tool: McpTool, degraded: Sequence[DegradedMarker], requests: Sequence[Slots]) -> None:
+    for slots in requests:
+        reply = await ask(tool, slots)
+        for marker in degraded:
+            marker.check(reply)
+
+
+async def _wait(ask: Ask, ready: McpReady) -> None:
+    """Wait until documents can be found."""
+    pause = _FIRST_PAUSE
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ready.seconds):
+            while not ready.reached(await ask(ready, {})):
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            return
+    raise TargetError(
+        f"the documents cannot be found after {ready.seconds:g} seconds: {ready.path} of {ready.tool!r} is not {ready.equals!r}"
+    )

@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import httpx2
 from mcp import Client, StdioServerParameters
@@ -16,9 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from workbench.models.server import is_local
 from workbench.printable import printable
-
-if TYPE_CHECKING:
-    from workbench.targets.mcp.target import McpTarget
+from workbench.targets.mcp.settings import McpSettings
 
 _PATIENCE = 30
 _TAIL = 4_000
@@ -30,7 +28,7 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 class ServerLink:
     """The way to a server, and what is known about its failures: the last line of stderr of a process, or the last status of HTTP."""
 
-    def __init__(self, target: "McpTarget", sampling: SamplingFnT | None) -> None:
+    def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target, self._sampling = target, sampling
         self._secrets = [os.environ[name] for name in (*target.env, *target.headers_env.values()) if name in os.environ]
         # The process writes into the file itself, so it needs a real one.
@@ -53,7 +51,7 @@ class ServerLink:
 
     def cleaned(self, message: str) -> str:
         """Return a message of the server as one short line without the values of the variables that it got."""
-        return " ".join(printable(message, self._secrets).split())[:_LINE]
+        return " ".join(printable(message[:_TAIL], self._secrets).split())[:_LINE]
 
     def close(self) -> None:
         """Delete what the process has written on stderr."""
@@ -79,4 +77,6 @@ class ServerLink:
             yield streams
 
     async def _note(self, response: httpx2.Response) -> None:
-        self._status = response.status_code if response.status_code >= 400 else None
+        # The package also asks whether there is a stream of notifications, which most servers refuse.
+        if response.request.method == "POST":
+            self._status = response.status_code if response.status_code >= 400 else None
