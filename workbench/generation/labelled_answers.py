@@ -57,7 +57,9 @@ def labelled_answers(dataset: Dataset, queries: Sequence[Query], asker: Asker, d
 def _expected(dataset: Dataset, query: Query, grade: int) -> tuple[str, ...]:
     judged = [(qrel.relevance, qrel.doc_id) for qrel in dataset.qrels if qrel.query_id == query.query_id and qrel.relevance >= grade]
     if not judged:
-        raise InputError(f"the question {query.query_id} has no document of grade {grade} or more", "lower --grade, or name others in --questions")
+        raise InputError(
+            f"the question {query.query_id} has no document of grade {grade} or more", "lower --grade, or name others in --questions"
+        )
     return tuple(doc_id for _, doc_id in sorted(judged, key=lambda each: -each[0]))
 
 
