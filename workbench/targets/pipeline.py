@@ -22,7 +22,8 @@ from workbench.embedding.embed import embed
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.records import Chunk, Document, Passage, Query, Variant
-from workbench.retrieval.chroma_index import open_client
+from workbench.retrieval.chroma_index import SPACE, open_client
+from workbench.retrieval.rank import rounded
 from workbench.storage.vector_cache import VectorCache
 from workbench.targets.base import Target, TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
 
@@ -105,12 +106,7 @@ class PipelineSession(TargetSession):
     def __init__(self, target: PipelineTarget, folder: Path, client: Any, resources: TargetResources) -> None:
         self._mode, self._embedder, self._generator = target.mode, target.embedder, target.answering
         self._chunker = target.chunker.model_copy(update={"model": target.embedder.vocabulary})
-        self._collection = client.create_collection(
-            # A search this wide visits every chunk of a small index, so that its results are exact.
-            _COLLECTION,
-            configuration={"hnsw": {"space": "cosine", "ef_search": 2_000}},
-            embedding_function=None,
-        )
+        self._collection = client.create_collection(_COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
         self._resources = AnswerResources(VectorCache(folder / "vectors.sqlite"), resources.calls)
         self._one = asyncio.Lock()
         # A number for each addition, by which `append` gives equal chunks different ids.
@@ -140,14 +136,15 @@ class PipelineSession(TargetSession):
             return await asyncio.to_thread(work)
 
     def _search(self, query: Query, k: int) -> list[TargetHit]:
-        if not (count := self._collection.count()):
+        stored = self._collection.get(include=["documents", "metadatas", "embeddings"])
+        if not stored["ids"]:
             return []
-        vectors = embed([query.text], self._embedder, "query", self._resources.vectors).vectors
-        found = self._collection.query(
-            query_embeddings=np.asarray(vectors), n_results=min(k, count), include=["documents", "metadatas", "distances"]
-        )
-        rows = zip(found["documents"][0], found["metadatas"][0], found["distances"][0], strict=True)
-        return [TargetHit(about["doc_id"], text, 1 - float(distance), about["start"], about["end"]) for text, about, distance in rows]
+        vector = embed([query.text], self._embedder, "query", self._resources.vectors).vectors[0]
+        # Every chunk is compared: the graph of an index that changes finds others each time that it is built.
+        scores = rounded(np.asarray(stored["embeddings"], np.float64) @ vector.astype(np.float64))
+        best = sorted(range(len(scores)), key=lambda place: (-scores[place], stored["ids"][place]))[:k]
+        rows = ((stored["metadatas"][place], stored["documents"][place], float(scores[place])) for place in best)
+        return [TargetHit(about["doc_id"], text, score, about["start"], about["end"]) for about, text, score in rows]
 
     def _answer(self, generator: Generator, query: Query, context: Sequence[Passage] | None) -> TargetAnswer:
         hits = self._search(query, _PASSAGES) if context is None else []

@@ -143,11 +143,17 @@ class Shelf(TargetSession):
             await asyncio.sleep(60)
         if self.fault == "raises":
             raise TargetError("the index is being rebuilt")
+        if self.fault == "shy" and self.ingestions == 2 and "25 days" not in query.text:
+            return [TargetHit("pay", self.texts["pay"])]
         return [TargetHit(doc_id, None if self.fault == "ids" else text) for doc_id, text in self.texts.items()][:k]
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
         if self.fault == "mixed":
             return TargetAnswer(text="Once 20 days, now 25 days.")
+        if self.fault == "mute" and self.ingestions > 1:
+            return TargetAnswer(text="Ask early.")
+        if self.fault == "shy" and self.ingestions == 2:
+            return TargetAnswer(text="I do not know.")
         return TargetAnswer(text=" ".join(self.texts.values()))
 
     async def ingest(self, documents: Sequence[Document]) -> None:
@@ -188,6 +194,18 @@ def test_a_target_without_a_fault_passes() -> None:
 
 def test_a_target_that_loses_an_updated_document_fails() -> None:
     assert states(small("drops"))["update"] == ("failed", "the new value is missing: 25 days")
+
+
+def test_a_new_value_that_only_its_own_words_find_is_unscored() -> None:
+    reason = "the question does not find the new value, but its own words do: 25 days"
+    assert states(small("shy"))["update"] == ("unscored", reason)
+
+
+def test_an_answer_with_neither_value_is_unscored_where_the_chunks_have_the_new_one() -> None:
+    report = small("mute")
+    assert states(report)["update"][0] == "passed"
+    reason = "the answer names neither value, and the chunks have the new one: 25 days"
+    assert states(report, "answer")["update"] == ("unscored", reason)
 
 
 def test_a_target_that_deletes_nothing_is_unscored_there_and_keeps_the_documents() -> None:

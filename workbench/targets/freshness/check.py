@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -11,7 +11,7 @@ from workbench.errors import InputError
 from workbench.records import Document, Query
 from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.freshness.cases import FreshnessData, shortened
-from workbench.targets.freshness.observations import Observation
+from workbench.targets.freshness.observations import Observation, seen
 from workbench.targets.freshness.report import FreshnessReport
 from workbench.targets.freshness.verdicts import Shrunk, Stage, outcomes_of
 
@@ -120,8 +120,16 @@ class _Check:
     async def _stage(self, name: str, change: Awaitable[None], held: Sequence[Document]) -> None:
         reason = await self._change(change)
         texts = {document.doc_id: document.text for document in held}
-        observations = await asyncio.gather(*(self._observe(case.query, reason) for case in self.data.cases))
-        self.stages[name] = Stage(texts, dict(zip((case.case_id for case in self.data.cases), observations, strict=True)))
+        replies = await self._ask({case.case_id: case.query for case in self.data.cases}, reason)
+        hidden = [
+            case for case in self.data.cases if not reason and not seen(replies[case.case_id].texts("chunks")[0], case.after, "chunks")
+        ]
+        probes = await self._ask({case.case_id: f"{case.query} {case.after.passage}" for case in hidden}) if name == "update" else {}
+        self.stages[name] = Stage(texts, replies, probes)
+
+    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, Observation]:
+        """Return the reply to each question, by its key."""
+        return dict(zip(questions, await asyncio.gather(*(self._observe(text, reason) for text in questions.values())), strict=True))
 
     async def _shrink(self, documents: Sequence[Document]) -> None:
         """Search for the end of each document, before and after the document is cut to its first half."""

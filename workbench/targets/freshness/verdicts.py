@@ -1,7 +1,7 @@
 """Decide each case from what was seen before and after a change."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 from workbench.targets.freshness.cases import FreshnessData, StaleCase
@@ -14,10 +14,14 @@ Decision = tuple[State, str]
 
 @dataclass(frozen=True)
 class Stage:
-    """What the target should have after a change, the text of each document by its id, and its reply to the question of each case."""
+    """What the target should have after a change, the text of each document by its id, and its reply to the question of each case.
+
+    `probes` are the replies to question and passage together, for the cases whose new value was not in the hits of the question.
+    """
 
     held: Mapping[str, str]
     replies: Mapping[str, Observation]
+    probes: Mapping[str, Observation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,17 @@ def _updated(case: StaleCase, stages: Mapping[str, Stage], part: Part) -> Decisi
     old, new = seen(texts, case.before, part), seen(texts, case.after, part)
     if decision := _stale(old, case.before.value, stages["update"], bool(new)):
         return decision
-    return ("passed", case.after.value) if new else ("failed", f"the new value is missing: {case.after.value}")
+    return ("passed", case.after.value) if new else _missing(case, stages["update"], part)
+
+
+def _missing(case: StaleCase, stage: Stage, part: Part) -> Decision:
+    """Return the decision about a reply with neither value: the update was lost, unless the new value is found in another way."""
+    value = case.after.value
+    if part == "answer" and seen(stage.replies[case.case_id].texts("chunks")[0], case.after, "chunks"):
+        return "unscored", f"the answer names neither value, and the chunks have the new one: {value}"
+    if (probe := stage.probes.get(case.case_id)) and seen(probe.texts("chunks")[0], case.after, "chunks"):
+        return "unscored", f"the question does not find the new value, but its own words do: {value}"
+    return "failed", f"the new value is missing: {value}"
 
 
 def _stale(phrase: str, value: str, stage: Stage, new: bool) -> Decision | None:
