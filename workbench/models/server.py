@@ -30,6 +30,15 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _SECRET = re.compile(r"\bsk-[\w-]{6,}|(key|token|secret)=", re.IGNORECASE)
 
 
+def is_local(address: str) -> bool:
+    """Return whether an address is on this machine."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 class ServedModel(Component, ABC):
     """A model on a server. Requests go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most).
 
@@ -86,11 +95,7 @@ class ServedModel(Component, ABC):
     @property
     def local(self) -> bool:
         """Return whether the server is on this machine."""
-        host = urlsplit(self.address).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost" or host.endswith(".localhost")
+        return is_local(self.address)
 
     def _call(self, request: Callable[["OpenAI"], T]) -> T:
         """Make a request with retries. Raises the errors of `_failed`, and RunError for an unreadable answer."""

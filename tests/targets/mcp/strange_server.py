@@ -1,0 +1,101 @@
+"""A server with the faults that real ones have. It prints on stdout where only messages belong, and on stderr what it was started with."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+from mcp.server.mcpserver import Context, MCPServer, Resolve, Sample
+from mcp.types import CreateMessageResult, SamplingMessage, TextContent
+
+server = MCPServer("strange")
+COLLECTIONS = {"notes": ["a", "b"]}
+
+
+@server.tool()
+def find(query: str, collection: str = "notes") -> list[dict[str, str]]:
+    """As many servers do, find nothing in a collection that does not exist."""
+    print("this line is no message")
+    match query.split():
+        case ["die"]:
+            os._exit(1)
+        case ["die", "once", path] if not Path(path).exists():
+            Path(path).touch()
+            os._exit(1)
+        case ["hang"]:
+            time.sleep(60)
+        case ["raise"]:
+            raise ValueError("the disk is full")
+    return [{"id": name} for name in COLLECTIONS.get(collection, [])]
+
+
+@server.tool(structured_output=False)
+def find_as_text(query: str) -> str:  # noqa: ARG001
+    """Return hits as JSON in a text, in columns."""
+    return '{"ids": [["b", "a"]], "documents": [["bees", "ants"]], "distances": [[0.1, 0.2]]}'
+
+
+@server.tool(structured_output=False)
+def answer_as_text(query: str) -> str:
+    """Return an answer that is no JSON."""
+    return f"The answer to {query} is 42."
+
+
+@server.tool()
+def answer_nothing(query: str) -> dict[str, str | None]:  # noqa: ARG001
+    """Report a success without an answer."""
+    return {"status": "success", "answer": None}
+
+
+@server.tool()
+def environment(query: str) -> list[dict[str, str]]:  # noqa: ARG001
+    """Return the names of the variables that the process has."""
+    return [{"id": name} for name in sorted(os.environ)]
+
+
+def first(query: str) -> Sample:
+    """Ask the client for a text."""
+    return _request(f"first {query}")
+
+
+def second(query: str, one: Annotated[CreateMessageResult, Resolve(first)]) -> Sample:
+    """Ask the client again, with its first text."""
+    assert isinstance(one.content, TextContent)
+    return _request(f"second {query} {one.content.text}")
+
+
+@server.tool()
+def answer_in_two_steps(query: str, two: Annotated[CreateMessageResult, Resolve(second)]) -> dict[str, str]:
+    """Answer with two texts of the client."""
+    assert isinstance(two.content, TextContent)
+    return {"query": query, "answer": two.content.text}
+
+
+@server.tool()
+async def answer_in_the_old_way(query: str, context: Context) -> dict[str, str]:
+    """Ask the client as servers of the older protocol do, and call a failure a success."""
+    try:
+        reply = await context.session.create_message([_message(query)], max_tokens=10)
+    except Exception as error:
+        if "REPORT" in os.environ:
+            Path(os.environ["REPORT"]).write_text(str(error), "utf-8")
+        return {"answer": "I could not answer."}
+    assert isinstance(reply.content, TextContent)
+    return {"answer": reply.content.text}
+
+
+def _message(text: str) -> SamplingMessage:
+    return SamplingMessage(role="user", content=TextContent(type="text", text=text))
+
+
+def _request(text: str) -> Sample:
+    return Sample([_message(text)], max_tokens=10)
+
+
+if __name__ == "__main__":
+    if "crash" in sys.argv:
+        raise SystemExit(f"no license for {os.environ.get('SECRET_KEY')}")
+    if "silent" in sys.argv:
+        time.sleep(60)
+    server.run("stdio")

@@ -1,0 +1,91 @@
+"""Settings of MCP servers: what they can do, what identifies them, and what is wrong with them, without a request."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.targets.mcp.conftest import TOOLS, notes, strange
+from workbench.core.fingerprint import fingerprint
+from workbench.errors import InputError
+from workbench.targets.mcp.target import McpTarget
+from workbench.targets.registry import TARGETS
+
+MODEL = {"kind": "chat", "provider": "openai", "model": "m", "base_url": "http://127.0.0.1:1/v1"}
+
+
+def test_the_settings_say_what_the_server_can_do() -> None:
+    whole, part = notes(), strange()
+    assert (whole.searches, whole.answers, whole.ingests, whole.gives_text, whole.takes_context) == (True, True, True, True, False)
+    assert (part.searches, part.answers, part.ingests, part.gives_text) == (True, False, False, False)
+    given = {**TOOLS["answer"], "arguments": {"query": "{query}", "passages": "{context}"}}
+    assert notes(answer=given).takes_context
+    assert TARGETS["mcp"] is McpTarget
+
+
+def test_a_program_runs_with_permission_only() -> None:
+    assert strange(args=["-v"]).named_code[0].endswith("strange_server.py -v")
+    assert notes(url="http://localhost:8000/mcp").named_code == ()
+
+
+def test_settings_can_be_written_to_an_experiment_and_read_again() -> None:
+    target = notes(sampling=MODEL, ingest={**TOOLS["ingest"], "degraded": [{"path": "$.status", "in": ["failed"]}]})
+    assert McpTarget(**target.settings()) == target
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"search": None, "answer": None}, "give the tool for at least one of search and answer"),
+        ({"command": ""}, "transport: stdio needs command"),
+        ({"transport": "http", "url": ""}, "transport: http needs url"),
+        ({"transport": "http", "url": "http://localhost/mcp", "command": "python", "args": ()}, "transport: http has no command"),
+        ({"headers_env": {"X": "Y"}}, "transport: stdio has no headers_env"),
+        ({"transport": "http", "url": "http://me:pass@localhost/mcp", "command": "", "args": ()}, "url contains a user"),
+        ({"transport": "http", "url": "http://localhost/mcp?key=pass", "command": "", "args": ()}, "url contains a user, a query"),
+        ({"transport": "http", "url": "localhost:80/mcp", "command": "", "args": ()}, "url is not an address such as"),
+        ({"env": ["A=pass"]}, "env.0"),
+        ({"search": {**TOOLS["search"], "arguments": {"query": "{qery}"}}}, "no slot {qery} (did you mean 'query'?)"),
+        ({"search": {**TOOLS["search"], "arguments": {"query": "cats"}}}, "{query} is nowhere in the arguments"),
+        ({"answer": {**TOOLS["answer"], "arguments": {}}}, "{query} is nowhere in the arguments"),
+        ({"ingest": {"tool": "t", "arguments": {"text": "{text}", "all": "{texts}"}}}, "slots for one document and slots for many"),
+        ({"ingest": {"tool": "t", "arguments": {"text": "x"}}}, "no slot such as {text}"),
+        ({"remove": {"tool": "t", "arguments": {}}}, "need one of the slots {doc_id} and {doc_ids}"),
+        ({"mode": "new"}, "mode is 'new'"),
+        ({"sampling": {"kind": "chatt"}}, "sampling"),
+    ],
+)
+def test_wrong_settings_are_one_line_that_names_the_fix(settings: dict[str, Any], fault: str) -> None:
+    with pytest.raises(InputError, match=re.escape(fault)) as raised:
+        McpTarget(**{"name": "notes", "command": "python", "args": ("server.py",), **TOOLS, **settings})
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"command": "no-such-program", "args": ()}, "the program 'no-such-program' of the target 'notes' is not found"),
+        ({"env": ["NO_SUCH_VARIABLE"]}, "the environment variable NO_SUCH_VARIABLE of the target 'notes' is not set"),
+        ({"sampling": {"kind": "local", "path": "no-such.gguf"}}, "no-such.gguf"),
+    ],
+)
+def test_what_is_missing_on_this_machine_is_found_by_the_check(settings: dict[str, Any], fault: str) -> None:
+    with pytest.raises(InputError, match=re.escape(fault)):
+        notes(**settings).check()
+
+
+def test_the_identity_has_no_secret_and_changes_with_the_model(secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    target = notes(env=["SECRET_KEY"], sampling=MODEL)
+    assert secret not in str(target.identity())
+    assert "SECRET_KEY" in str(target.identity())
+    same = notes(env=["SECRET_KEY"], sampling=MODEL, name="other", timeout=5, concurrency=7, start_timeout=3, restarts=9, canary="x")
+    assert fingerprint(same.identity()) == fingerprint(target.identity())
+    others = [
+        notes(env=["SECRET_KEY"], sampling={**MODEL, "model": "n"}),
+        notes(env=["SECRET_KEY"], sampling={**MODEL, "temperature": 1.0}),
+        notes(env=["SECRET_KEY"], sampling=MODEL, mode="legacy"),
+        notes(env=["SECRET_KEY"], sampling=MODEL, revision="2"),
+        notes(env=["SECRET_KEY"], sampling=MODEL, remove=None),
+    ]
+    assert len({fingerprint(each.identity()) for each in [target, *others]}) == 6

@@ -1,0 +1,119 @@
+"""Serve the requests of a server for texts (sampling), and keep what was written for which question."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.client import ClientRequestContext
+from mcp_types import INTERNAL_ERROR, CreateMessageRequestParams, CreateMessageResult, ErrorData, TextContent
+
+from workbench.core.formatting import plural
+from workbench.errors import WorkbenchError, error_line
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply
+from workbench.llm.session import CallResources, ask_all
+from workbench.targets.base import SampledCall, TargetDownError, TargetError
+from workbench.targets.mcp.sampling_model import SamplingModel
+
+# The server sees only this: a reason can contain an address or a budget.
+_REFUSAL = "the client could not write a text"
+
+
+@dataclass
+class SamplingRecord:
+    """The texts that were written while a server handled one request, and the first failure."""
+
+    samples: list[SampledCall] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+    requests: int = 0
+    failure: TargetError | None = None
+
+    def use(self) -> dict[str, Any]:
+        """Return the fields of `ModelUse` for all replies together. A count is None if one is unknown."""
+        if not self.replies:
+            return {}
+        return {
+            **{name: _total([getattr(reply, name) for reply in self.replies]) for name in ("input_tokens", "output_tokens", "cost")},
+            "model": self.replies[-1].model,
+            "seconds": sum(reply.seconds for reply in self.replies),
+            "cached": all(reply.cached for reply in self.replies),
+        }
+
+
+def _total(counts: Sequence[float | None]) -> float | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+class Sampler:
+    """Asks the configured model what a server asks its client, through the cache of calls and within the budget."""
+
+    def __init__(self, model: SamplingModel, resources: CallResources) -> None:
+        self._model, self._resources = model, resources
+        self._client = model.client()
+        self._of_this_task: ContextVar[SamplingRecord | None] = ContextVar("sampling", default=None)
+        # The only request, if a server does not say which one it asks for.
+        self._latest: SamplingRecord | None = None
+
+    @contextmanager
+    def recording(self) -> Iterator[SamplingRecord]:
+        """Record what the server asks for. Raises the failure of the model at the end, whatever the server made of it."""
+        self._latest = record = SamplingRecord()
+        token = self._of_this_task.set(record)
+        try:
+            yield record
+        except TargetError:
+            if record.failure is None:
+                raise
+        finally:
+            self._of_this_task.reset(token)
+        if record.failure:
+            raise record.failure
+
+    async def __call__(self, context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
+        """Answer a request of the server. It is not shown the reason of a failure."""
+        record = self._of_this_task.get() or self._latest or SamplingRecord()
+        try:
+            return await self._answer(record, params)
+        except TargetError as failure:
+            record.failure = record.failure or failure
+        except WorkbenchError as error:
+            record.failure = TargetDownError(f"the model of sampling: {error_line(error)}")
+        except Exception as error:  # the server must get an answer, and never the text of an error
+            record.failure = record.failure or TargetError(f"the model of sampling: {error_line(error)[:200]}")
+        return ErrorData(code=INTERNAL_ERROR, message=_REFUSAL)
+
+    async def _answer(self, record: SamplingRecord, params: CreateMessageRequestParams) -> CreateMessageResult:
+        record.requests += 1
+        if record.requests > self._model.most_calls:
+            raise TargetError(f"the server asked for more than {plural(self._model.most_calls, 'text')} (sampling.most_calls)")
+        messages = _messages(params)
+        call = ChatCall(
+            messages,
+            max_tokens=min(params.max_tokens, self._model.max_tokens),
+            temperature=params.temperature if self._model.temperature is None else self._model.temperature,
+        )
+        ((_, outcome),) = await asyncio.to_thread(lambda: list(ask_all(self._client, [call], self._resources)))
+        if isinstance(outcome, CallFailure):
+            raise TargetError(f"the model of sampling: {outcome.reason}")
+        record.replies.append(outcome)
+        record.samples.append(SampledCall("\n\n".join(message.content for message in messages), outcome.text))
+        stop = "maxTokens" if outcome.finish_reason == "length" else "endTurn"
+        return CreateMessageResult(
+            role="assistant", content=TextContent(type="text", text=outcome.text), model=outcome.model or "unknown", stop_reason=stop
+        )
+
+
+def _messages(params: CreateMessageRequestParams) -> list[Message]:
+    system = [Message("system", params.system_prompt)] if params.system_prompt else []
+    return [*system, *(Message(message.role, _text(message.content)) for message in params.messages)]
+
+
+def _text(content: object) -> str:
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.text for part in parts if isinstance(part, TextContent)]
+    if len(texts) < len(parts):
+        raise TargetError("the server asked for a text about an image, a sound or a tool, which sampling does not support")
+    return "\n\n".join(texts)

@@ -1,0 +1,116 @@
+"""A server that is connected again after its process ended, a few times."""
+
+import asyncio
+import contextvars
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mcp import MCPError
+from mcp.client.session import SamplingFnT
+from mcp_types import CONNECTION_CLOSED, CallToolResult, Tool
+from pydantic import JsonValue
+
+from workbench.core.formatting import plural
+from workbench.errors import error_line
+from workbench.targets.base import TargetDownError, TargetError
+from workbench.targets.mcp.connection import McpConnection
+from workbench.targets.mcp.transports import ServerLink
+
+if TYPE_CHECKING:
+    from workbench.targets.mcp.target import McpTarget
+
+_TRIES = 2
+_PAUSES = (0.0, 0.2, 1.0, 3.0)
+
+
+class McpServer:
+    """The connection to a server, opened when it is needed. Requests can run at the same time."""
+
+    def __init__(self, target: "McpTarget", sampling: SamplingFnT | None) -> None:
+        self._target = target
+        self._link = ServerLink(target, sampling)
+        self._mode = target.mode
+        self._connection: McpConnection | None = None
+        self._context = contextvars.copy_context()
+        self._opening = asyncio.Lock()
+        # How often in a row the connection was lost.
+        self._losses = 0
+
+    async def connection(self) -> McpConnection:
+        """Return the open connection. Raises TargetDownError if there is none to be had."""
+        async with self._opening:
+            if self._connection is None:
+                if self._losses > self._target.restarts:
+                    raise TargetDownError(self._down(f"the connection was lost {plural(self._losses, 'time')} in a row"))
+                await asyncio.sleep(_PAUSES[min(self._losses, len(_PAUSES) - 1)])
+                self._connection = await self._open()
+            return self._connection
+
+    async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> CallToolResult:
+        """Call a tool, again if the process of the server ended meanwhile. Raises TargetError if it fails."""
+        for _ in range(_TRIES):
+            connection = await self.connection()
+            try:
+                result = await connection.client.call_tool(tool, dict(arguments))
+            except Exception as error:  # the package raises errors of many libraries
+                if not connection.lost(error):
+                    self._losses = 0
+                    raise TargetError(f"the tool {tool!r} failed: {self.cleaned(_message(error))}") from error
+                await self._drop(connection)
+            else:
+                self._losses = 0
+                return result
+        raise TargetError(self._down(f"the connection was lost during this request, {plural(_TRIES, 'time')}"))
+
+    async def tools(self) -> list[Tool]:
+        """Return the tools of the server. Raises TargetDownError if it does not list them in time."""
+        connection = await self.connection()
+        try:
+            async with asyncio.timeout(self._target.start_timeout):
+                page = await connection.client.list_tools()
+                tools = list(page.tools)
+                while page.next_cursor:
+                    page = await connection.client.list_tools(cursor=page.next_cursor)
+                    tools += page.tools
+        except TimeoutError:
+            raise TargetDownError(self._down(f"it did not list its tools within {self._target.start_timeout:g} seconds")) from None
+        except Exception as error:
+            raise TargetDownError(self._down(f"it cannot list its tools: {self.cleaned(_message(error))}")) from error
+        return tools
+
+    async def close(self) -> None:
+        """Disconnect, and end the process of the server."""
+        if self._connection:
+            await self._connection.close()
+        self._link.close()
+
+    def cleaned(self, message: str) -> str:
+        """Return a message of the server as one short line without the values of the variables that it got."""
+        return self._link.cleaned(message)
+
+    async def _open(self) -> McpConnection:
+        """Open a connection. A server that ends when it is asked for the newest protocol is asked for the older one."""
+        connection = McpConnection(self._link.client(self._mode), self._context)
+        try:
+            await connection.opened(self._target.start_timeout)
+        except Exception as error:
+            if self._mode == "auto" and isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+                self._mode = "legacy"
+                return await self._open()
+            raise TargetDownError(self._down(f"it cannot be reached: {self.cleaned(_message(error))}")) from error
+        return connection
+
+    async def _drop(self, connection: McpConnection) -> None:
+        """Close a lost connection, once however many requests it had."""
+        async with self._opening:
+            if self._connection is connection:
+                self._connection = None
+                self._losses += 1
+                await connection.close()
+
+    def _down(self, reason: str) -> str:
+        return f"the MCP server of {self._target.name!r}: {reason}{self._link.trouble()}"
+
+
+def _message(error: Exception) -> str:
+    return str(error) if isinstance(error, MCPError | TimeoutError) else error_line(error)

@@ -1,0 +1,169 @@
+"""A server of the Model Context Protocol as a system under test."""
+
+import os
+import re
+import shutil
+import sys
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from workbench.core.environment import advice, expand, installed_version
+from workbench.errors import InputError
+from workbench.targets.base import Target, TargetResources, TargetSession
+from workbench.targets.mcp.sampling_model import ChatSampling, LocalSampling
+from workbench.targets.mcp.tools import McpAnswer, McpIngest, McpRemove, McpSearch, McpTool
+
+_PACKAGE = "mcp"
+_OLDEST = (2, 3)
+_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+Variable = Annotated[str, Field(pattern=_VARIABLE)]
+
+
+class McpTarget(Target):
+    """A server of the Model Context Protocol: a process that is started and speaks on stdin and stdout, or an address (extra `mcp`).
+
+    A server that asks for texts (sampling) gets them from the model in `sampling`. Servers of the older protocol are then asked one request
+    at a time, since their requests for texts do not say which question they belong to.
+
+    Examples
+    --------
+    >>> from workbench.targets.mcp.target import McpTarget
+    >>> notes = McpTarget(
+    ...     name="notes",
+    ...     command="python",
+    ...     args=["experiments/targets/notes_server.py"],
+    ...     search={
+    ...         "tool": "semantic_search",
+    ...         "arguments": {"query": "{query}", "limit": "{k}"},
+    ...         "reply": {"hits": "$.results", "id": "note_id"},
+    ...     },
+    ... )
+    >>> notes.searches, notes.answers
+    (True, False)
+    """
+
+    kind: Literal["mcp"] = "mcp"
+    transport: Literal["stdio", "http"] = Field(
+        default="stdio", description="`stdio` starts a process, `http` (streamable HTTP) opens an address."
+    )
+    command: str = Field(default="", description="The program of the server. `python` is the interpreter that runs Workbench.")
+    args: tuple[str, ...] = Field(default=(), description="The arguments of the program.")
+    env: tuple[Variable, ...] = Field(
+        default=(), description="The names of environment variables that the process gets, besides PATH, HOME and the like."
+    )
+    url: str = Field(default="", description="The address of the server, such as http://localhost:8000/mcp.")
+    headers_env: dict[str, Variable] = Field(
+        default={}, description="HTTP headers. The value of each is the name of the environment variable that contains it."
+    )
+    mode: Literal["auto", "legacy"] = Field(
+        default="auto", description="`legacy` for a server that fails if it is asked for the protocol of 2026 first."
+    )
+    start_timeout: float = Field(default=60, gt=0, le=3600, description="The seconds that the server has to start and to list its tools.")
+    restarts: int = Field(default=3, ge=0, le=100, description="How often in a row the connection is opened again after it was lost.")
+    concurrency: int = Field(default=1, ge=1, le=64, description="How many requests are made at once.")
+    search: McpSearch | None = Field(default=None, description="The tool that searches.")
+    answer: McpAnswer | None = Field(default=None, description="The tool that answers.")
+    ingest: McpIngest | None = Field(default=None, description="The tool that takes documents.")
+    remove: McpRemove | None = Field(default=None, description="The tool that deletes documents.")
+    sampling: Annotated[ChatSampling | LocalSampling, Field(discriminator="kind")] | None = Field(
+        default=None, description="The chat model that writes the texts which the server asks for."
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> "McpTarget":
+        if not (self.search or self.answer):
+            raise ValueError("give the tool for at least one of search and answer")
+        if self.transport == "stdio":
+            given = [name for name in ("url", "headers_env") if getattr(self, name)]
+            needed = "command"
+        else:
+            given = [name for name in ("command", "args", "env") if getattr(self, name)]
+            needed = "url"
+        if not getattr(self, needed):
+            raise ValueError(f"transport: {self.transport} needs {needed}")
+        if given:
+            raise ValueError(f"transport: {self.transport} has no {given[0]}")
+        return self
+
+    @model_validator(mode="after")
+    def _plain_address(self) -> "McpTarget":
+        # Validate the whole model: an error of the field alone would print its value, which may contain a password.
+        if self.transport == "http":
+            parts = urlsplit(self.url)
+            if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.url):
+                raise ValueError("url is not an address such as http://localhost:8000/mcp")
+            if "@" in parts.netloc or parts.query or parts.fragment:
+                raise ValueError(
+                    "url contains a user, a query (?…) or a fragment (#…); put a key into a header from an environment variable"
+                )
+        return self
+
+    @property
+    def searches(self) -> bool:
+        """Return whether a tool that searches is set."""
+        return self.search is not None
+
+    @property
+    def answers(self) -> bool:
+        """Return whether a tool that answers is set."""
+        return self.answer is not None
+
+    @property
+    def takes_context(self) -> bool:
+        """Return whether the arguments of the tool that answers have the slot `{context}`."""
+        return self.answer is not None and self.answer.takes_context
+
+    @property
+    def ingests(self) -> bool:
+        """Return whether a tool that takes documents is set."""
+        return self.ingest is not None
+
+    @property
+    def gives_text(self) -> bool:
+        """Return whether hits have texts or positions."""
+        return any(paths.gives_text for paths in (self.search and self.search.reply, self.answer and self.answer.reply.sources) if paths)
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the program that is started. An experiment that starts one runs with permission only."""
+        return (" ".join([self.command, *self.args]),) if self.transport == "stdio" else ()
+
+    @property
+    def tools(self) -> tuple[McpTool, ...]:
+        """Return the tools that are set, with that which says when documents can be found."""
+        ready = self.ingest.ready if self.ingest else None
+        return tuple(tool for tool in (self.search, self.answer, self.ingest, ready, self.remove) if tool)
+
+    @property
+    def program(self) -> str:
+        """Return the program with `~` and environment variables expanded."""
+        return sys.executable if self.command == "python" else str(expand(self.command))
+
+    def check(self) -> None:
+        """Raise InputError if the package, the program, an environment variable or the model of `sampling` is missing."""
+        installed = installed_version(_PACKAGE)
+        if installed is None or tuple(int(part) for part in installed.split(".")[:2]) < _OLDEST:
+            raise InputError(f"the target {self.name!r} needs the package {_PACKAGE} 2.3 or later", advice(_PACKAGE))
+        if self.transport == "stdio" and shutil.which(self.program) is None:
+            raise InputError(f"the program {self.command!r} of the target {self.name!r} is not found", "install it, or give its path")
+        for variable in (*self.env, *self.headers_env.values()):
+            if variable not in os.environ:
+                raise InputError(f"the environment variable {variable} of the target {self.name!r} is not set", f"set {variable}")
+        if self.sampling:
+            self.sampling.client().check()
+
+    def identity(self) -> Any:
+        """Return everything that determines a reply. Variables are part of it by their names, and the model of `sampling` as it is used."""
+        how = {"sampling", "start_timeout", "restarts"} | {"name", "timeout", "concurrency", "canary", "match"}
+        sampling = self.sampling.identity() if self.sampling else None
+        return {"version": self.version, **self.model_dump(mode="json", exclude=how), "sampling": sampling}
+
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+        """Connect to the server, and check that it has the tools with these arguments."""
+        self.check()
+        from workbench.targets.mcp.session import open_session
+
+        return open_session(self, resources)

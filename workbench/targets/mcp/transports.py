@@ -1,0 +1,82 @@
+"""How messages of the protocol travel: through the pipes of a process with an environment of named variables, or by HTTP."""
+
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client import Transport
+from mcp.client.session import SamplingFnT
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from workbench.models.server import is_local
+from workbench.printable import printable
+
+if TYPE_CHECKING:
+    from workbench.targets.mcp.target import McpTarget
+
+_PATIENCE = 30
+_TAIL = 4_000
+_LINE = 200
+# A server may print on stdout, where only messages belong: the package logs each line with a traceback.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
+
+
+class ServerLink:
+    """The way to a server, and what is known about its failures: the last line of stderr of a process, or the last status of HTTP."""
+
+    def __init__(self, target: "McpTarget", sampling: SamplingFnT | None) -> None:
+        self._target, self._sampling = target, sampling
+        self._secrets = [os.environ[name] for name in (*target.env, *target.headers_env.values()) if name in os.environ]
+        # The process writes into the file itself, so it needs a real one.
+        self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace"))  # noqa: SIM115  # closed by close()
+        self._status: int | None = None
+
+    def client(self, mode: str) -> Client:
+        """Return a client that is not connected yet."""
+        transport = self._process() if self._target.transport == "stdio" else self._address()
+        return Client(transport, mode=mode, sampling_callback=self._sampling, cache=None)
+
+    def trouble(self) -> str:
+        """Return the last line of stderr or the last status of HTTP in brackets, or an empty text. It contains no value of a variable."""
+        if self._status is not None:
+            return f" (HTTP status {self._status})"
+        self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, self._stderr.tell() - _TAIL))
+        lines = [line.strip() for line in self._stderr.read().splitlines() if line.strip()]
+        return f" (its last line: {self.cleaned(lines[-1])})" if lines else ""
+
+    def cleaned(self, message: str) -> str:
+        """Return a message of the server as one short line without the values of the variables that it got."""
+        return " ".join(printable(message, self._secrets).split())[:_LINE]
+
+    def close(self) -> None:
+        """Delete what the process has written on stderr."""
+        self._stderr.close()
+
+    def _process(self) -> Transport:
+        # The package adds PATH, HOME, LOGNAME, SHELL, TERM and USER, and nothing else.
+        environment = {name: os.environ[name] for name in self._target.env}
+        parameters = StdioServerParameters(
+            command=self._target.program, args=list(self._target.args), env=environment, encoding_error_handler="replace"
+        )
+        return stdio_client(parameters, errlog=self._stderr)
+
+    @asynccontextmanager
+    async def _address(self) -> AsyncIterator[tuple[Any, Any]]:
+        headers = {header: os.environ[name] for header, name in self._target.headers_env.items()}
+        # A caller limits the time of each request as a whole, and requests to this machine bypass proxies.
+        limits = httpx2.Timeout(_PATIENCE, read=None)
+        client = httpx2.AsyncClient(
+            headers=headers, timeout=limits, trust_env=not is_local(self._target.url), event_hooks={"response": [self._note]}
+        )
+        async with client, streamable_http_client(self._target.url, http_client=client) as streams:
+            yield streams
+
+    async def _note(self, response: httpx2.Response) -> None:
+        self._status = response.status_code if response.status_code >= 400 else None

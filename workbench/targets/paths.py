@@ -1,0 +1,121 @@
+"""JSONPath expressions (RFC 9535) in settings, and what they find in a reply."""
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar
+
+from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+
+from workbench.core.display import excerpt
+from workbench.core.formatting import listed
+from workbench.targets.base import TargetError
+
+T = TypeVar("T")
+_MOST_KEYS, _LONGEST_KEY = 12, 40
+
+
+def _checked(path: str) -> str:
+    try:
+        compiled = compiled_path(path)
+    except JSONPathError as error:
+        raise ValueError(f"{path!r} is no JSONPath such as $.results[*].id ({str(error).splitlines()[0]})") from None
+    if not isinstance(compiled, JSONPath):
+        raise ValueError(f"{path!r} combines paths; write a list of paths, of which the first that the reply has counts")
+    return path
+
+
+def _several(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+# `$.id`, or `id` for short.
+JsonPath = Annotated[str, Field(min_length=1), AfterValidator(_checked)]
+# One path must be found. Of several, the first that is found and has the right type counts, and optional values may be missing.
+Paths = Annotated[tuple[JsonPath, ...], BeforeValidator(_several), Field(min_length=1)]
+
+
+class MissingError(TargetError):
+    """A value that a reply must have is missing, or it is of another type."""
+
+
+@functools.cache
+def compiled_path(path: str) -> Any:
+    """Return a compiled path. Raises JSONPathError if it is none."""
+    return JSONPathEnvironment().compile(path)
+
+
+def find(path: str, value: JsonValue) -> list[JsonValue]:
+    """Return the values that a path finds, in order. Raises TargetError if the value is nested too deeply."""
+    compiled = compiled_path(path)
+    # The library takes a text for JSON and parses it.
+    if not isinstance(value, dict | list):
+        return [] if compiled.segments else [value]
+    try:
+        return list(compiled.findall(value))
+    except (JSONPathError, RecursionError):
+        raise TargetError(f"{path} cannot be read from the reply, which is nested too deeply") from None
+
+
+def find_list(paths: Paths, value: JsonValue, of: str = "the reply") -> list[JsonValue]:
+    """Return the list that the first matching path names: the list it points at, or the values that it finds one by one.
+
+    null is an empty list. Raises MissingError with the path and the keys of the value.
+    """
+    for path in paths:
+        singular, found = compiled_path(path).singular_query(), find(path, value)
+        if singular and found:
+            if found[0] is None or isinstance(found[0], list):
+                return found[0] or []
+            if len(paths) == 1:
+                raise MissingError(f"{path} of {of} is {described(found[0])}, not a list")
+        elif found or (not singular and _begins(path, value)):
+            return found
+    raise MissingError(f"{of} has no {' or '.join(paths)}; {shape(value)}")
+
+
+def _begins(path: str, value: JsonValue) -> bool:
+    """Return whether the part of a path before its first wildcard or filter finds a list or a mapping. What follows may find nothing."""
+    compiled = compiled_path(path)
+    for length in range(len(compiled.segments), -1, -1):
+        part = JSONPath(env=compiled.env, segments=compiled.segments[:length])
+        if part.singular_query():
+            return isinstance(value, dict | list) and any(isinstance(found, dict | list) for found in part.findall(value))
+    return False
+
+
+def find_one(paths: Paths, value: JsonValue, convert: Callable[[JsonValue], T], of: str = "the reply") -> tuple[T | None] | None:
+    """Return the converted value of the first path that finds one, in a tuple; None if no path finds any, (None,) for null.
+
+    `convert` raises TypeError with the expected type. Raises MissingError for a value of another type at a single path.
+    """
+    for path in paths:
+        found = find(path, value)
+        if not found:
+            continue
+        if found[0] is None:
+            return (None,)
+        try:
+            return (convert(found[0]),)
+        except TypeError as error:
+            if len(paths) == 1:
+                raise MissingError(f"{path} of {of} is {described(found[0])}, not {error}") from None
+    return None
+
+
+def shape(value: JsonValue) -> str:
+    """Describe the keys of a mapping, or what a value is instead."""
+    if not isinstance(value, dict):
+        return f"it is {described(value)}"
+    keys: Sequence[str] = [excerpt(key, _LONGEST_KEY) for key in value]
+    return f"its keys are {listed(keys, _MOST_KEYS)}" if keys else "it is an empty mapping"
+
+
+def described(value: JsonValue) -> str:
+    """Describe a value by its type, with its first characters."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return f"the text {excerpt(value, _LONGEST_KEY)!r}" if isinstance(value, str) else excerpt(json.dumps(value), _LONGEST_KEY)

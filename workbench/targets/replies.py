@@ -1,0 +1,243 @@
+"""Read hits and answers from the JSON of a reply, by JSONPath.
+
+Hits as a list of records:       `{hits: $.results, id: doc_id, text: content, score: score}`; the paths of fields start at each hit.
+Hits that are ids alone:         `{hits: $.ids, id: $}`.
+Hits as parallel lists (Chroma): `{columns: true, id: $.ids[0], text: $.documents[0], metadata: $.metadatas[0]}`; the paths start at the reply.
+An answer:                       `{text: $.answer, sources: {hits: $.sources, id: doc_id}, degraded: [{path: $.method, in: [fallback]}]}`.
+
+`HitPaths.read(reply)` and `AnswerPaths.read(reply)` raise TargetError with one line that names the path and the keys of the reply.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, shape
+
+_LARGEST = sys.float_info.max
+
+
+class PathSettings(BaseModel):
+    """Frozen settings that reject unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class DegradedMarker(PathSettings):
+    """A sign that a reply is a failure although it looks like a success. Exactly one of `equals`, `in` and `is_null` is given."""
+
+    path: JsonPath = Field(description="The JSONPath of the value.")
+    equals: JsonValue = Field(default=None, description="The value that marks a failure.")
+    one_of: tuple[JsonValue, ...] = Field(default=(), alias="in", description="Values of which each marks a failure.")
+    is_null: bool = Field(default=False, description="Whether null or no value marks a failure.")
+
+    @model_validator(mode="after")
+    def _one_test(self) -> "DegradedMarker":
+        if (self.equals is not None) + bool(self.one_of) + self.is_null != 1:
+            raise ValueError("give exactly one of equals (a value), in (a list of values) and is_null: true")
+        return self
+
+    def check(self, reply: JsonValue) -> None:
+        """Raise TargetError if the reply has the sign."""
+        found = find(self.path, reply)
+        if self.is_null and all(value is None for value in found):
+            raise TargetError(f"the reply is marked as degraded: {self.path} is {'null' if found else 'missing'}")
+        marks = self.one_of or ([self.equals] if self.equals is not None else [])
+        for value in found:
+            if any(_same(value, mark) for mark in marks):
+                raise TargetError(f"the reply is marked as degraded: {self.path} is {described(value)}")
+
+
+class HitPaths(PathSettings):
+    """Where a reply has its hits, and a hit its fields. A path that is given must be found in at least one hit.
+
+    Several paths for one field are alternatives: the first that is found and has the right type counts, and none has to.
+    """
+
+    hits: Paths = Field(default=("$",), description="The list of hits; by default the reply itself.")
+    columns: bool = Field(
+        default=False,
+        description="Whether the reply has parallel lists, one for each field, instead of a list of hits. Paths start at the reply.",
+    )
+    id: Paths | None = Field(default=None, description="The id of the document or chunk, a text or a whole number.")
+    text: Paths | None = Field(default=None, description="The text of the hit.")
+    score: Paths | None = Field(default=None, description="A number. The order of hits is that of the reply.")
+    start: Paths | None = Field(default=None, description="The first character of the hit in its document.")
+    end: Paths | None = Field(default=None, description="The character after the last.")
+    metadata: Paths | None = Field(default=None, description="A mapping, which can name the document.")
+    degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that a reply is a failure.")
+
+    @model_validator(mode="after")
+    def _something_to_match(self) -> "HitPaths":
+        if not (self.id or self.text or self.metadata):
+            raise ValueError("give a path for at least one of id, text and metadata")
+        if self.columns and self.hits != ("$",):
+            raise ValueError("leave out hits with columns: true, where the paths of fields start at the reply")
+        return self
+
+    @property
+    def gives_text(self) -> bool:
+        """Return whether hits can have text or positions."""
+        return self.text is not None or (self.start is not None and self.end is not None)
+
+    def read(self, reply: JsonValue) -> list[TargetHit]:
+        """Return the hits of a reply, best first. Raises TargetError if it has a sign of a failure, or not the expected form."""
+        for marker in self.degraded:
+            marker.check(reply)
+        fields = self._columns(reply) if self.columns else self._rows(reply)
+        hits = [TargetHit(**_arguments(dict(zip(fields, row, strict=True)))) for row in zip(*fields.values(), strict=True)]
+        for place, hit in enumerate(hits, 1):
+            if hit.doc_id is None and hit.text is None and not hit.metadata:
+                raise MissingError(f"hit {place} of the reply has no id, text or metadata that could name its document")
+        return hits
+
+    def _paths(self) -> dict[str, Paths]:
+        return {name: paths for name in _FIELDS if (paths := getattr(self, name))}
+
+    def _rows(self, reply: JsonValue) -> dict[str, list[Any]]:
+        """Return the values of each field over the hits, None where a hit has none."""
+        rows, fields = find_list(self.hits, reply), dict[str, list[Any]]()
+        for name, paths in self._paths().items():
+            found = [find_one(paths, row, _FIELDS[name], f"hit {place}") for place, row in enumerate(rows, 1)]
+            if rows and len(paths) == 1 and not any(found):
+                raise MissingError(f"no hit of the reply has {paths[0]}; of the first, {shape(rows[0])}")
+            fields[name] = [one[0] if one else None for one in found]
+        return fields
+
+    def _columns(self, reply: JsonValue) -> dict[str, list[Any]]:
+        fields, first = dict[str, list[Any]](), ""
+        for name, paths in self._paths().items():
+            try:
+                column = find_list(paths, reply)
+            except MissingError:
+                if len(paths) == 1:
+                    raise
+                continue
+            fields[name] = [None if value is None else _converted(name, value, place, paths) for place, value in enumerate(column, 1)]
+            first = first or name
+            if len(column) != len(fields[first]):
+                raise MissingError(f"the reply has {len(fields[first])} values of {first} but {len(column)} of {name}")
+        if not fields:
+            raise MissingError(f"the reply has none of the columns; {shape(reply)}")
+        return fields
+
+
+class AnswerPaths(PathSettings):
+    """Where a reply has the answer and what comes with it."""
+
+    text: Paths = Field(description="The text of the answer. Several values that one path finds are joined.")
+    sources: HitPaths | None = Field(default=None, description="Where the reply has the sources of the answer, best first.")
+    refused: Paths | None = Field(default=None, description="Whether the target refused to answer: true or false.")
+    confidence: Paths | None = Field(default=None, description="The target's own confidence, a number.")
+    model: Paths | None = Field(default=None, description="The name of the model that wrote the answer.")
+    input_tokens: Paths | None = Field(default=None, description="The number of tokens that the model read.")
+    output_tokens: Paths | None = Field(default=None, description="The number of tokens that the model wrote.")
+    degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that a reply is a failure.")
+
+    def read(self, reply: JsonValue) -> TargetAnswer:
+        """Return the answer in a reply. Raises TargetError if it has a sign of a failure, or not the expected form."""
+        for marker in self.degraded:
+            marker.check(reply)
+        return TargetAnswer(
+            text=self.read_text(reply),
+            sources=self._sources(reply),
+            refused=_optional(self.refused, reply, _boolean),
+            confidence=_optional(self.confidence, reply, _number),
+            model=_optional(self.model, reply, _text) or "",
+            input_tokens=_optional(self.input_tokens, reply, _position),
+            output_tokens=_optional(self.output_tokens, reply, _position),
+        )
+
+    def read_text(self, reply: JsonValue) -> str:
+        """Return the text of the answer. Raises TargetError if the reply has none."""
+        for path in self.text:
+            found = find(path, reply)
+            if found and all(isinstance(part, str) for part in found):
+                return "".join(map(str, found))
+            if found and len(self.text) == 1:
+                raise MissingError(f"{path} of the reply is {described(found[0])}, not a text")
+        raise MissingError(f"the reply has no {' or '.join(self.text)}; {shape(reply)}")
+
+    def _sources(self, reply: JsonValue) -> tuple[TargetHit, ...] | None:
+        if self.sources is None:
+            return None
+        lenient = not self.sources.columns and len(self.sources.hits) > 1
+        if lenient and not any(find(path, reply) for path in self.sources.hits):
+            return None
+        return tuple(self.sources.read(reply))
+
+
+def _same(value: JsonValue, mark: JsonValue) -> bool:
+    # True equals 1 in Python.
+    return value == mark and isinstance(value, bool) == isinstance(mark, bool)
+
+
+def _optional(paths: Paths | None, reply: JsonValue, convert: Callable[[JsonValue], Any]) -> Any:
+    if paths is None:
+        return None
+    found = find_one(paths, reply, convert)
+    if found is None and len(paths) == 1:
+        raise MissingError(f"the reply has no {paths[0]}; {shape(reply)}")
+    return found[0] if found else None
+
+
+def _converted(name: str, value: JsonValue, place: int, paths: Sequence[str]) -> Any:
+    try:
+        return _FIELDS[name](value)
+    except TypeError as error:
+        raise MissingError(f"value {place} of {' or '.join(paths)} of the reply is {described(value)}, not {error}") from None
+
+
+def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = fields.get("metadata") or {}
+    return {"doc_id" if name == "id" else name: value for name, value in fields.items()} | {"metadata": metadata}
+
+
+def _id(value: JsonValue) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise TypeError("a text or a whole number")
+    return str(value)
+
+
+def _text(value: JsonValue) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text")
+    return value
+
+
+def _number(value: JsonValue) -> float:
+    # A whole number in JSON can be too large for a float.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+        raise TypeError("a finite number")
+    return float(value)
+
+
+def _position(value: JsonValue) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError("a whole number from 0")
+    return value
+
+
+def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
+    if not isinstance(value, dict):
+        raise TypeError("a mapping")
+    return value
+
+
+def _boolean(value: JsonValue) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false")
+    return value
+
+
+_FIELDS: Mapping[str, Callable[[JsonValue], Any]] = {
+    "id": _id,
+    "text": _text,
+    "score": _number,
+    "start": _position,
+    "end": _position,
+    "metadata": _mapping,
+}
