@@ -48,14 +48,20 @@ def contains(text: str, phrase: str) -> bool:
     >>> contains("after 14  days", "14 days"), contains("114 days", "14 days"), contains("a factor of 1.25", "1.2"), contains("3,180", "180")
     (True, False, False, False)
     """
-    return bool(phrase.strip()) and _pattern(phrase).search(text) is not None
+    words, folded = _folded(phrase), _folded(text)
+    # The pattern is slow, and most texts do not contain the phrase at all.
+    return bool(words) and words in folded and _pattern(words).search(folded) is not None
 
 
-@lru_cache(maxsize=4096)
-def _pattern(phrase: str) -> re.Pattern[str]:
-    words = r"\s+".join(map(re.escape, phrase.split()))
+@lru_cache(maxsize=1024)
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+@lru_cache(maxsize=1024)
+def _pattern(words: str) -> re.Pattern[str]:
     # Not a part of a word or of a number. A phrase can end in a sign such as %, next to which no word boundary is.
-    return re.compile(rf"(?<!\w)(?<!\d[.,]){words}(?!\w)(?![.,]\d)", re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(words)}(?!\w)(?![.,]\d)")
 
 
 def hit_keys(hits: Sequence[TargetHit]) -> list[tuple[str, str, int, int]]:
