@@ -37,7 +37,8 @@ def answers(path: str, file: Path, outputs: Path, documents: int, grade: int, qu
     dataset = recognise(path, options.pop("split"), **options).load()
     wanted = [part.strip() for part in questions.split(",") if part.strip()] if questions else None
     chosen = dataset.subset(wanted) if wanted else dataset
-    queries = [query for query in chosen.queries if query.answerable]
+    places = {query_id: place for place, query_id in enumerate(wanted or ())}
+    queries = sorted((query for query in chosen.queries if query.answerable), key=lambda query: places.get(query.query_id, 0))
     if not queries:
         raise InputError(f"{path} has no answerable question", "name a dataset with questions and judgements")
     asker = Asker(client, CallResources(Workspace.at(outputs).calls, CallBudget(limits)), ANSWER_TOKENS)
