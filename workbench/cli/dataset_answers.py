@@ -15,12 +15,12 @@ from workbench.errors import InputError
 
 @click.option("--output", "file", type=click.Path(path_type=Path), required=True, help="The JSON file to write.")
 @click.option("--questions", metavar="IDS", help="The query_id of the questions to answer, separated by commas; by default all.")
-@click.option("--read", "documents", type=click.IntRange(3, 5), default=5, show_default=True, help="How many documents an answer is from.")
+@click.option("--read", "read", type=click.IntRange(3, 5), default=5, show_default=True, help="How many documents an answer is from.")
 @click.option("--grade", type=click.IntRange(min=1), default=1, show_default=True, help="The lowest relevance of an expected document.")
 @model_options
 @limit_options
 @outputs_option("The folder with the cache of calls.")
-def answers(path: str, file: Path, outputs: Path, documents: int, grade: int, questions: str | None, **options: Any) -> None:
+def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questions: str | None, **options: Any) -> None:
     """Write reference answers for the questions of the dataset at PATH, from the documents that its labels call most relevant.
 
     FILE is a JSON list with question, answer, expected documents and provenance. Every answer is marked as synthetic until a person who has read it
@@ -42,7 +42,7 @@ def answers(path: str, file: Path, outputs: Path, documents: int, grade: int, qu
     if not queries:
         raise InputError(f"{path} has no answerable question", "name a dataset with questions and judgements")
     asker = Asker(client, CallResources(Workspace.at(outputs).calls, CallBudget(limits)), ANSWER_TOKENS)
-    written = labelled_answers(chosen, queries, asker, documents, grade)
+    written = labelled_answers(chosen, queries, asker, read, grade)
     write_labelled_answers(written, asker, file)
     for answer in written:
         if answer.missing:
