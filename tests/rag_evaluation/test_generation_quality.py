@@ -44,7 +44,9 @@ def test_the_model_of_the_environment_is_asked(provider: ChatProvider, monkeypat
     monkeypatch.setenv("RAG_EVAL_OPENAI_MODEL", "m")
     monkeypatch.setenv("RAG_EVAL_OPENAI_BASE_URL", f"{provider.host}/v1")
     provider.reply_to = lambda body: {"text": "TRUE." if body["messages"][-1]["content"] == "2 + 2 = 4?" else "UNTRUE"}
-    settings, client = configured(None) or ({}, None)
+    found = configured(None)
+    assert found is not None
+    settings, client = found
     assert settings == {"kind": "chat", "provider": "openai"}
     model = EvaluationModel(client)
     assert verdict(asyncio.run(model.evaluate("2 + 2 = 4?"))) is True
