@@ -18,7 +18,7 @@ ANSWER_TOKENS = 500
 
 
 @dataclass(frozen=True)
-class LabelledAnswer:
+class ReviewableAnswer:
     """A question with its reference answer, or the reason why it is `missing`.
 
     `expected` are the documents that a search should find, and `read` those that the model read, both the most relevant first.
@@ -32,7 +32,9 @@ class LabelledAnswer:
     failed: bool = False
 
 
-def labelled_answers(dataset: Dataset, queries: Sequence[Query], asker: Asker, documents: int = 5, grade: int = 1) -> list[LabelledAnswer]:
+def labelled_answers(
+    dataset: Dataset, queries: Sequence[Query], asker: Asker, documents: int = 5, grade: int = 1
+) -> list[ReviewableAnswer]:
     """Ask the model for an answer to each question, from the most relevant documents only.
 
     Parameters
@@ -63,24 +65,24 @@ def _expected(dataset: Dataset, query: Query, grade: int) -> tuple[str, ...]:
     return tuple(doc_id for _, doc_id in sorted(judged, key=lambda each: -each[0]))
 
 
-def _open_answer(query: Query, expected: tuple[str, ...], documents: int) -> LabelledAnswer:
-    return LabelledAnswer(query, expected, expected[:documents])
+def _open_answer(query: Query, expected: tuple[str, ...], documents: int) -> ReviewableAnswer:
+    return ReviewableAnswer(query, expected, expected[:documents])
 
 
 def _page(document: Document) -> str:
     return f"{document.title}\n\n{document.text}" if document.title else document.text
 
 
-def _answered(asked: LabelledAnswer, reply: ReferenceAnswer | NoReply) -> LabelledAnswer:
+def _answered(asked: ReviewableAnswer, reply: ReferenceAnswer | NoReply) -> ReviewableAnswer:
     if isinstance(reply, NoReply):
-        return LabelledAnswer(asked.query, asked.expected, asked.read, missing=reply.detail, failed=reply.reason == "failed")
+        return ReviewableAnswer(asked.query, asked.expected, asked.read, missing=reply.detail, failed=reply.reason == "failed")
     text = reply.answer.strip()
     if not reply.answerable or not text:
-        return LabelledAnswer(asked.query, asked.expected, asked.read, missing="the model found no answer in these documents")
-    return LabelledAnswer(asked.query, asked.expected, asked.read, text)
+        return ReviewableAnswer(asked.query, asked.expected, asked.read, missing="the model found no answer in these documents")
+    return ReviewableAnswer(asked.query, asked.expected, asked.read, text)
 
 
-def write_labelled_answers(answers: Sequence[LabelledAnswer], asker: Asker, file: Path) -> None:
+def write_labelled_answers(answers: Sequence[ReviewableAnswer], asker: Asker, file: Path) -> None:
     """Write the answers as a JSON list, each marked as synthetic until a person writes a name into `accepted_by`.
 
     Raises InputError if the file has an answer that a person accepted, so that no review is overwritten.
@@ -100,7 +102,7 @@ def _reviewers(file: Path) -> Iterator[str]:
         raise InputError(f"{file} exists and is no file of reference answers", "name another file with --output") from None
 
 
-def _row(answer: LabelledAnswer, asker: Asker) -> dict[str, Any]:
+def _row(answer: ReviewableAnswer, asker: Asker) -> dict[str, Any]:
     provenance = {
         "part": "answer",
         "model": asker.model,

@@ -11,9 +11,9 @@ from workbench.errors import InputError
 from workbench.records import Document, Query
 from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.freshness.cases import FreshnessData, shortened
-from workbench.targets.freshness.observations import Observation, seen
+from workbench.targets.freshness.observations import TargetReply, seen
 from workbench.targets.freshness.report import FreshnessReport
-from workbench.targets.freshness.verdicts import Shrunk, Stage, outcomes_of
+from workbench.targets.freshness.verdicts import FreshnessStage, Shrunk, outcomes_of
 
 T = TypeVar("T")
 # The seconds that taking or deleting all documents may take.
@@ -94,7 +94,7 @@ class _Check:
     session: TargetSession
     data: FreshnessData
     limits: RequestLimits
-    stages: dict[str, Stage] = field(default_factory=dict)
+    stages: dict[str, FreshnessStage] = field(default_factory=dict)
     shrunk: list[Shrunk] = field(default_factory=list)
 
     async def run(self) -> None:
@@ -125,9 +125,9 @@ class _Check:
             case for case in self.data.cases if not reason and not seen(replies[case.case_id].texts("chunks")[0], case.after, "chunks")
         ]
         probes = await self._ask({case.case_id: f"{case.query} {case.after.passage}" for case in hidden}) if name == "update" else {}
-        self.stages[name] = Stage(texts, replies, probes)
+        self.stages[name] = FreshnessStage(texts, replies, probes)
 
-    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, Observation]:
+    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, TargetReply]:
         """Return the reply to each question, by its key."""
         return dict(zip(questions, await asyncio.gather(*(self._observe(text, reason) for text in questions.values())), strict=True))
 
@@ -151,13 +151,13 @@ class _Check:
             return f"the documents were not taken or deleted within {self.limits.ingestion:g} s"
         return ""
 
-    async def _observe(self, text: str, reason: str = "") -> Observation:
+    async def _observe(self, text: str, reason: str = "") -> TargetReply:
         if reason:
-            return Observation(no_hits=reason, no_answer=reason)
+            return TargetReply(no_hits=reason, no_answer=reason)
         query = Query("freshness", text)
         hits, no_hits = await self._request(lambda: self.session.search(query, self.limits.k))
         answer, no_answer = await self._request(lambda: self.session.answer(query))
-        return Observation(None if hits is None else tuple(hits), answer, no_hits, no_answer)
+        return TargetReply(None if hits is None else tuple(hits), answer, no_hits, no_answer)
 
     async def _request(self, request: Callable[[], Coroutine[None, None, T]]) -> tuple[T | None, str]:
         """Return the reply of a request, or None and the reason why there is none."""

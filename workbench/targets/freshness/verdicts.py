@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from workbench.targets.freshness.cases import FreshnessData, StaleCase
-from workbench.targets.freshness.observations import Observation, contained, contains, hit_keys, seen
+from workbench.targets.freshness.observations import TargetReply, contained, contains, hit_keys, seen
 from workbench.targets.freshness.report import FreshnessOutcome, Part, State
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -13,15 +13,15 @@ Decision = tuple[State, str]
 
 
 @dataclass(frozen=True)
-class Stage:
+class FreshnessStage:
     """What the target should have after a change, the text of each document by its id, and its reply to the question of each case.
 
     `probes` are the replies to question and passage together, for the cases whose new value was not in the hits of the question.
     """
 
     held: Mapping[str, str]
-    replies: Mapping[str, Observation]
-    probes: Mapping[str, Observation] = field(default_factory=dict)
+    replies: Mapping[str, TargetReply]
+    probes: Mapping[str, TargetReply] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Shrunk:
 
     doc_id: str
     lost: str
-    before: Observation
-    after: Observation
+    before: TargetReply
+    after: TargetReply
 
 
-def outcomes_of(data: FreshnessData, stages: Mapping[str, Stage], shrunk: list[Shrunk]) -> Iterator[FreshnessOutcome]:
+def outcomes_of(data: FreshnessData, stages: Mapping[str, FreshnessStage], shrunk: list[Shrunk]) -> Iterator[FreshnessOutcome]:
     """Yield the outcome of each check of each case."""
     for case in data.cases:
         for part in PARTS:
@@ -49,7 +49,7 @@ def outcomes_of(data: FreshnessData, stages: Mapping[str, Stage], shrunk: list[S
             yield FreshnessOutcome("delete", part, case.case_id, case.doc_id, *_deleted(case, stages, part))
 
 
-def _updated(case: StaleCase, stages: Mapping[str, Stage], part: Part) -> Decision:
+def _updated(case: StaleCase, stages: Mapping[str, FreshnessStage], part: Part) -> Decision:
     before, reason = stages["earlier"].replies[case.case_id].texts(part)
     texts, later = stages["update"].replies[case.case_id].texts(part)
     if reason or later:
@@ -62,7 +62,7 @@ def _updated(case: StaleCase, stages: Mapping[str, Stage], part: Part) -> Decisi
     return ("passed", case.after.value) if new else _missing(case, stages["update"], part)
 
 
-def _missing(case: StaleCase, stage: Stage, part: Part) -> Decision:
+def _missing(case: StaleCase, stage: FreshnessStage, part: Part) -> Decision:
     """Return the decision about a reply with neither value: the update was lost, unless the new value is found in another way."""
     value = case.after.value
     if part == "answer" and seen(stage.replies[case.case_id].texts("chunks")[0], case.after, "chunks"):
@@ -72,7 +72,7 @@ def _missing(case: StaleCase, stage: Stage, part: Part) -> Decision:
     return "failed", f"the new value is missing: {value}"
 
 
-def _stale(phrase: str, value: str, stage: Stage, new: bool) -> Decision | None:
+def _stale(phrase: str, value: str, stage: FreshnessStage, new: bool) -> Decision | None:
     """Return the decision about a phrase that must not be in a reply, or None if it is not."""
     if not phrase:
         return None
@@ -81,7 +81,7 @@ def _stale(phrase: str, value: str, stage: Stage, new: bool) -> Decision | None:
     return "failed", f"still there: {value}" + (", beside the new value" if new else "")
 
 
-def _repeated(before: Observation, after: Observation) -> Decision:
+def _repeated(before: TargetReply, after: TargetReply) -> Decision:
     if before.hits is None or after.hits is None:
         return "unscored", before.no_hits or after.no_hits
     first, second = hit_keys(before.hits), hit_keys(after.hits)
@@ -105,7 +105,7 @@ def _lost(shrunk: Shrunk) -> Decision:
     return ("failed", "its end is still found") if kept else ("passed", "its end is not found any more")
 
 
-def _deleted(case: StaleCase, stages: Mapping[str, Stage], part: Part) -> Decision:
+def _deleted(case: StaleCase, stages: Mapping[str, FreshnessStage], part: Part) -> Decision:
     before, reason = stages["restored"].replies[case.case_id].texts(part)
     texts, later = stages["delete"].replies[case.case_id].texts(part)
     if reason or later:
