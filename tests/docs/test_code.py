@@ -35,3 +35,11 @@ def test_the_page_judges_an_attribution(executed):
 
 def test_the_page_names_every_cause_in_order():
     assert re.findall(r"^\| `(\w+)` \|", ATTRIBUTION.read_text("utf-8"), re.MULTILINE) == [*CAUSE_NAMES, NONE]
+
+
+def test_the_page_shows_what_an_index_that_only_adds_fails(executed):
+    page = DOCS / "how-to" / "check_for_stale_data.md"
+    names, output = executed(page)
+    assert (names["report"].verdict, names["appended"].verdict) == ("passed", "failed")
+    (shown,) = blocks(page, "text")
+    assert {line for line in shown.splitlines() if line != "…"} <= set(output.splitlines())

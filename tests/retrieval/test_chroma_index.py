@@ -15,13 +15,13 @@ from workbench.retrieval.chroma_index import (
     COLLECTION,
     SPACE,
     _audit,
-    _client,
     _collection,
     build_index,
     check_index,
     ensure_index,
     folder_bytes,
     index_recipe,
+    open_client,
     open_collection,
 )
 from workbench.retrieval.index_manifest import verified_index
@@ -130,7 +130,7 @@ def test_another_version_of_chroma_is_another_index(monkeypatch: pytest.MonkeyPa
 
 def test_more_vectors_than_chroma_takes_at_once_and_repeated_ones_are_all_held(folder: Path, like_embeddings: Callable) -> None:
     vectors = np.concatenate([like_embeddings(5_500), np.repeat(like_embeddings(1), 40, axis=0)])
-    with _client(folder.parent / "asked") as client:
+    with open_client(folder.parent / "asked") as client:
         assert client.get_max_batch_size() < len(vectors)
     assert build_index(folder, chunks(len(vectors)), vectors)
     with open_collection(folder) as collection:
@@ -177,7 +177,7 @@ def test_of_two_processes_one_builds_and_every_vector_finds_itself(
 
 
 def test_an_index_that_lost_a_vector_is_refused(built: Path) -> None:
-    with _client(built) as client:
+    with open_client(built) as client:
         client.get_collection(COLLECTION, embedding_function=None).delete(ids=["d7:7-17"])
     with (
         pytest.raises(IndexBuildError, match=r"key is damaged \(chroma.sqlite3 has changed since it was written\)"),
@@ -375,8 +375,8 @@ def test_chroma_tells_nobody_about_it(run_python: Callable, tmp_path: Path) -> N
     script = """
 import os, sys
 from pathlib import Path
-from workbench.retrieval.chroma_index import _client
-with _client(Path(sys.argv[1])) as client:
+from workbench.retrieval.chroma_index import open_client
+with open_client(Path(sys.argv[1])) as client:
     print(os.environ["ANONYMIZED_TELEMETRY"], client.get_settings().anonymized_telemetry)
 """
     assert run_python(script, tmp_path, env={"ANONYMIZED_TELEMETRY": "True"}) == "False False"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.cli.dataset_answers import answers
 from workbench.cli.dataset_generate import accept, generate
 from workbench.core.formatting import plural
 from workbench.core.terminal import say
@@ -77,6 +78,7 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
 
 
 dataset.command()(_place(generate))
+dataset.command()(_place(answers))
 dataset.command()(accept)
 
 

@@ -46,7 +46,7 @@ def _options(*options: Callable[[Callable[..., None]], Callable[..., None]]) -> 
     return add
 
 
-_MODEL = _options(
+model_options = _options(
     click.option("--provider", help="openai, anthropic or ollama.  [default: RAG_EVAL_PROVIDER]"),
     click.option("--model", help="The model's name.  [default: RAG_EVAL_OPENAI_MODEL or that of another provider]"),
     click.option("--base-url", help="The server's address.  [default: RAG_EVAL_OPENAI_BASE_URL or that of another provider]"),
@@ -58,7 +58,7 @@ _MODEL = _options(
     click.option("--timeout", type=click.FloatRange(0, 3600, min_open=True), help="The seconds of a try.  [default: 120]"),
     click.option("--retries", type=click.IntRange(0, 10), help="How often a failed call is tried again.  [default: 4]"),
 )
-_LIMITS = _options(
+limit_options = _options(
     click.option("--calls", type=click.IntRange(min=1), help="Stop before more calls are made. Replies from the cache do not count."),
     click.option("--usd", type=click.FloatRange(min=0, min_open=True), help="Stop before more is spent; needs both prices."),
     click.option("--price-input", type=click.FloatRange(min=0), help="The price of a million tokens of prompts, in USD."),
@@ -91,7 +91,7 @@ _output = click.option(
 )
 
 
-@_options(_output, _QUESTIONS, _MODEL, _LIMITS, outputs_option("The folder with the cache of calls and vectors."))
+@_options(_output, _QUESTIONS, model_options, limit_options, outputs_option("The folder with the cache of calls and vectors."))
 def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: Any) -> None:
     """Generate questions with evidence and reference answers from the documents at PATH: a dataset of any kind, or a folder of documents.
 
@@ -111,7 +111,7 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
 
     check_folder(folder)
     settings = GenerationSettings(**{name: options.pop(name) for name in _SETTINGS})
-    client = _client(options)
+    client = client_from(options)
     limits = CallLimits(options.pop("calls"), usd=options.pop("usd"))
     if limits.usd is not None and client.billed and client.cost(0, 0) is None:
         raise InputError(f"--usd {limits.usd:g} needs the prices of {client.label}", "give --price-input and --price-output")
@@ -131,7 +131,7 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     _report(generated, asker, folder)
 
 
-def _client(options: dict[str, Any]) -> "ChatClient":
+def client_from(options: dict[str, Any]) -> "ChatClient":
     """Return the client of the options, which are removed. Raises InputError if something that it needs is missing."""
     from workbench.llm.defaults import client_of
     from workbench.llm.providers.local import LocalClient

@@ -138,7 +138,7 @@ def open_collection(folder: Path) -> Iterator[Any]:
 @contextmanager
 def _collection(folder: Path, manifest: IndexManifest) -> Iterator[Any]:
     """Open the collection of an index that is as its manifest says."""
-    with store_errors(Path(tempfile.gettempdir())), _copied(folder, manifest) as copy, _client(copy, folder) as client:
+    with store_errors(Path(tempfile.gettempdir())), _copied(folder, manifest) as copy, open_client(copy, folder) as client:
         yield client.get_collection(COLLECTION, embedding_function=None)
 
 
@@ -172,7 +172,7 @@ def folder_bytes(folder: Path) -> int:
 
 
 @contextmanager
-def _client(folder: Path, index: Path | None = None) -> Iterator[Any]:
+def open_client(folder: Path, index: Path | None = None) -> Iterator[Any]:
     """Open Chroma's client of a folder, which can be a copy of an `index`."""
     # Set both the setting and the variable: versions of Chroma differ in which one they obey.
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
@@ -192,7 +192,7 @@ def _client(folder: Path, index: Path | None = None) -> Iterator[Any]:
 
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-    with _client(folder) as client:
+    with open_client(folder) as client:
         collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
         for part in batching.blocks(len(chunks), client.get_max_batch_size()):
             some = chunks[part]

@@ -1,0 +1,53 @@
+"""How values are recognised in texts."""
+
+import pytest
+
+from workbench.targets.base import TargetAnswer, TargetHit
+from workbench.targets.freshness.cases import Stated
+from workbench.targets.freshness.observations import TargetReply, contains, hit_keys, seen
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "expected"),
+    [
+        ("kept for 7 days.", "7 days", True),
+        ("kept for 7\n days.", "7 days", True),
+        ("Kept For 7 DAYS", "7 days", True),
+        ("kept for 17 days", "7 days", False),
+        ("kept for 7 daysets", "7 days", False),
+        ("a factor of 1.25", "1.2", False),
+        ("a factor of 1.2.", "1.2", True),
+        ("a factor of 1.2", "2", False),
+        ("€3,180 in all", "180", False),
+        ("180, 240 and 360", "180", True),
+        ("at 15 % of it", "15 %", True),
+        ("at 15 %", "5 %", False),
+        ("UNTRUE", "TRUE", False),
+        ("| Coastal | 180 | 80 |", "| Coastal | 180 |", True),
+        ("anything", "  ", False),
+    ],
+)
+def test_a_phrase_is_found_as_whole_words_and_numbers(text: str, phrase: str, expected: bool) -> None:
+    assert contains(text, phrase) is expected
+
+
+def test_chunks_must_have_the_passage_and_answers_may_have_the_value() -> None:
+    stated = Stated("7 days", "The journal is kept for 7 days")
+    assert seen(["after 7 days"], stated, "chunks") == ""
+    assert seen(["after 7 days"], stated, "answer") == "7 days"
+    assert seen(["so: the journal is kept for 7 days."], stated, "chunks") == stated.text
+
+
+def test_the_texts_of_a_reply_or_why_there_are_none() -> None:
+    assert TargetReply((TargetHit("a", "text"),), TargetAnswer(text="yes")).texts("chunks") == (["text"], "")
+    assert TargetReply((), TargetAnswer(text="yes")).texts("chunks") == ([], "")
+    assert TargetReply((TargetHit("a"),)).texts("chunks") == ([], "the hits have no text")
+    assert TargetReply(no_hits="it hung", no_answer="it fell").texts("chunks") == ([], "it hung")
+    assert TargetReply(no_hits="it hung", no_answer="it fell").texts("answer") == ([], "it fell")
+    assert TargetReply(answer=TargetAnswer(text="yes")).texts("answer") == (["yes"], "")
+
+
+def test_the_order_of_equal_hits_does_not_matter_but_their_number_does() -> None:
+    first, second = TargetHit("a", "one", 0.5, 0, 3), TargetHit("a", "two", 0.5, 3, 6)
+    assert hit_keys([first, second]) == hit_keys([second, first])
+    assert hit_keys([first, first]) != hit_keys([first])

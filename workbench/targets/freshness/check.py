@@ -1,0 +1,172 @@
+"""Check whether a target serves data that it should have forgotten."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from workbench.errors import InputError
+from workbench.records import Document, Query
+from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
+from workbench.targets.freshness.cases import FreshnessData, shortened
+from workbench.targets.freshness.observations import TargetReply, seen
+from workbench.targets.freshness.report import FreshnessReport
+from workbench.targets.freshness.verdicts import FreshnessStage, Shrunk, outcomes_of
+
+T = TypeVar("T")
+# The seconds that taking or deleting all documents may take.
+INGESTION = 600.0
+
+
+@dataclass(frozen=True)
+class RequestLimits:
+    """How many hits are asked for, how many requests are made at once, and the seconds that a request and an ingestion may take."""
+
+    k: int = 10
+    concurrency: int = 4
+    timeout: float = 60
+    ingestion: float = INGESTION
+
+
+def check_freshness(target: Target, data: FreshnessData, resources: TargetResources, ingestion: float = INGESTION) -> FreshnessReport:
+    """Let a target ingest, replace and delete documents, and ask it each time.
+
+    All documents of `data` are deleted from the target at the end, and before if it has any of these ids.
+
+    Parameters
+    ----------
+    data
+        The documents in two versions, with the questions whose answer changed, such as `read_freshness(Path("experiments/handbook"))`.
+    ingestion
+        The seconds that the target may take to ingest or delete documents.
+
+    Raises
+    ------
+    InputError
+        If the target takes no documents, or there is no case.
+    TargetDownError
+        If the target does not start, or breaks down.
+    """
+    if not target.ingests:
+        raise InputError(f"the target {target.name} takes no documents", "check a target with ingest")
+    limits = RequestLimits(target.k, target.concurrency, target.timeout, ingestion)
+    return _in_thread(session_freshness(lambda: target.session(resources), target.name, data, limits))
+
+
+async def session_freshness(
+    open_session: Callable[[], AbstractAsyncContextManager[TargetSession]], name: str, data: FreshnessData, limits: RequestLimits
+) -> FreshnessReport:
+    """Check a session for stale data, as `check_freshness` does. Every stage uses one session."""
+    if not data.cases:
+        raise InputError("there is no case to check", "add a line to stale.jsonl")
+    async with open_session() as session:
+        check = _Check(session, data, limits)
+        try:
+            await check.run()
+        finally:
+            leftover = await check.clear()
+    return FreshnessReport(name, tuple(outcomes_of(data, check.stages, check.shrunk)), leftover)
+
+
+def _in_thread(work: Coroutine[None, None, T]) -> T:
+    """Run work on an event loop in a thread, since a notebook has a running loop in its own."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(asyncio.run(work))
+        except BaseException as error:  # raised again in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="freshness", daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+@dataclass
+class _Check:
+    session: TargetSession
+    data: FreshnessData
+    limits: RequestLimits
+    stages: dict[str, FreshnessStage] = field(default_factory=dict)
+    shrunk: list[Shrunk] = field(default_factory=list)
+
+    async def run(self) -> None:
+        self._free = asyncio.Semaphore(self.limits.concurrency)
+        first, updated, current = self.data.first, self.data.updated, self.data.current
+        deleted = {document.doc_id for document in updated}
+        await self._stage("earlier", self.session.ingest(first), first)
+        await self._stage("update", self.session.ingest(updated), current)
+        await self._stage("repeat", self.session.ingest(current), current)
+        await self._shrink(updated)
+        kept = [document for document in current if document.doc_id not in deleted]
+        await self._stage("restored", self.session.ingest(updated), current)
+        await self._stage("delete", self.session.remove(sorted(deleted)), kept)
+
+    async def clear(self) -> str:
+        """Delete the documents of the check. Return why that failed, or an empty text."""
+        doc_ids = sorted({document.doc_id for document in (*self.data.earlier, *self.data.current)})
+        try:
+            return await self._change(self.session.remove(doc_ids))
+        except TargetDownError as error:
+            return str(error)
+
+    async def _stage(self, name: str, change: Awaitable[None], held: Sequence[Document]) -> None:
+        reason = await self._change(change)
+        texts = {document.doc_id: document.text for document in held}
+        replies = await self._ask({case.case_id: case.query for case in self.data.cases}, reason)
+        hidden = [
+            case for case in self.data.cases if not reason and not seen(replies[case.case_id].texts("chunks")[0], case.after, "chunks")
+        ]
+        probes = await self._ask({case.case_id: f"{case.query} {case.after.passage}" for case in hidden}) if name == "update" else {}
+        self.stages[name] = FreshnessStage(texts, replies, probes)
+
+    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, TargetReply]:
+        """Return the reply to each question, by its key."""
+        return dict(zip(questions, await asyncio.gather(*(self._observe(text, reason) for text in questions.values())), strict=True))
+
+    async def _shrink(self, documents: Sequence[Document]) -> None:
+        """Search for the end of each document, before and after the document is cut to its first half."""
+        pairs = [(short, lost) for short, lost in map(shortened, documents) if lost]
+        before = await asyncio.gather(*(self._observe(lost) for _, lost in pairs))
+        reason = await self._change(self.session.ingest([short for short, _ in pairs]))
+        after = await asyncio.gather(*(self._observe(lost, reason) for _, lost in pairs))
+        self.shrunk = [Shrunk(short.doc_id, lost, *both) for (short, lost), *both in zip(pairs, before, after, strict=True)]
+
+    async def _change(self, change: Awaitable[None]) -> str:
+        """Wait for an ingestion or a deletion. Return why it failed, or an empty text."""
+        try:
+            await asyncio.wait_for(change, self.limits.ingestion)
+        except TargetDownError:
+            raise
+        except TargetError as error:
+            return str(error)
+        except TimeoutError:
+            return f"the documents were not taken or deleted within {self.limits.ingestion:g} s"
+        return ""
+
+    async def _observe(self, text: str, reason: str = "") -> TargetReply:
+        if reason:
+            return TargetReply(no_hits=reason, no_answer=reason)
+        query = Query("freshness", text)
+        hits, no_hits = await self._request(lambda: self.session.search(query, self.limits.k))
+        answer, no_answer = await self._request(lambda: self.session.answer(query))
+        return TargetReply(None if hits is None else tuple(hits), answer, no_hits, no_answer)
+
+    async def _request(self, request: Callable[[], Coroutine[None, None, T]]) -> tuple[T | None, str]:
+        """Return the reply of a request, or None and the reason why there is none."""
+        async with self._free:
+            try:
+                return await asyncio.wait_for(request(), self.limits.timeout), ""
+            except TargetDownError:
+                raise
+            except TargetError as error:
+                return None, str(error)
+            except TimeoutError:
+                return None, f"no reply within {self.limits.timeout:g} s"
