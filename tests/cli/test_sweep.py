@@ -26,7 +26,7 @@ def workbench(*words: object, **environment: str) -> subprocess.CompletedProcess
 
 
 def told(*words: object) -> subprocess.CompletedProcess[str]:
-    """The same in this process, without the seconds of its imports: for what is told before anything runs."""
+    """The same in this process, without the seconds of its imports: for what is told before anything runs, and for results in the store."""
     done = CliRunner().invoke(main, [str(word) for word in words])
     return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
 
@@ -67,16 +67,16 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     tables = {f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required}
     notebooks = {"notebooks/comparison.ipynb", "notebooks/fixed-256-0.ipynb"}
     assert left == tables | notebooks | {"manifest.json", "report.html", "runs/fixed-256-0.trec"}
-    second = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
+    second = told("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
     assert second.returncode == 0
     assert second.stderr.count("from the store") == 3
     assert "executed" not in second.stderr
-    again = workbench("report", folder / "x.yaml", "--outputs", folder / "outputs")
+    again = told("report", folder / "x.yaml", "--outputs", folder / "outputs")
     assert again.returncode == 0, again.stderr
     history = pd.read_parquet(folder / "outputs" / "history.parquet")
     assert history.groupby("run", sort=False).size().tolist() == [3, 3]
     assert set(history["configuration"]) == {"fixed-256-0"}
-    trends = workbench("report", folder / "x.yaml", "--outputs", folder / "outputs", "--trends")
+    trends = told("report", folder / "x.yaml", "--outputs", folder / "outputs", "--trends")
     assert trends.returncode == 0, trends.stderr
     assert re.search(r"2 runs of x from \S+ to \S+, by recall@1:", (folder / "outputs" / "x" / "trends.html").read_text())
     (folder / "outputs" / "history.parquet").write_bytes(b"PAR1")
@@ -205,14 +205,14 @@ def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handb
     path.write_text(
         f"name: s\ndataset: {{kind: golden, path: {handbook_part}}}\npipeline: {{retrieval: {{kind: bm25}}}}\n{sizes}\nprimary: span_recall@500t\n"
     )
-    one_line(workbench("sweep", path, "--outputs", tmp_path, "--screen-queries", 5), 2, "--screen-queries 5 is too small")
+    one_line(told("sweep", path, "--outputs", tmp_path, "--screen-queries", 5), 2, "--screen-queries 5 is too small")
     first = workbench("sweep", path, "--outputs", tmp_path, "--screen", "--screen-queries", 50)
     assert first.returncode == 0, first.stderr
     assert "1 of 3 configurations screened out by the configuration itself on 50 of 59 questions" in first.stderr
     assert "  fixed-8-0: −0." in first.stderr
     assert "1 of 3 configurations screened out" in first.stdout
     assert "2 configurations that were run in full" in first.stdout
-    again = workbench("report", path, "--outputs", tmp_path)
+    again = told("report", path, "--outputs", tmp_path)
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("from the store") == 5
     assert "Screened out" in (tmp_path / "s" / "report.html").read_text()
