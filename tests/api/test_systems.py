@@ -63,9 +63,7 @@ def _distinct(index, query):
 
 def test_a_changed_function_does_not_get_the_results_of_an_earlier_one(dataset, index, tmp_path):
     first = wb.compare({"mine": index.search}, dataset, "recall@5", outputs=tmp_path)
-    second = wb.compare(
-        {"mine": lambda query, k: index.search(query, k)[:1]}, dataset, "recall@5", outputs=tmp_path
-    )
+    second = wb.compare({"mine": lambda query, k: index.search(query, k)[:1]}, dataset, "recall@5", outputs=tmp_path)
     assert first.folder == second.folder == tmp_path / "comparison"
     values = second.queries.query("metric == 'recall@5' and state == 'scored'")["value"]
     assert values.mean() < 0.9

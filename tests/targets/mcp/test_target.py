@@ -95,5 +95,5 @@ def test_the_identity_has_no_secret_and_changes_with_the_model(secret: str, monk
 def test_without_the_package_the_check_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     target = notes()
     monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(InputError, match=re.escape("pip install 'rag-workbench[mcp]'")):
+    with pytest.raises(InputError, match=re.escape("pip install 'rag-workbench[targets]'")):
         target.check()

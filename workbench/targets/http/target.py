@@ -1,6 +1,5 @@
 """A service over HTTP: the address, the requests, and where its replies have what."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
@@ -70,10 +69,6 @@ class HttpTarget(Target):
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         check_address(self.address(block), f"the url of {name}" if block.url else "url")
-
-    def __hash__(self) -> int:
-        """Hash by content, since a dictionary in a field has no hash."""
-        return hash(json.dumps(self.model_dump(mode="json"), sort_keys=True))
 
     def blocks(self) -> dict[str, Endpoint]:
         """Return the requests that the service takes, by name, completed by the preset."""
