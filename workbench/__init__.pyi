@@ -12,6 +12,7 @@ from .api.datasets import show_chunks as show_chunks
 from .api.evaluation import evaluate as evaluate
 from .api.experiments import Experiment as Experiment
 from .api.experiments import sweep as sweep
+from .api.freshness import check_freshness as check_freshness
 from .api.pipeline import Hits as Hits
 from .api.pipeline import Index as Index
 from .api.pipeline import Pipeline as Pipeline
@@ -99,8 +100,10 @@ from .scoring.score import score as score
 from .statistics.verdict import Verdict as Verdict
 from .targets.base import Target as Target
 from .targets.callable.target import CallableTarget as CallableTarget
+from .targets.freshness.cases import read_freshness as read_freshness
 from .targets.http.target import HttpTarget as HttpTarget
 from .targets.mcp.target import McpTarget as McpTarget
+from .targets.pipeline import PipelineTarget as PipelineTarget
 from .targets.recorded.target import RecordedTarget as RecordedTarget
 
 __version__: str

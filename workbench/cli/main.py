@@ -18,6 +18,7 @@ from workbench.cli.doctor import doctor
 from workbench.cli.judge import judge
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
+from workbench.cli.target import target
 from workbench.core.environment import skip_schema_grammar
 from workbench.core.terminal import print_messages_safely, say_aside
 from workbench.errors import WorkbenchError, error_line
@@ -95,7 +96,7 @@ def main() -> None:
     """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
-for _command in (sweep, plan, report, dataset, judge, export, doctor, lab):
+for _command in (sweep, plan, report, dataset, judge, export, target, doctor, lab):
     main.add_command(_command)
 
 

@@ -7,9 +7,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from workbench.answering.base import Generator
+from workbench.answering.registry import GENERATORS
+from workbench.chunking.base import Chunker
+from workbench.chunking.registry import CHUNKERS
 from workbench.core.component import Component, field_fault
 from workbench.core.formatting import meant
 from workbench.embedding.base import Embedder
+from workbench.embedding.registry import EMBEDDERS
 from workbench.errors import InputError
 from workbench.judging.base import Judge
 from workbench.judging.claims.base import ClaimSplitter
@@ -24,7 +28,13 @@ from workbench.targets.base import Target
 
 Settings = dict[str, Any]
 # The components that a component can contain.
-_REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {Retriever: RETRIEVERS, Judge: JUDGES}
+_REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {
+    Retriever: RETRIEVERS,
+    Judge: JUDGES,
+    Chunker: CHUNKERS,
+    Embedder: EMBEDDERS,
+    Generator: GENERATORS,
+}
 # Deeper than any experiment, and far from Python's limit of recursion.
 DEEPEST = 32
 # Beyond this, numbers do not fit into the columns of a table.

@@ -7,7 +7,14 @@ from workbench.targets.base import Target
 from workbench.targets.callable.target import CallableTarget
 from workbench.targets.http.target import HttpTarget
 from workbench.targets.mcp.target import McpTarget
+from workbench.targets.pipeline import PipelineTarget
 from workbench.targets.recorded.target import RecordedTarget
 
-_BUILTIN: dict[str, type[Target]] = {"callable": CallableTarget, "http": HttpTarget, "mcp": McpTarget, "recorded": RecordedTarget}
+_BUILTIN: dict[str, type[Target]] = {
+    "callable": CallableTarget,
+    "http": HttpTarget,
+    "mcp": McpTarget,
+    "pipeline": PipelineTarget,
+    "recorded": RecordedTarget,
+}
 TARGETS: Mapping[str, type[Target]] = Registry(_BUILTIN, "workbench.targets", Target)

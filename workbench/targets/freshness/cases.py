@@ -90,8 +90,9 @@ def shortened(document: Document) -> tuple[Document, str]:
     return Document(document.doc_id, kept, document.title, document.metadata), "" if lost in " ".join(kept.split()) else lost
 
 
-def read_freshness(folder: Path) -> FreshnessData:
+def read_freshness(folder: str | Path) -> FreshnessData:
     """Read `documents`, `earlier` and `stale.jsonl` of a folder, as in experiments/handbook. Raises DatasetError with every fault."""
+    folder = Path(folder)
     documents, earlier = (_documents(folder / name) for name in (DOCUMENTS, EARLIER))
     draft = DatasetDraft(folder.name)
     cases = [case for row, where in json_lines(folder / CASES, draft) if (case := _case(row, where, draft))]

@@ -30,7 +30,7 @@ class RequestLimits:
     ingestion: float = INGESTION
 
 
-def check_freshness(target: Target, data: FreshnessData, resources: TargetResources, ingestion: float = INGESTION) -> FreshnessReport:
+def check_freshness(target: Target, data: FreshnessData, resources: TargetResources) -> FreshnessReport:
     """Let a target ingest, replace and delete documents, and ask it each time.
 
     All documents of `data` are deleted from the target at the end, and before if it has any of these ids.
@@ -39,8 +39,6 @@ def check_freshness(target: Target, data: FreshnessData, resources: TargetResour
     ----------
     data
         The documents in two versions, with the questions whose answer changed, such as `read_freshness(Path("experiments/handbook"))`.
-    ingestion
-        The seconds that the target may take to ingest or delete documents.
 
     Raises
     ------
@@ -51,7 +49,7 @@ def check_freshness(target: Target, data: FreshnessData, resources: TargetResour
     """
     if not target.ingests:
         raise InputError(f"the target {target.name} takes no documents", "check a target with ingest")
-    limits = RequestLimits(target.k, target.concurrency, target.timeout, ingestion)
+    limits = RequestLimits(target.k, target.concurrency, target.timeout, target.ingest_timeout)
     return _in_thread(session_freshness(lambda: target.session(resources), target.name, data, limits))
 
 

@@ -1,0 +1,145 @@
+"""The commands `target check` and `target freshness`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from workbench.core.display import excerpt
+from workbench.core.formatting import aligned, plural
+from workbench.core.terminal import say
+from workbench.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from workbench.records import Dataset, Query
+    from workbench.targets.asking import TargetReply, TargetRequest
+    from workbench.targets.base import Target, TargetHit
+
+# The hits that are shown.
+_SHOWN = 5
+_allow_code = click.option(
+    "--allow-code", is_flag=True, help="Import functions and start programs that the experiment names; trust it as you would a program."
+)
+_overrides = click.option(
+    "--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help="Change a value of the experiment; can be repeated."
+)
+
+
+@click.group()
+def target() -> None:
+    """Try the targets of an experiment before a sweep, or check them for stale data."""
+
+
+@target.command("check")
+@click.argument("experiment", type=click.Path(path_type=Path))
+@click.option("--question", help="The question to ask, by default the canary question, or the first of the dataset.")
+@_overrides
+@_allow_code
+def check(experiment: Path, question: str | None, overrides: tuple[str, ...], allow_code: bool) -> None:
+    """Ask each target one question and show what it returns. Nothing is stored. Exit 1 if a target does not serve it.
+
+    A target that takes documents gets those of the dataset first.
+    """
+    from workbench.records import Query
+
+    dataset, targets = _read(experiment, overrides, allow_code)
+    failed = False
+    for each in targets:
+        asked = next((query for query in dataset.queries if query.text == question), Query("check", question)) if question else None
+        lines, served = _checked(each, asked or _first(each, dataset), dataset)
+        failed = failed or not served
+        for line in lines:
+            say(line)
+    sys.exit(1 if failed else 0)
+
+
+@target.command("freshness")
+@click.argument("experiment", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path))
+@_overrides
+@_allow_code
+def freshness(experiment: Path, folder: Path, overrides: tuple[str, ...], allow_code: bool) -> None:
+    """Check the targets that take documents for stale data, with the `documents`, `earlier` versions and `stale.jsonl` of FOLDER.
+
+    Documents with these ids are replaced in the target and deleted at the end. Exit 1 if a target serves stale data, 4 if that was not seen.
+    """
+    from workbench.api.freshness import check_freshness
+
+    _, targets = _read(experiment, overrides, allow_code)
+    taking = [each for each in targets if each.ingests]
+    if not taking:
+        raise InputError(f"no target of {experiment} takes documents", "give one of them ingest")
+    verdicts = set()
+    for each in taking:
+        report = check_freshness(each, folder)
+        verdicts.add(report.verdict)
+        for line in report.lines():
+            say(line)
+    sys.exit(1 if "failed" in verdicts else 4 if "unscored" in verdicts else 0)
+
+
+def _read(experiment: Path, overrides: tuple[str, ...], allow_code: bool) -> "tuple[Dataset, list[Target]]":
+    """Return the dataset and the targets of an experiment, whose code is imported."""
+    from workbench.execution.local import check_code
+    from workbench.experiment.read import read_experiment
+
+    spec = read_experiment(experiment, overrides, allow_code)
+    targets = [configuration.target for configuration in spec.configurations if configuration.target]
+    if not targets:
+        raise InputError(f"{experiment} has no targets", "add the key targets")
+    check_code(spec)
+    return spec.dataset.load(), targets
+
+
+def _first(target: "Target", dataset: "Dataset") -> "Query":
+    from workbench.records import Query
+
+    if target.canary:
+        return Query("canary", target.canary)
+    if not dataset.queries:
+        raise InputError("the dataset has no questions", "give one with --question")
+    return dataset.queries[0]
+
+
+def _checked(target: "Target", query: "Query", dataset: "Dataset") -> "tuple[list[str], bool]":
+    """Return what a target returns for a question, as lines, and whether it served every request."""
+    from workbench.llm.session import CallResources
+    from workbench.targets.asking import TargetRequest, ask_target
+    from workbench.targets.base import TargetResources
+
+    requests = [TargetRequest("search", query, target.k)] if target.searches else []
+    requests += [TargetRequest("answer", query)] if target.answers else []
+    lines = [f"{target.name}: {excerpt(query.text)}"]
+    try:
+        replies = dict(ask_target(target, requests, TargetResources(CallResources(), dataset.documents)))
+    except RunError as error:
+        return [*lines, f"  {error}"], False
+    for place, request in enumerate(requests):
+        lines += [f"  {line}" for line in _shown(request, replies[place], target, dataset)]
+    return lines, not any(reply.error for reply in replies.values())
+
+
+def _shown(request: "TargetRequest", reply: "TargetReply", target: "Target", dataset: "Dataset") -> "Iterator[str]":
+    if reply.error:
+        yield f"{request.operation} failed: {reply.error}"
+        return
+    answer = reply.answer
+    hits = reply.hits if answer is None else answer.sources or ()
+    what = plural(len(hits), "hit" if answer is None else "source")
+    yield f"{request.operation}: {what} in {reply.seconds:.2f} s" + (f": {excerpt(answer.text)}" if answer else "")
+    yield from (f"  {line}" for line in _hits(hits[:_SHOWN], target, dataset))
+
+
+def _hits(hits: "Sequence[TargetHit]", target: "Target", dataset: "Dataset") -> list[str]:
+    from workbench.targets.matching import HitMatcher
+
+    matcher, rows = HitMatcher(dataset.documents, target.match), [("rank", "document", "characters", "score", "text")]
+    for rank, hit in enumerate(hits, 1):
+        place = matcher.place(hit)
+        document = dataset.documents[place.doc].doc_id if place.doc >= 0 else "–"
+        characters = f"{place.start}–{place.end}" if place.start >= 0 else place.fault or "only an id"
+        rows.append((str(rank), document, characters, "–" if hit.score is None else f"{hit.score:.3f}", excerpt(hit.text or "")))
+    return aligned(rows) if hits else []
