@@ -11,7 +11,7 @@ import argparse
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Annotated
 
@@ -74,36 +74,50 @@ class NoteStore:
         self._path = path
         self.notes: dict[str, Note] = {}
         self._words: dict[str, Counter[str]] = {}
+        # The ids of the notes that have a word, and the number of words of all notes.
+        self._having: dict[str, set[str]] = defaultdict(set)
+        self._total = 0
         if path and path.exists():
             for fields in json.loads(path.read_text("utf-8")):
                 self.put(Note(**fields), write=False)
 
     def put(self, note: Note, write: bool = True) -> None:
         """Keep a note in place of one with the same id."""
-        self.notes[note.note_id] = note
-        self._words[note.note_id] = Counter(_words(f"{note.title} {note.content}"))
+        self._forget(note.note_id)
+        words = Counter(_words(f"{note.title} {note.content}"))
+        self.notes[note.note_id], self._words[note.note_id] = note, words
+        self._total += words.total()
+        for word in words:
+            self._having[word].add(note.note_id)
         if write:
             self._write()
 
     def delete(self, note_id: str) -> None:
         """Forget a note."""
-        del self.notes[note_id], self._words[note_id]
+        self._forget(note_id)
         self._write()
+
+    def _forget(self, note_id: str) -> None:
+        words = self._words.pop(note_id, Counter())
+        self.notes.pop(note_id, None)
+        self._total -= words.total()
+        for word in words:
+            self._having[word].discard(note_id)
 
     def search(self, query: str, limit: int) -> list[Result]:
         """Return the notes with the highest BM25 scores that have a word of the query."""
-        scores = {note_id: self._score(set(_words(query)), words) for note_id, words in self._words.items()}
-        best = sorted((note_id for note_id, score in scores.items() if score > 0), key=lambda note_id: (-scores[note_id], note_id))
-        return [Result(**self.notes[note_id].model_dump(), score=round(scores[note_id], 6)) for note_id in best[:limit]]
+        scores: dict[str, float] = defaultdict(float)
+        for word in sorted(set(_words(query))):
+            having = self._having.get(word, set())
+            weight = math.log(1 + (len(self.notes) - len(having) + 0.5) / (len(having) + 0.5))
+            for note_id in having:
+                scores[note_id] += weight * self._saturated(word, self._words[note_id])
+        best = sorted(scores, key=lambda note_id: (-scores[note_id], note_id))[:limit]
+        return [Result(**self.notes[note_id].model_dump(), score=round(scores[note_id], 6)) for note_id in best]
 
-    def _score(self, query: set[str], words: Counter[str]) -> float:
-        mean = sum(each.total() for each in self._words.values()) / len(self._words)
-        score = 0.0
-        for word in sorted(query & words.keys()):
-            found = sum(word in each for each in self._words.values())
-            weight = math.log(1 + (len(self._words) - found + 0.5) / (found + 0.5))
-            score += weight * words[word] * (_K1 + 1) / (words[word] + _K1 * (1 - _B + _B * words.total() / mean))
-        return score
+    def _saturated(self, word: str, words: Counter[str]) -> float:
+        length = words.total() * len(self.notes) / self._total
+        return words[word] * (_K1 + 1) / (words[word] + _K1 * (1 - _B + _B * length))
 
     def _write(self) -> None:
         if self._path:
