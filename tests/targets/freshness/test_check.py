@@ -14,7 +14,7 @@ from workbench.llm.session import CallResources
 from workbench.records import Document, Passage, Query
 from workbench.targets.base import Target, TargetAnswer, TargetDownError, TargetError, TargetHit, TargetResources, TargetSession
 from workbench.targets.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness
-from workbench.targets.freshness.check import RequestLimits, check_freshness, session_freshness
+from workbench.targets.freshness.check import FreshnessLimits, check_freshness, session_freshness
 from workbench.targets.freshness.report import CHECKS, FreshnessReport
 from workbench.targets.pipeline import PipelineTarget
 
@@ -233,7 +233,7 @@ def test_what_cannot_be_seen_is_unscored_with_its_reason(fault: str, reason: str
 
 
 def test_a_request_that_hangs_is_unscored() -> None:
-    limits = RequestLimits(timeout=0.1)
+    limits = FreshnessLimits(timeout=0.1)
     report = asyncio.run(session_freshness(lambda: ShelfTarget(name="shelf", fault="slow").session(RESOURCES), "shelf", SMALL, limits))
     assert states(report)["update"] == ("unscored", "no reply within 0.1 s")
     assert states(report, "answer")["update"] == ("passed", "25 days")

@@ -4,7 +4,7 @@ import pytest
 
 from workbench.targets.base import TargetAnswer, TargetHit
 from workbench.targets.freshness.cases import Stated
-from workbench.targets.freshness.observations import TargetReply, contains, hit_keys, seen
+from workbench.targets.freshness.observations import ObservedReply, contains, hit_keys, seen
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_chunks_must_have_the_passage_and_answers_may_have_the_value() -> None:
 
 
 def test_the_texts_of_a_reply_or_why_there_are_none() -> None:
-    assert TargetReply((TargetHit("a", "text"),), TargetAnswer(text="yes")).texts("chunks") == (["text"], "")
-    assert TargetReply((), TargetAnswer(text="yes")).texts("chunks") == ([], "")
-    assert TargetReply((TargetHit("a"),)).texts("chunks") == ([], "the hits have no text")
-    assert TargetReply(no_hits="it hung", no_answer="it fell").texts("chunks") == ([], "it hung")
-    assert TargetReply(no_hits="it hung", no_answer="it fell").texts("answer") == ([], "it fell")
-    assert TargetReply(answer=TargetAnswer(text="yes")).texts("answer") == (["yes"], "")
+    assert ObservedReply((TargetHit("a", "text"),), TargetAnswer(text="yes")).texts("chunks") == (["text"], "")
+    assert ObservedReply((), TargetAnswer(text="yes")).texts("chunks") == ([], "")
+    assert ObservedReply((TargetHit("a"),)).texts("chunks") == ([], "the hits have no text")
+    assert ObservedReply(no_hits="it hung", no_answer="it fell").texts("chunks") == ([], "it hung")
+    assert ObservedReply(no_hits="it hung", no_answer="it fell").texts("answer") == ([], "it fell")
+    assert ObservedReply(answer=TargetAnswer(text="yes")).texts("answer") == (["yes"], "")
 
 
 def test_the_order_of_equal_hits_does_not_matter_but_their_number_does() -> None:

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 from workbench.records import Document, Query
 from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.freshness.cases import FreshnessData, shortened
-from workbench.targets.freshness.observations import TargetReply, seen
+from workbench.targets.freshness.observations import ObservedReply, seen
 from workbench.targets.freshness.report import FreshnessReport
 from workbench.targets.freshness.verdicts import FreshnessStage, Shrunk, outcomes_of
 
@@ -21,7 +21,7 @@ INGESTION = 600.0
 
 
 @dataclass(frozen=True)
-class RequestLimits:
+class FreshnessLimits:
     """How many hits are asked for, how many requests are made at once, and the seconds that a request and an ingestion may take."""
 
     k: int = 10
@@ -49,12 +49,12 @@ def check_freshness(target: Target, data: FreshnessData, resources: TargetResour
     """
     if not target.ingests:
         raise InputError(f"the target {target.name} takes no documents", "check a target with ingest")
-    limits = RequestLimits(target.k, target.concurrency, target.timeout, target.ingest_timeout)
+    limits = FreshnessLimits(target.k, target.concurrency, target.timeout, target.ingest_timeout)
     return _in_thread(session_freshness(lambda: target.session(resources), target.name, data, limits))
 
 
 async def session_freshness(
-    open_session: Callable[[], AbstractAsyncContextManager[TargetSession]], name: str, data: FreshnessData, limits: RequestLimits
+    open_session: Callable[[], AbstractAsyncContextManager[TargetSession]], name: str, data: FreshnessData, limits: FreshnessLimits
 ) -> FreshnessReport:
     """Check a session for stale data, as `check_freshness` does. Every stage uses one session."""
     if not data.cases:
@@ -91,7 +91,7 @@ def _in_thread(work: Coroutine[None, None, T]) -> T:
 class _Check:
     session: TargetSession
     data: FreshnessData
-    limits: RequestLimits
+    limits: FreshnessLimits
     stages: dict[str, FreshnessStage] = field(default_factory=dict)
     shrunk: list[Shrunk] = field(default_factory=list)
 
@@ -125,7 +125,7 @@ class _Check:
         probes = await self._ask({case.case_id: f"{case.query} {case.after.passage}" for case in hidden}) if name == "update" else {}
         self.stages[name] = FreshnessStage(texts, replies, probes)
 
-    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, TargetReply]:
+    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, ObservedReply]:
         """Return the reply to each question, by its key."""
         return dict(zip(questions, await asyncio.gather(*(self._observe(text, reason) for text in questions.values())), strict=True))
 
@@ -149,13 +149,13 @@ class _Check:
             return f"the documents were not taken or deleted within {self.limits.ingestion:g} s"
         return ""
 
-    async def _observe(self, text: str, reason: str = "") -> TargetReply:
+    async def _observe(self, text: str, reason: str = "") -> ObservedReply:
         if reason:
-            return TargetReply(no_hits=reason, no_answer=reason)
+            return ObservedReply(no_hits=reason, no_answer=reason)
         query = Query("freshness", text)
         hits, no_hits = await self._request(lambda: self.session.search(query, self.limits.k))
         answer, no_answer = await self._request(lambda: self.session.answer(query))
-        return TargetReply(None if hits is None else tuple(hits), answer, no_hits, no_answer)
+        return ObservedReply(None if hits is None else tuple(hits), answer, no_hits, no_answer)
 
     async def _request(self, request: Callable[[], Coroutine[None, None, T]]) -> tuple[T | None, str]:
         """Return the reply of a request, or None and the reason why there is none."""

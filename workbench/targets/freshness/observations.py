@@ -10,7 +10,7 @@ from workbench.targets.freshness.cases import Stated
 
 
 @dataclass(frozen=True)
-class TargetReply:
+class ObservedReply:
     """The reply to one question: hits and answer, each None with the reason why there is none."""
 
     hits: tuple[TargetHit, ...] | None = None

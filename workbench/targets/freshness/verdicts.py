@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from workbench.targets.freshness.cases import FreshnessData, StaleCase
-from workbench.targets.freshness.observations import TargetReply, contained, contains, hit_keys, seen
+from workbench.targets.freshness.observations import ObservedReply, contained, contains, hit_keys, seen
 from workbench.targets.freshness.report import FreshnessOutcome, Part, State
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -20,8 +20,8 @@ class FreshnessStage:
     """
 
     held: Mapping[str, str]
-    replies: Mapping[str, TargetReply]
-    probes: Mapping[str, TargetReply] = field(default_factory=dict)
+    replies: Mapping[str, ObservedReply]
+    probes: Mapping[str, ObservedReply] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Shrunk:
 
     doc_id: str
     lost: str
-    before: TargetReply
-    after: TargetReply
+    before: ObservedReply
+    after: ObservedReply
 
 
 def outcomes_of(data: FreshnessData, stages: Mapping[str, FreshnessStage], shrunk: list[Shrunk]) -> Iterator[FreshnessOutcome]:
@@ -81,7 +81,7 @@ def _stale(phrase: str, value: str, stage: FreshnessStage, new: bool) -> Decisio
     return "failed", f"still there: {value}" + (", beside the new value" if new else "")
 
 
-def _repeated(before: TargetReply, after: TargetReply) -> Decision:
+def _repeated(before: ObservedReply, after: ObservedReply) -> Decision:
     if before.hits is None or after.hits is None:
         return "unscored", before.no_hits or after.no_hits
     first, second = hit_keys(before.hits), hit_keys(after.hits)
