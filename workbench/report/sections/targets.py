@@ -8,6 +8,7 @@ from workbench.analysis.findings import Findings
 from workbench.core.formatting import count, plural, share
 from workbench.report.cells import count_cell, text, words
 from workbench.report.model import Block, Cell, Column, Fold, Lines, Row, Section, Table
+from workbench.results.run_tables import RETRIEVED
 
 TITLE = "What did the targets serve?"
 _READING = (
@@ -23,7 +24,7 @@ def targets(findings: Findings) -> Section | None:
     rows = run.table("targets").to_dict("records")
     if not rows:
         return None
-    notes = [note for row in rows for note in _unmeasured(row)]
+    notes = [note for row in rows for note in _unmeasured(row, run.manifest["conditions"] != [RETRIEVED])]
     blocks: list[Block] = [_table(rows), *([Lines(notes)] if notes else [])]
     blocks += [_examples(row) for row in rows if row["unmatched"]]
     return Section(TITLE, "targets", blocks, "Targets")
@@ -32,7 +33,7 @@ def targets(findings: Findings) -> Section | None:
 def _table(rows: list[dict[Any, Any]]) -> Table:
     columns = [words("target"), words("kind"), words("serves"), Column("questions"), Column("failed"), text("first failure")]
     columns += [Column("hits"), Column("not matched"), Column("only an id"), Column("answers with sources")]
-    return Table("Targets", columns, [_row(row) for row in rows], _READING)
+    return Table("What each target served", columns, [_row(row) for row in rows], _READING)
 
 
 def _row(row: Mapping[Any, Any]) -> Row:
@@ -42,8 +43,8 @@ def _row(row: Mapping[Any, Any]) -> Row:
     return Row([*cells, count_cell(row["sourced"] if row["answers"] else None)])
 
 
-def _unmeasured(row: Mapping[Any, Any]) -> list[str]:
-    """Say what is not measured of a target, and why."""
+def _unmeasured(row: Mapping[Any, Any], conditions: bool) -> list[str]:
+    """Say what is not measured of a target, and why. `conditions` says whether the run has others than `retrieved`."""
     name, notes = row["configuration"], []
     if row["hits"] and row["without_text"] == row["hits"]:
         notes.append(f"{name} returns neither text nor positions: metrics of chunks and spans do not apply to it.")
@@ -52,7 +53,7 @@ def _unmeasured(row: Mapping[Any, Any]) -> list[str]:
         notes.append(f"{name} returned {plural(row['unmatched'], 'hit')} of {count(row['hits'])} ({part}) that could not be matched.")
     if not row["answers"]:
         notes.append(f"{name} only searches: metrics of answers do not apply to it.")
-    elif not row["takes_context"]:
+    elif conditions and not row["takes_context"]:
         notes.append(f"{name} cannot be given a context: its answers are measured under the condition retrieved only.")
     if row["answers"] and not row["sourced"] and not row["searches"]:
         notes.append(f"{name} names no sources: neither its retrieval nor the support of its answers is known.")
