@@ -29,7 +29,7 @@ def check_freshness(target: Target, data: FreshnessData | str | Path) -> Freshne
     Examples
     --------
     >>> import workbench as wb
-    >>> data = wb.read_freshness("experiments/handbook").only(["hr/annual-leave"])
+    >>> data = wb.read_freshness("experiments/handbook").only(["finance/company-cards"])
     >>> wb.check_freshness(wb.PipelineTarget(name="ours", chunker=wb.FixedChunker(size=128)), data).verdict
     'passed'
     """

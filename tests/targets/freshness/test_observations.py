@@ -4,7 +4,7 @@ import pytest
 
 from workbench.targets.base import TargetAnswer, TargetHit
 from workbench.targets.freshness.cases import Stated
-from workbench.targets.freshness.observations import ObservedReply, contains, hit_keys, seen
+from workbench.targets.freshness.observations import ObservedReply, contains, has_words, hit_keys, seen
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,10 @@ def test_the_order_of_equal_hits_does_not_matter_but_their_number_does() -> None
     first, second = TargetHit("a", "one", 0.5, 0, 3), TargetHit("a", "two", 0.5, 3, 6)
     assert hit_keys([first, second]) == hit_keys([second, first])
     assert hit_keys([first, first]) != hit_keys([first])
+
+
+def test_the_words_of_a_statement_can_be_in_several_texts():
+    texts = ["The limit is", "€4,000 a month, as before."]
+    assert has_words(texts, "limit is €4,000 a month")
+    assert not has_words(texts, "limit is €5,000 a month")
+    assert not has_words(texts, "limit is €4 a month")

@@ -9,6 +9,7 @@ import yaml
 from tests.chat_provider import ChatProvider
 from tests.targets.mcp.conftest import ROOT, during
 from workbench.datasets.sources import GoldenSource
+from workbench.records import Document
 from workbench.targets.base import TargetAnswer, TargetHit, TargetSession
 from workbench.targets.mcp.target import McpTarget
 
@@ -53,12 +54,12 @@ def test_the_first_experiment_finds_the_documents_of_the_handbook() -> None:
     assert sum(right) > 15
 
 
-def test_the_second_experiment_answers_with_the_model_of_the_environment(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("PROVIDER", "openai"), ("OPENAI_MODEL", "m"), ("OPENAI_BASE_URL", f"{provider.host}/v1")):
-        monkeypatch.setenv(f"RAG_EVAL_{name}", value)
+def test_the_second_experiment_answers_with_a_model(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_EVAL_OLLAMA_BASE_URL", provider.host)
 
     async def work(session: TargetSession) -> TargetAnswer:
-        await session.ingest(HANDBOOK.documents[:5])
+        # Short enough for what the loopback provider says it has read.
+        await session.ingest([Document("a", HANDBOOK.queries[0].text)])
         return await session.answer(HANDBOOK.queries[0])
 
     answer = during(target("notes-server-answers"), work)

@@ -91,7 +91,14 @@ def shortened(document: Document) -> tuple[Document, str]:
 
 
 def read_freshness(folder: str | Path) -> FreshnessData:
-    """Read `documents`, `earlier` and `stale.jsonl` of a folder, as in experiments/handbook. Raises DatasetError with every fault."""
+    """Read `documents`, `earlier` and `stale.jsonl` of a folder, as in experiments/handbook. Raises DatasetError with every fault.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> len(wb.read_freshness("experiments/handbook").cases)
+    70
+    """
     folder = Path(folder)
     documents, earlier = (_documents(folder / name) for name in (DOCUMENTS, EARLIER))
     draft = DatasetDraft(folder.name)

@@ -8,6 +8,8 @@ from functools import lru_cache
 from workbench.targets.base import TargetAnswer, TargetHit
 from workbench.targets.freshness.cases import Stated
 
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+")
+
 
 @dataclass(frozen=True)
 class ObservedReply:
@@ -33,6 +35,11 @@ def seen(texts: Sequence[str], stated: Stated, part: str) -> str:
     """
     phrases = (stated.passage, stated.value) if part == "answer" else (stated.passage,)
     return next((phrase for phrase in phrases if any(contains(text, phrase) for text in texts)), "")
+
+
+def has_words(texts: Sequence[str], phrase: str) -> bool:
+    """Return whether texts have all words and numbers of a phrase, each in any of them."""
+    return set(_WORD.findall(_folded(phrase))) <= {word for text in texts for word in _WORD.findall(_folded(text))}
 
 
 def contained(phrase: str, documents: Collection[str]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from workbench.targets.freshness.cases import FreshnessData, StaleCase
-from workbench.targets.freshness.observations import ObservedReply, contained, contains, hit_keys, seen
+from workbench.targets.freshness.observations import ObservedReply, contained, contains, has_words, hit_keys, seen
 from workbench.targets.freshness.report import FreshnessOutcome, Part, State
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -69,6 +69,8 @@ def _missing(case: StaleCase, stage: FreshnessStage, part: Part) -> Decision:
         return "unscored", f"the answer names neither value, and the chunks have the new one: {value}"
     if (probe := stage.probes.get(case.case_id)) and seen(probe.texts("chunks")[0], case.after, "chunks"):
         return "unscored", f"the question does not find the new value, but its own words do: {value}"
+    if probe and has_words(probe.texts("chunks")[0], case.after.passage):
+        return "unscored", f"no chunk has all of the new statement, which a boundary may cut: {value}"
     return "failed", f"the new value is missing: {value}"
 
 
