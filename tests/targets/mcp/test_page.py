@@ -9,7 +9,6 @@ import yaml
 from tests.chat_provider import ChatProvider
 from tests.targets.mcp.conftest import ROOT, during
 from workbench.datasets.sources import GoldenSource
-from workbench.records import Document
 from workbench.targets.base import TargetAnswer, TargetHit, TargetSession
 from workbench.targets.mcp.target import McpTarget
 
@@ -55,14 +54,14 @@ def test_the_first_experiment_finds_the_documents_of_the_handbook() -> None:
 
 
 def test_the_second_experiment_answers_with_a_model(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAG_EVAL_OLLAMA_BASE_URL", provider.host)
+    monkeypatch.setenv("RAG_EVAL_OPENAI_BASE_URL", f"{provider.host}/v1")
+    (settings,) = EXPERIMENTS["notes-server-answers"]["targets"]
 
     async def work(session: TargetSession) -> TargetAnswer:
-        # Short enough for what the loopback provider says it has read.
-        await session.ingest([Document("a", HANDBOOK.queries[0].text)])
+        await session.ingest(HANDBOOK.documents[:5])
         return await session.answer(HANDBOOK.queries[0])
 
-    answer = during(target("notes-server-answers"), work)
+    answer = during(McpTarget(**{**settings, "sampling": {**settings["sampling"], "provider": "openai", "model": "m"}}), work)
     assert (answer.text, len(answer.samples), len(provider.asked)) == ("yes", 1, 1)
 
 
