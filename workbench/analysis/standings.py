@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.values import clusters, per_query
+from workbench.analysis.values import clusters, per_query, unscored_queries
 from workbench.core.formatting import number
+from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RETRIEVED, Measure, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
+from workbench.statistics.unscored import with_unscored
 from workbench.statistics.verdict import Verdict, verdict
 
 
@@ -78,15 +80,23 @@ def verdict_of(run: RunTables) -> Verdict | None:
     values = {name: row for name, row in values.items() if not np.isnan(row).all()}
     if not values:
         return None
-    baseline = run.baseline if run.baseline in values else None
-    return verdict(
+    judge = partial(
+        verdict,
         str(metric),
-        values,
-        clusters(run),
-        baseline=baseline,
+        clusters=clusters(run),
+        baseline=run.baseline if run.baseline in values else None,
         higher_is_better=metric.higher_is_better,
         smallest_difference=run.smallest_difference,
     )
+    unscored = {name: np.isnan(row) & unscored_queries(run, name, str(metric)) for name, row in values.items()}
+    return with_unscored(judge(values), values, unscored, judge, _bounds(metric, values))
+
+
+def _bounds(metric: Measure, values: Mapping[str, Floats]) -> tuple[float, float]:
+    """Return the worst and the best value of a metric: 0 and 1 of a proportion, else those of the run."""
+    known = np.concatenate(list(values.values()))
+    low, high = (0.0, 1.0) if metric.proportion else (float(np.nanmin(known)), float(np.nanmax(known)))
+    return (low, high) if metric.higher_is_better else (high, low)
 
 
 def standings(run: RunTables) -> Standings:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.results.run_tables import RunTables, retrieved_values
+from workbench.results.run_tables import RETRIEVED, RunTables, retrieved_values
 from workbench.statistics.clusters import Clusters, query_slices, weighted
 
 # Fewer are not conclusive.
@@ -19,6 +19,13 @@ FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
 def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
     """The metric's values. Shape (queries,), NaN for a query without one."""
     return _values(run).get((configuration, metric), np.full(len(run.questions), np.nan))
+
+
+def unscored_queries(run: RunTables, configuration: str, metric: str) -> Bools:
+    """Whether a metric has no value for a question although it applies. Shape (queries,)."""
+    rows = run.of("queries", configuration)
+    rows = rows[(rows["metric"] == metric) & (rows["condition"] == RETRIEVED) & (rows["state"] == "unscored")]
+    return run.questions["query_id"].isin(rows["query_id"]).to_numpy(np.bool_)
 
 
 def detail(run: RunTables, configuration: str, name: str) -> Floats:

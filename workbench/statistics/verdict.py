@@ -30,6 +30,8 @@ METHODS = (
     "simultaneous intervals: t intervals at the level at which all of the family hold at once in 95 % of flips, or Bonferroni's",
     "corrected value of the leader: chosen on one half of the documents, measured on the other, 200 splits; its interval is the leader's own, "
     "with the lower end moved down by the optimism",
+    "unscored questions: a configuration that would be in the tie set, if its unscored values were the best possible and those of the others the worst, "
+    "is in it",
     "smallest difference that these questions show: 80 % power at the level of the simultaneous intervals",
 )
 
@@ -41,6 +43,7 @@ class Reason(StrEnum):
     FEW = "fewer than 30 questions"
     FEW_DOCUMENTS = "fewer than 10 documents"
     TIED = "statistically indistinguishable"
+    MISSING = "unscored questions could change it"
     ALONE = "one configuration"
 
 
@@ -78,7 +81,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.winner:
             return f"{self.winner} wins by {self.metric}"
-        tied = f"the tie set is {', '.join(self.best)}" if self.reason is Reason.TIED else str(self.reason)
+        known = self.reason in (Reason.TIED, Reason.MISSING)
+        tied = f"the tie set is {', '.join(self.best)}" if known else str(self.reason)
         return f"no winner by {self.metric}: {tied}"
 
     def _repr_html_(self) -> str:

@@ -96,8 +96,18 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
         case Reason.TIED:
             subset = f"{len(verdict.best)} of {several}" if len(verdict.best) < len(verdict.ranked) else f"the {several}"
             return f"No winner: {subset} are statistically indistinguishable by {findings.primary}{limited} ({_names(verdict)})."
+        case Reason.MISSING:
+            return f"No winner: {_missing(findings, verdict)}."
         case None:
             return f"{verdict.winner} wins by {findings.primary}: with 95 % confidence it is the best of {several}{limited}."
+
+
+def _missing(findings: Findings, verdict: Verdict) -> str:
+    """Name the configurations whose unscored questions could change the order."""
+    unscored = {each.name: each.means[str(findings.primary)].unscored for each in findings.standings.ranked}
+    lost = [f"{plural(unscored[name], 'unscored question')} of {name}" for name in verdict.ranked if unscored[name]]
+    could = listed([name for name in verdict.best if name != verdict.ranked[0]], _FEW_NAMES)
+    return f"{verdict.ranked[0]} leads by {findings.primary}, but {listed(lost, _FEW_NAMES)} could put {could} level with it"
 
 
 def _unread(findings: Findings, verdict: Verdict) -> str:
@@ -123,7 +133,7 @@ def _why_none(findings: Findings) -> str:
 
 def _beside(findings: Findings) -> str:
     verdict, parts = findings.verdict, []
-    if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL) and len(verdict.best) < len(verdict.ranked):
+    if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL, Reason.MISSING) and len(verdict.best) < len(verdict.ranked):
         parts.append(_outside(verdict))
     if findings.standings.windowed:
         parts.append(f"beyond the embedder's window, so not compared: {listed([each.name for each in findings.standings.windowed])}")
@@ -184,6 +194,9 @@ def _sure(verdict: Verdict, comparison: Comparison) -> str:
         return f"{sentence}, which by itself does not separate these two" if alike else sentence
     if verdict.reason in (Reason.FEW, Reason.FEW_DOCUMENTS):
         return f"Not certain enough for a claim; {comparison.a} against {comparison.b}: {corrected}"
+    if verdict.reason is Reason.MISSING:
+        what = "are statistically indistinguishable" if alike else "differ"
+        return f"On the questions that both have a value for, {comparison.a} and {comparison.b} {what}: {corrected}. Unscored questions could change it"
     tied = not alike and {comparison.a, comparison.b} <= set(verdict.best)
     both = ". Both are in the tie set, which corrects for all pairs, not only for those with the baseline" if tied else ""
     return f"{comparison.a} and {comparison.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}{both}"
