@@ -115,6 +115,15 @@ def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:
     return None if np.isnan(first + second).all() else paired_difference(first, second, clusters(run))
 
 
+def shared_means(run: RunTables, metric: str, a: str, b: str) -> tuple[float, float]:
+    """The means of two configurations over the queries that both have a value for, weighted as all means are."""
+    first, second = per_query(run, a, metric), per_query(run, b, metric)
+    unknown = np.isnan(first + second)
+    (means, _) = clusters(run).averaged(np.where(unknown, np.nan, np.array([first, second])))
+    one, other = np.nanmean(means, axis=1).tolist()
+    return one, other
+
+
 def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
     """The rows of `metrics` for the primary metric, one per slice and indexed by its name, `all` first."""
     rows = run.of("metrics", configuration)

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
 from pydantic import PrivateAttr
 
 from workbench.api.arguments import require
@@ -24,7 +23,7 @@ from workbench.errors import InputError, RunError
 from workbench.execution.answering.missing import missing_answers
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
-from workbench.execution.target_failures import missing_replies
+from workbench.execution.target_failures import missing_replies, unmatched_hits
 from workbench.experiment.read import experiment_of
 from workbench.judging.settings import Judging
 from workbench.metrics.names import Metric
@@ -154,7 +153,7 @@ def _run(settings: dict[str, Any], source: Source, configurations: tuple[Configu
         name, line = next(iter(outcome.failures.items()))
         raise RunError(f"every system failed; {name}: {line}", "try the system on one question")
     tables = write_outputs(outcome)
-    for line in (*missing_replies(tables), *missing_answers(tables)):
+    for line in (*_notes(tables), *missing_answers(tables)):
         say_above(line)
     kept = outcome.folder if outputs is None else _copied(outcome.folder, Path(outputs) / _NAME)
     return Results(RunTables.read(kept), kept)
@@ -173,11 +172,4 @@ def _quiet(_: str) -> None:
 
 
 def _notes(tables: RunTables) -> tuple[str, ...]:
-    frame: pd.DataFrame = tables.targets
-    unmatched = int(frame["unmatched"].sum())
-    lost = (
-        [f"{unmatched} of {int(frame['hits'].sum())} hits could not be matched with the documents: see results.targets"]
-        if unmatched
-        else []
-    )
-    return (*missing_replies(tables), *lost)
+    return (*missing_replies(tables), *unmatched_hits(tables))

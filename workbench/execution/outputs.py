@@ -25,7 +25,7 @@ from workbench.execution.collect import collect
 from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
-from workbench.execution.target_failures import missing_replies
+from workbench.execution.target_failures import missing_replies, unmatched_hits
 from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
@@ -76,7 +76,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         judgements = missing_judgements(outcome)
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
-        notes += list(filter(None, [judgements.unread]))
+        notes += [*filter(None, [judgements.unread]), *unmatched_hits(run)]
         errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
 

@@ -108,10 +108,9 @@ def unscored_reasons(responses: Entry, family: str, queries: int) -> list[str]:
 
 
 def gives_text(responses: Entry) -> bool:
-    """Return whether any hit has known characters, or there is no hit in a document."""
+    """Return whether any hit has a text or characters, or there is no hit at all."""
     returned = responses.table("hits")
-    known = returned[returned["doc"] >= 0]
-    return known.empty or bool((known["start"] >= 0).any())
+    return returned.empty or bool(((returned["start"] >= 0) | (returned["text"] != "")).any())
 
 
 def with_reasons(scores: pd.DataFrame, reasons: Sequence[str], state: str) -> pd.DataFrame:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from workbench.attribution.delivered_context import context_rows, context_tokens, query_details
 from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import embedded_extent
@@ -52,7 +54,10 @@ class ExplanationsStage(Stage):
         draft.table("context", context_rows(case, cut))
         misses = missed(case, metric, extent, cut)
         draft.table("misses", misses[~misses["query"].isin(_unknown(inputs, metric))])
-        draft.table("details", query_details(case, metric))
+        details = query_details(case, metric)
+        # What is not known of a question takes no part in bounds over unjudged documents.
+        details.loc[_unknown(inputs, metric), list(details)] = np.nan
+        draft.table("details", details)
         draft.values("tokens", context_tokens(case, cut))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Standing
-from workbench.core.formatting import number, plural
+from workbench.core.formatting import count, number, plural
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.costs import OVERLAP, time_cell
@@ -104,7 +104,8 @@ def failed(findings: Findings) -> Section | None:
 def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale) -> Row:
     mean, priced = standing.means[str(findings.primary)], findings.price(standing.name)
     pair = findings.against(standing.name, findings.reference.name) if findings.reference else None
-    cells = [Cell(standing.name, place=place), mean_cell(mean), scale.cell(mean)]
+    lost = f"over {count(mean.n)}, {count(mean.unscored)} unscored" if mean.unscored else ""
+    cells = [Cell(standing.name, place=place, note=lost), mean_cell(mean), scale.cell(mean)]
     cells += [gap_cell(pair.simultaneous if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
         cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))

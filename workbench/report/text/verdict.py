@@ -6,6 +6,7 @@ A null result reads as one: the words winner, better and best appear only if the
 import numpy as np
 
 from workbench.analysis.findings import Findings
+from workbench.analysis.standings import shared_means
 from workbench.core.formatting import approximate, count, listed, number, p_value, plural, share, signed
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
@@ -36,13 +37,23 @@ def margin(findings: Findings) -> tuple[str, str]:
     questions = f"on {plural(comparison.difference.n, 'question')}"
     if same(comparison):
         return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}.", _selected(findings)
-    values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
+    one, other = _shared_means(findings, comparison)
+    values = f"{metric} {number(one)} against {number(other)}"
     values += "" if findings.primary.higher_is_better else ", lower is better"
     difference = f"{signed(comparison.difference.value)} {comparison.simultaneous.bounds()}"
     if findings.winner:
         return f"By {difference} over {_role(findings)}{comparison.b} {questions}: {values}.", _selected(findings)
     size = f"{difference} {questions}{_zero(comparison)}"
     return f"{comparison.a} and {_role(findings)}{comparison.b} differ by {size}: {values}.", _selected(findings)
+
+
+def _shared_means(findings: Findings, comparison: Comparison) -> tuple[float, float]:
+    """Return the means of two configurations over the questions that both have a value for, whose difference is that of the means."""
+    by_name = {each.name: each.means[str(findings.primary)] for each in findings.standings.ranked}
+    means = [by_name[name] for name in (comparison.a, comparison.b)]
+    if means[0].n == means[1].n == comparison.difference.n:
+        return means[0].value, means[1].value
+    return shared_means(findings.run, str(findings.primary), comparison.a, comparison.b)
 
 
 def certainty(findings: Findings) -> tuple[str, str]:

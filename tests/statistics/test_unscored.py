@@ -1,0 +1,68 @@
+"""A configuration cannot win by having no value for the questions on which it is worse."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from workbench.statistics.unscored import with_unscored
+from workbench.statistics.verdict import Reason, Verdict, verdict
+
+RANDOM = np.random.default_rng(7)
+QUESTIONS = 80
+
+
+def judged(values: dict[str, np.ndarray], bounds: tuple[float, float] = (0.0, 1.0)) -> Verdict:
+    unscored = {name: np.isnan(row) for name, row in values.items()}
+    judge = functools.partial(verdict, "recall@5", clusters=np.arange(QUESTIONS))
+    return with_unscored(judge(values), values, unscored, judge, bounds)
+
+
+@pytest.fixture
+def worlds() -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of systems that are equally good, with values that vary by question."""
+    return [(RANDOM.beta(4, 2, QUESTIONS), RANDOM.beta(4, 2, QUESTIONS)) for _ in range(20)]
+
+
+def test_failing_where_it_is_worse_makes_no_winner(worlds):
+    observed = bounded = 0
+    for own, rival in worlds:
+        dodging = np.where(own < rival - 0.1, np.nan, own)
+        values = {"rival": rival, "dodging": dodging}
+        observed += verdict("recall@5", values, np.arange(QUESTIONS)).winner == "dodging"
+        found = judged(values)
+        bounded += found.winner is not None
+        assert set(found.best) == {"rival", "dodging"}
+    assert observed > 15
+    assert bounded == 0
+
+
+def test_the_reason_is_named_and_nobody_is_called_behind():
+    rival = RANDOM.beta(4, 2, QUESTIONS)
+    dodging = np.where(np.arange(QUESTIONS) < 25, np.nan, np.minimum(rival + 0.2, 1))
+    found = judged({"rival": rival, "dodging": dodging})
+    assert (found.winner, found.reason, found.behind) == (None, Reason.MISSING, ())
+    assert found.best == ("dodging", "rival")
+    assert str(found) == "no winner by recall@5: the tie set is dodging, rival"
+
+
+def test_a_lead_that_no_missing_value_can_undo_is_a_win():
+    rival = RANDOM.uniform(0.1, 0.3, QUESTIONS)
+    strong = np.where(np.arange(QUESTIONS) < 3, np.nan, rival + 0.5)
+    assert judged({"rival": rival, "strong": strong}).winner == "strong"
+    assert judged({"rival": np.where(np.arange(QUESTIONS) < 3, np.nan, rival), "strong": rival + 0.5}).winner == "strong"
+
+
+def test_a_verdict_without_unscored_questions_is_left_as_it_is():
+    values = {"a": RANDOM.uniform(0.1, 0.3, QUESTIONS), "b": RANDOM.uniform(0.5, 0.9, QUESTIONS)}
+    plain = verdict("recall@5", values, np.arange(QUESTIONS))
+    assert judged(values) == plain
+
+
+def test_a_metric_that_counts_faults_has_its_worst_value_at_one():
+    low = RANDOM.uniform(0.1, 0.2, QUESTIONS)
+    values = {"rival": low + RANDOM.uniform(0.02, 0.08, QUESTIONS), "dodging": np.where(np.arange(QUESTIONS) < 20, np.nan, low)}
+    unscored = {name: np.isnan(row) for name, row in values.items()}
+    judge = functools.partial(verdict, "irrelevant@3", clusters=np.arange(QUESTIONS), higher_is_better=False)
+    assert judge(values).winner == "dodging"
+    assert with_unscored(judge(values), values, unscored, judge, (1.0, 0.0)).winner is None
