@@ -61,7 +61,7 @@ def test_a_verdict_without_unscored_questions_is_left_as_it_is():
 
 def test_a_metric_that_counts_faults_has_its_worst_value_at_one():
     low = RANDOM.uniform(0.1, 0.2, QUESTIONS)
-    values = {"rival": low + RANDOM.uniform(0.02, 0.08, QUESTIONS), "dodging": np.where(np.arange(QUESTIONS) < 20, np.nan, low)}
+    values = {"rival": low + RANDOM.uniform(0.3, 0.5, QUESTIONS), "dodging": np.where(np.arange(QUESTIONS) < 40, np.nan, low)}
     unscored = {name: np.isnan(row) for name, row in values.items()}
     judge = functools.partial(verdict, "irrelevant@3", clusters=np.arange(QUESTIONS), higher_is_better=False)
     assert judge(values).winner == "dodging"

@@ -12,6 +12,7 @@ from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Tab
 from workbench.report.sections.costs import OVERLAP, time_cell
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.results.run_tables import Measure
+from workbench.statistics.verdict import Reason
 
 _MOST_METRICS = 3
 _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
@@ -69,7 +70,8 @@ def short_table(findings: Findings, standings: Sequence[Standing]) -> Table:
         mean = standing.means[str(findings.primary)]
         cells = [value_cell(mean.value), Cell(mean.bounds()), count_cell(mean.n), Cell(findings.mark(standing.name))]
         rows.append(Row([Cell(standing.name), *cells], findings.mark(standing.name) != ""))
-    note = "= statistically indistinguishable" if "=" in {findings.mark(standing.name) for standing in standings} else ""
+    level = "in the tie set" if findings.verdict and findings.verdict.reason is Reason.MISSING else "statistically indistinguishable"
+    note = f"= {level}" if "=" in {findings.mark(standing.name) for standing in standings} else ""
     return Table("", columns, rows, note)
 
 
