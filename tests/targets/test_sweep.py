@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.targets.index_target import IndexTarget
+from workbench.core.formatting import plural
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import publish
 from workbench.execution.plan import plan_experiment
@@ -27,7 +28,7 @@ targets:
   - {{kind: index, name: by-text, index: main, k: 100, answering: true}}
   - {{kind: index, name: by-positions, index: main, k: 100, form: positions}}
   - {{kind: index, name: ids-only, index: main, k: 100, form: ids, answering: true, names_sources: false}}
-  - {{kind: index, name: foreign, index: main, k: 100, form: foreign}}
+  - {{kind: index, name: foreign, index: main, k: 100, form: foreign, answering: true}}
   - {{kind: index, name: failing, index: main, k: 100, fails: {failing}}}
   - {{kind: index, name: given, index: main, k: 100, answering: true, given: true}}
 conditions: [gold, retrieved]
@@ -52,8 +53,15 @@ def spec(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Itera
 def outcome(spec: ExperimentSpec, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     found = run_experiment(spec, tmp_path_factory.mktemp("outputs"), lambda _: None)
     assert found.failures == {}
-    publish(found, lambda _: None)
+    assert publish(found, lambda _: None).errors == [
+        f"the target failing did not serve {_failing(found)} of {len(found.context.query_ids)}, which are not scored (first: the index is away); "
+        "run again to ask only for these"
+    ]
     return found
+
+
+def _failing(outcome: Outcome) -> str:
+    return plural(sum(FAILING in query.text for query in outcome.context.dataset.queries), "question")
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +154,13 @@ def test_a_target_without_a_given_context_answers_under_retrieved_only(results):
     assert "the target cannot be given a context" in set(rows["reason"])
     given = results.queries.query("configuration == 'given' and metric == 'answer_recall' and condition == 'gold'")
     assert given["state"].eq("scored").any()
+
+
+def test_a_source_outside_the_dataset_is_read_by_the_judge_and_shown(results):
+    rows = results.answers.query("configuration == 'foreign' and condition == 'retrieved'")
+    assert rows["passages"].str.contains("another-document [not in the dataset, ", regex=False).all()
+    assert "A text that no document contains." in set(results.tables.passages["text"])
+    assert scores(results, "foreign", "support_overlap")["state"].eq("scored").any()
 
 
 def test_the_report_says_what_was_not_measured(outcome):

@@ -15,8 +15,6 @@ NONE, GOLD, GOLD_DISTRACTORS, RETRIEVED, MISSING_GOLD, IRRELEVANT_ONLY, COUNTERF
     "counterfactual",
     "injection",
 )
-# The mark of a passage that a target read and that is in no document of the dataset.
-FOREIGN = "foreign"
 # The place of the altered copy beside the unaltered passage, and the families of attacks.
 PERTURBATIONS: Mapping[str, tuple[str, ...]] = {
     COUNTERFACTUAL: ("before", "after"),

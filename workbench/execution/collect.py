@@ -16,7 +16,7 @@ from workbench.datasets.repeats import repeats
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution import tables
-from workbench.execution.answering.answers_table import context_slices
+from workbench.execution.answering.answers_table import context_slices, foreign_passages
 from workbench.execution.judging.judges_table import judges_table
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
@@ -51,7 +51,7 @@ def collect(outcome: Outcome) -> RunTables:
         "questions": lambda _: tables.questions_table(dataset, context.labels),
         "judgements": lambda _: tables.judgements_table(dataset),
         "evidence": lambda _: tables.evidence_table(dataset),
-        "passages": lambda _: tables.passages_table(dataset, context.labels, _shown(outcome)),
+        "passages": lambda _: _passages(outcome),
     }
     if _has(outcome, "claims"):
         sources["judges"] = lambda _: judges_table(outcome)
@@ -62,6 +62,19 @@ def collect(outcome: Outcome) -> RunTables:
         )
     # Convert to the form that is read back: JSON has no tuples.
     return RunTables(json.loads(json.dumps(manifest(outcome), allow_nan=False)), sources)
+
+
+def _passages(outcome: Outcome) -> pd.DataFrame:
+    """Return the text of everything that the report shows."""
+    known = tables.passages_table(outcome.context.dataset, outcome.context.labels, _shown(outcome))
+    foreign = pd.concat([foreign_passages(outcome.context, result) for result in outcome.results], ignore_index=True)
+    if foreign.empty:
+        return known
+    foreign = foreign.drop_duplicates()
+    texts = [tables.plain(text) for text in foreign["text"]]
+    return pd.concat(
+        [known, foreign.assign(text=texts, end=[start + len(text) for start, text in zip(foreign["start"], texts, strict=True)])]
+    )
 
 
 def _shown(outcome: Outcome) -> list[pd.DataFrame]:

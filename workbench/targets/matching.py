@@ -47,7 +47,9 @@ class HitMatcher:
             return self._characters(doc, hit.start, hit.end)
         if not text:
             return MatchedHit(doc)
-        found = _find(hit.text or "", self.documents[doc].text)
+        # The pattern is slow for long texts, most of which are either there as they are or not at all.
+        there = " ".join(text.split()) in self._spaced[doc]
+        found = _find(text, self.documents[doc].text) if there else None
         return MatchedHit(doc, *found) if found else MatchedHit(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
 
     def _characters(self, doc: int, start: int, end: int) -> MatchedHit:
@@ -101,8 +103,7 @@ class HitMatcher:
 
 def _find(text: str, document: str) -> tuple[int, int] | None:
     """Return the characters of a text in a document, exactly or with other white space, or None."""
-    stripped = text.strip()
-    if (start := document.find(stripped)) >= 0:
-        return start, start + len(stripped)
-    found = re.search(r"\s+".join(map(re.escape, stripped.split())), document)
+    if (start := document.find(text)) >= 0:
+        return start, start + len(text)
+    found = re.search(r"\s+".join(map(re.escape, text.split())), document)
     return found.span() if found else None

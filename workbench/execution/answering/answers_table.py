@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.context.conditions import FOREIGN, RETRIEVED
+from workbench.context.conditions import RETRIEVED
 from workbench.execution.result import Result
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Node
@@ -30,10 +30,18 @@ def answers_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 def context_slices(context: RunContext, result: Result) -> pd.DataFrame:
     """Return the slices `doc, start, end` of all passages of all conditions, whose text a report shows. Empty without answers."""
-    tables = [contexts.table("passages") for _, contexts, _ in _entries(context, result)]
-    passages = [table.loc[table["planted"] != FOREIGN, ["doc_id", "start", "end"]] for table in tables]
+    passages = [contexts.table("passages")[["doc_id", "start", "end"]] for _, contexts, _ in _entries(context, result)]
     slices = pd.concat(passages, ignore_index=True).drop_duplicates() if passages else pd.DataFrame(columns=["doc_id", "start", "end"])
-    return slices.assign(doc=pd.Index(context.doc_ids).get_indexer(pd.Index(slices["doc_id"])))
+    slices = slices.assign(doc=pd.Index(context.doc_ids).get_indexer(pd.Index(slices["doc_id"])))
+    return slices[slices["doc"] >= 0]
+
+
+def foreign_passages(context: RunContext, result: Result) -> pd.DataFrame:
+    """Return the passages `doc_id, start, text` of contexts that are in no document of the dataset: those that a target has read."""
+    columns = ["doc_id", "start", "text"]
+    tables = [contexts.table("passages")[columns] for _, contexts, _ in _entries(context, result)] if result.configuration.target else []
+    passages = pd.concat(tables, ignore_index=True).drop_duplicates() if tables else pd.DataFrame(columns=columns)
+    return passages[~passages["doc_id"].isin(context.doc_ids)]
 
 
 def _entries(context: RunContext, result: Result) -> Iterator[tuple[Variant, Entry, Entry]]:

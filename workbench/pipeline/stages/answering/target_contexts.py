@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from workbench.context.assembly import PackedContext
-from workbench.context.conditions import FOREIGN, RETRIEVED
+from workbench.context.conditions import RETRIEVED
 from workbench.context.delivered_slices import passage_of
+from workbench.core.fingerprint import fingerprint
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised
 from workbench.perturb.planting import PlantedContext
 from workbench.pipeline.context import RunContext
@@ -43,7 +44,12 @@ def _passages(rows: pd.DataFrame, run: RunContext) -> Iterator[Passage]:
             whole = row["start"] < 0
             yield passage_of(document, 0 if whole else row["start"], len(document.text) if whole else row["end"])
         elif row["text"].strip():
-            yield Passage(row["doc_id"], 0, len(row["text"]), row["text"], planted=FOREIGN)
+            yield foreign_passage(row["doc_id"], row["text"])
+
+
+def foreign_passage(doc_id: str, text: str) -> Passage:
+    """Return a passage that is in no document of the dataset, under an id that no document and no other text has."""
+    return Passage(f"{doc_id or 'unnamed'} [not in the dataset, {fingerprint(text)[:8]}]", 0, len(text), text)
 
 
 def _packed(passages: list[Passage]) -> PackedContext:
