@@ -134,6 +134,11 @@ def test_every_kind_of_target_has_the_scores_of_the_pipeline(results: wb.Results
     pd.testing.assert_frame_equal(own, theirs, check_exact=True)
 
 
+def test_what_was_recorded_has_no_latency(results: wb.Results) -> None:
+    timed = set(results.timings.loc[results.timings["name"] == "latency_question_p50", "configuration"])
+    assert timed == {"fixed-128-0", "callable", "langchain", "http", "mcp-stdio", "mcp-http"}
+
+
 def test_equal_systems_have_no_winner(results: wb.Results) -> None:
     assert results.verdict is not None
     assert len(results.verdict.best) == 7

@@ -84,8 +84,8 @@ def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Re
 def target_latencies(result: Result) -> dict[str, float]:
     """Return the milliseconds of a target's replies as they came, with those of other requests at the same time."""
     seconds = result.entry("responses").values("seconds")
-    times = seconds.get("search") or seconds.get("answer") or []
-    if not times:
+    times, target = seconds.get("search") or seconds.get("answer") or [], result.configuration.target
+    if not times or target is None or not target.timed:
         return {}
     found = {f"latency_question_p{percent}": float(np.percentile(times, percent) * 1000) for percent in (50, 95)}
     return {"latency_questions": float(len(times)), **found}

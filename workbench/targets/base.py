@@ -106,6 +106,8 @@ class Target(Component, ABC):
     stage: ClassVar[str] = "target"
     # Increased when equal replies of a target begin to give other results.
     version: ClassVar[int] = 1
+    # Whether the time of a reply is that of the system, and not of reading a file.
+    timed: ClassVar[bool] = True
 
     name: TargetName = Field(description="The name of the target in the report, of lower-case letters, digits, `.`, `_` and `-`.")
     k: int = Field(default=10, ge=1, le=1000, description="How many hits are asked for.")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -29,6 +29,8 @@ class RecordedTarget(Target):
     The settings do not say whether the file has hits or answers, so `searches`, `answers` and `gives_text` read it. They raise InputError if it
     cannot be read.
     """
+
+    timed: ClassVar[bool] = False
 
     kind: Literal["recorded"] = "recorded"
     path: str = Field(min_length=1, description="The file of results.")
