@@ -41,6 +41,9 @@ class EchoTarget(Target):
     def answers(self) -> bool:
         return True
 
+    def secrets(self) -> tuple[str, ...]:
+        return ('a "secret" key',)
+
     @property
     def ingests(self) -> bool:
         return self.takes_documents
@@ -69,6 +72,11 @@ class EchoSession(TargetSession):
         self._open -= 1
         if any(word in query.text for word in self._target.fails):
             raise TargetError(f"cannot find {query.text}")
+        if "nested" in query.text:
+            nested: list[object] = []
+            for _ in range(100_000):
+                nested = [nested]
+            return [TargetHit("d", metadata={"deep": nested})]
         if "raises" in query.text:
             raise ZeroDivisionError("by zero")
         return [] if "nothing" in query.text else [TargetHit(f"{query.text} {number}", metadata={"at": {1, 2}}) for number in range(k + 5)]
@@ -225,3 +233,15 @@ def test_a_target_that_does_not_take_the_documents_is_asked_nothing(resources, t
     with pytest.raises(RunError, match=why):
         list(ask_target(target, [TargetRequest("search", Query("q", "one"))], replace(resources, documents=(Document("d", text),))))
     assert EchoSession.asked == ["ingest 1"]
+
+
+def test_a_reply_that_repeats_a_secret_is_stored_without_it(ask):
+    for _ in range(2):
+        (reply,) = ask(EchoTarget(name="echo"), 'a "secret" key')
+        assert [hit.doc_id for hit in reply.hits] == ["… 0", "… 1"]
+
+
+def test_a_reply_that_is_nested_too_deeply_fails_alone(ask):
+    one, nested = ask(EchoTarget(name="echo", concurrency=1), "one", "nested")
+    assert one.hits
+    assert nested.error.startswith("RecursionError: ")

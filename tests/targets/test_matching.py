@@ -39,6 +39,8 @@ def test_a_hit_is_found_by_its_id_and_then_by_its_text(hit, place):
         ("auto", TargetHit("x", "a grape"), "no document has the id 'x' or the text 'a grape'"),
         ("auto", TargetHit(), "no document has it: it has neither id nor text"),
         ("id", TargetHit("x", "One apple."), "no document has the id 'x'"),
+        # A few words that several documents contain.
+        ("auto", TargetHit("x", "apples"), "no document has the id 'x' or the text 'apples'"),
         ("text", TargetHit("a", "a grape"), "no document has the text 'a grape'"),
         ("url", TargetHit("a", metadata={"url": "https://example.org/z"}), "no document has url='https://example.org/z'"),
     ],

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.errors import InputError, RunError, error_line
+from workbench.printable import HIDDEN
 from workbench.records import Passage, Query
 from workbench.targets.base import (
     SampledCall,
@@ -78,6 +79,7 @@ class _TargetAsking:
         # Whether any request was served, now or before, and the errors until then.
         self._answered, self._errors = answered, list[str]()
         self._replies: queue.SimpleQueue[tuple[str, TargetReply] | BaseException | None] = queue.SimpleQueue()
+        self._secrets = target.secrets()
         self._loop = asyncio.new_event_loop()
 
     def replies(self) -> Iterator[tuple[str, TargetReply]]:
@@ -159,7 +161,7 @@ class _TargetAsking:
             if not self._answered and len(self._errors) >= _FIRST_REQUESTS:
                 raise TargetDownError(f"its first {_FIRST_REQUESTS} requests all failed, first with: {self._errors[0]}")
             if not reply.error and self._resources.calls.cache:
-                await asyncio.to_thread(self._resources.calls.cache.put, {key: _value(reply)})
+                await asyncio.to_thread(self._resources.calls.cache.put, {key: _value(reply, ())})
             self._replies.put((key, reply))
 
     async def _reply(self, session: TargetSession, request: TargetRequest) -> TargetReply:
@@ -167,6 +169,8 @@ class _TargetAsking:
         try:
             async with asyncio.timeout(self._target.timeout):
                 reply = await _asked(session, request)
+            # The same form as from the cache.
+            return _read(_value(replace(reply, seconds=time.perf_counter() - started), self._secrets))
         except TimeoutError:
             error = f"no reply in {self._target.timeout:g} seconds"
         except (TargetDownError, InputError):
@@ -175,9 +179,7 @@ class _TargetAsking:
             error = str(failure)
         except Exception as failure:  # a target of another package can raise anything, and its other replies count
             error = error_line(failure)
-        seconds = time.perf_counter() - started
-        # The same form as from the cache.
-        return TargetReply(error=error, seconds=seconds) if error else _read(_value(replace(reply, seconds=seconds)))
+        return TargetReply(error=error, seconds=time.perf_counter() - started)
 
 
 async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
@@ -201,9 +203,12 @@ def _key(target: Target, request: TargetRequest, corpus: str) -> str:
     return fingerprint("target", target.identity(), corpus, about)
 
 
-def _value(reply: TargetReply) -> dict[str, Any]:
-    """Return a reply as JSON. Values of metadata that are not JSON become texts."""
-    plain: dict[str, Any] = json.loads(json.dumps(asdict(reply), default=str))
+def _value(reply: TargetReply, secrets: Sequence[str]) -> dict[str, Any]:
+    """Return a reply as JSON, without secrets that it repeats. Values of metadata that are not JSON become texts."""
+    written = json.dumps(asdict(reply), default=str, ensure_ascii=False)
+    for secret in secrets:
+        written = written.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
+    plain: dict[str, Any] = json.loads(written)
     return plain
 
 

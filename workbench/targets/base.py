@@ -154,6 +154,10 @@ class Target(Component, ABC):
         """Return whether hits can have text or positions. A target that gives only ids is not scored on chunks."""
         return True
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values of the environment variables that the target gets. A reply that repeats them is stored without them."""
+        return ()
+
     def check(self) -> None:
         """Raise InputError if a file, a package or a variable that the settings need is missing. Makes no request and runs no code."""
 

@@ -10,6 +10,8 @@ from workbench.records import Document
 from workbench.targets.base import TargetHit
 
 AUTO, BY_ID, BY_TEXT = "auto", "id", "text"
+# A shorter text stands for a document only if no other contains it.
+_FEWEST_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ class HitMatcher:
         if not plain:
             return None
         if plain not in self._by_text:
-            self._by_text[plain] = next((place for place, spaced in enumerate(self._spaced) if plain in spaced), -1)
+            holding = (place for place, spaced in enumerate(self._spaced) if plain in spaced)
+            first = next(holding, -1)
+            # A word or two are in many documents by chance.
+            self._by_text[plain] = -1 if len(plain.split()) < _FEWEST_WORDS and next(holding, -1) >= 0 else first
         place = self._by_text[plain]
         return place if place >= 0 else None
 

@@ -99,7 +99,8 @@ class HitPaths(PathSettings):
 
     def _rows(self, reply: JsonValue) -> dict[str, list[Any]]:
         """Return the values of each field over the hits, None where a hit has none."""
-        rows, fields = find_list(self.hits, reply), dict[str, list[Any]]()
+        # Nobody can ask for more hits, and reading each takes time.
+        rows, fields = find_list(self.hits, reply)[:_MOST_HITS], dict[str, list[Any]]()
         for name, paths in self._paths().items():
             found = [find_one(paths, row, _FIELDS[name], f"hit {place}") for place, row in enumerate(rows, 1)]
             if rows and len(paths) == 1 and not any(found):
@@ -236,6 +237,7 @@ def _boolean(value: JsonValue) -> bool:
     return value
 
 
+_MOST_HITS = 1000
 _FIELDS: Mapping[str, Callable[[JsonValue], Any]] = {
     "id": _id,
     "text": _text,

@@ -131,6 +131,10 @@ class HttpTarget(Target):
         plain, named = self.headers | block.headers, self.headers_env | block.headers_env
         return read_headers(plain, named, f"the target {self.name}")
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values of the variables in headers."""
+        return tuple(dict.fromkeys(secret for block in self.blocks().values() for secret in self._headers(block).secrets))
+
     def identity(self) -> Any:
         """Return the settings and the requests that the preset completed. The values of environment variables are no part of it."""
         blocks = {name: block.model_dump(mode="json") for name, block in self.blocks().items()}

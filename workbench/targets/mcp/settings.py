@@ -121,6 +121,10 @@ class McpSettings(Target, ABC):
         """Return the program with `~` and environment variables expanded."""
         return sys.executable if self.command == "python" else str(expand(self.command))
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values of the variables that the process or the headers get."""
+        return tuple(os.environ[name] for name in (*self.env, *self.headers_env.values()) if os.environ.get(name))
+
     def check(self) -> None:
         """Raise InputError if the package, the program, an environment variable or the model of `sampling` is missing."""
         installed = installed_version(_PACKAGE)

@@ -30,7 +30,7 @@ class ServerLink:
 
     def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target, self._sampling = target, sampling
-        self._secrets = [os.environ[name] for name in (*target.env, *target.headers_env.values()) if name in os.environ]
+        self._secrets = target.secrets()
         # The process writes into the file itself, so it needs a real one.
         self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace"))  # noqa: SIM115  # closed by close()
         self._status: int | None = None
