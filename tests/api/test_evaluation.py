@@ -101,8 +101,8 @@ def test_a_question_on_which_the_system_fails_is_unscored_counted_and_shown() ->
 
 
 def test_a_system_that_fails_on_every_question_is_an_error_and_no_score() -> None:
-    def system(_: str) -> list[str]:
-        return ["a"]
+    def system(query: str, k: int) -> list[str]:
+        raise TypeError(f"{k} for {query}")
 
     with pytest.raises(wb.RunError, match="every question failed, the first with TypeError"):
         wb.evaluate(system, DATASET, "recall@5")  # type: ignore[arg-type]  # its fault is the point

@@ -81,6 +81,34 @@ def test_a_system_that_fails_on_a_question_is_unscored_there(dataset, index):
     assert "OSError: the disk is away" in set(results.queries["reason"])
 
 
+def test_an_answer_without_sources_has_no_score_of_retrieval(dataset, index):
+    def silent(question):
+        return {"answer": index.search(question, 1)[0].text, "read": "a field that nobody knows"}
+
+    scores = wb.evaluate(silent, dataset, ["recall@5", "support_overlap", "answer_recall"])
+    table = scores.table.set_index("metric")
+    assert table.loc["answer_recall", "n"] > 0
+    recalls = scores.queries.query("metric == 'recall@5'")
+    assert set(recalls["state"]) == {"not_applicable"}
+    assert "the answer names no sources" in set(recalls["reason"])
+
+
+def test_a_function_of_the_question_alone_is_evaluated_by_metrics_of_retrieval(dataset, index):
+    def mine(question):
+        return {"answer": "none", "sources": [hit.text for hit in index.search(question, 10)]}
+
+    assert wb.evaluate(mine, dataset, ["recall@5"]).table["value"][0] > 0.5
+
+
+def test_a_system_that_fails_on_everything_is_named(dataset, index, capsys):
+    def broken(query, k):
+        raise KeyError(query, k)
+
+    results = wb.compare({"broken": broken, "whole": index.search}, dataset, ["recall@5"])
+    assert list(results.failures) == ["broken"]
+    assert "broken failed and is not compared: the target broken failed: its first 10 requests all failed" in capsys.readouterr().out
+
+
 def test_what_cannot_be_compared_is_said_in_one_line(dataset, index):
     def broken(query, k):
         raise ValueError(f"{k} hits for {query}")

@@ -21,7 +21,7 @@ def judged(values: dict[str, np.ndarray], bounds: tuple[float, float] = (0.0, 1.
 @pytest.fixture
 def worlds() -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of systems that are equally good, with values that vary by question."""
-    return [(RANDOM.beta(4, 2, QUESTIONS), RANDOM.beta(4, 2, QUESTIONS)) for _ in range(20)]
+    return [(RANDOM.beta(4, 2, QUESTIONS), RANDOM.beta(4, 2, QUESTIONS)) for _ in range(5)]
 
 
 def test_failing_where_it_is_worse_makes_no_winner(worlds):
@@ -33,7 +33,7 @@ def test_failing_where_it_is_worse_makes_no_winner(worlds):
         found = judged(values)
         bounded += found.winner is not None
         assert set(found.best) == {"rival", "dodging"}
-    assert observed > 15
+    assert observed >= 4
     assert bounded == 0
 
 

@@ -24,6 +24,9 @@ DOCUMENTS = (
         (TargetHit(text="Two apples are shared"), MatchedHit(1, 0, 21)),
         (TargetHit("chunk-17", "One apple."), MatchedHit(0, 0, 10)),
         (TargetHit("a", "  "), MatchedHit(0)),
+        # A text in the place of an id, and the name of a file.
+        (TargetHit("A plum."), MatchedHit(1, 41, 48)),
+        (TargetHit("b.md"), MatchedHit(1)),
         # Positions of the text as another program has read it.
         (TargetHit("a", "pear", start=0, end=4), MatchedHit(0, 30, 34)),
         (TargetHit("a", "apple", start=0, end=10), MatchedHit(0, 0, 10)),

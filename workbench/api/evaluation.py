@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import pandas as pd
 
@@ -63,19 +64,32 @@ def evaluate(
         raise InputError("the dataset has no questions", "load one with questions")
     labels = Labels.of(checked(dataset))
     query_ids = [query.query_id for query in dataset.queries]
-    if not isinstance(system, Index) and (not inspect.isroutine(system) or any(metric.of_answers for metric in chosen)):
+    if not isinstance(system, Index) and (not _ranks(system) or any(metric.of_answers for metric in chosen)):
         return scores_of_system(system, dataset, chosen, k)
     if isinstance(system, Index):
         if k is not None:
             raise InputError("an index is ranked as deep as the metrics read", "leave k out, or pass index.search")
         return scores_of(_index_rows(system, dataset, chosen), query_ids, query_clusters(labels))
-    run = run_system(system, dataset, chosen, k)
+    run = run_system(cast(System, system), dataset, chosen, k)
     rows = evaluate_metrics(labels, run.retrieved, chosen)
     failed = rows["query"].isin(list(run.failures)) & (rows["state"] == "scored")
     rows.loc[failed, ["value", "attainable"]] = float("nan")
     rows.loc[failed, "state"] = "unscored"
     rows.loc[failed, "reason"] = rows.loc[failed, "query"].map(run.failures)
     return scores_of(rows, query_ids, query_clusters(labels), _notes(run))
+
+
+def _ranks(system: object) -> bool:
+    """Return whether a system is a function of a question and a number of hits."""
+    if not inspect.isroutine(system):
+        return False
+    try:
+        inspect.signature(system).bind("", 1)
+    except TypeError:
+        return False
+    except ValueError:  # some functions written in C have no signature
+        return True
+    return True
 
 
 def _index_rows(index: Index, dataset: Dataset, metrics: Sequence[Metric]) -> pd.DataFrame:

@@ -90,7 +90,8 @@ def compare(
 
     Returns
     -------
-    `Results` with tables, leaderboard, verdict, plots and `to_html`, as of a sweep. A question on which a system fails is unscored for it.
+    `Results` with tables, leaderboard, verdict, plots and `to_html`, as of a sweep. A question on which a system fails is unscored for it. A system that
+    fails on all questions is named in `failures`.
 
     Raises
     ------
@@ -152,6 +153,8 @@ def _run(settings: dict[str, Any], source: Source, configurations: tuple[Configu
     if not outcome.results:
         name, line = next(iter(outcome.failures.items()))
         raise RunError(f"every system failed; {name}: {line}", "try the system on one question")
+    for name, line in outcome.failures.items():
+        say_above(f"{name} failed and is not compared: {line}")
     tables = write_outputs(outcome)
     for line in (*_notes(tables), *missing_answers(tables)):
         say_above(line)

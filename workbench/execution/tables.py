@@ -90,9 +90,14 @@ def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def _separation(context: RunContext, result: Result) -> pd.DataFrame:
-    """Measure how well the top score separates answerable questions from others. Returns no row unless the dataset has both."""
+    """Measure how well the top score separates answerable questions from others.
+
+    Returns no row unless the dataset has both, and for a target without scores.
+    """
     ranked, answerable = result.ranked("about"), context.labels.answerable
     if result.configuration.target:
+        if result.entry("responses").table("hits")["score"].isna().any():
+            return pd.DataFrame()
         served = ~ranked["query"].isin(result.entry("responses").table("failures")["query"])
         ranked, answerable = ranked[served], answerable[served]
     value = answerable_auroc(ranked["top"].to_numpy(), answerable)

@@ -24,6 +24,7 @@ RETURNED = {
     "fault": "str",
 }
 _SLICE = ["doc", "start", "end"]
+NO_SOURCES = "the answer names no sources"
 NO_TEXT = "the target returns neither text nor positions"
 
 
@@ -91,13 +92,14 @@ def about_rows(hits: pd.DataFrame, queries: int) -> pd.DataFrame:
     return table.rename_axis("query").reset_index().assign(tied=False)
 
 
-def unscored_reasons(responses: Entry, family: str, queries: int) -> list[str]:
-    """Return for each question why a metric of a family has no value, or an empty text.
+def unscored_reasons(responses: Entry, family: str, queries: int, searches: bool) -> list[str]:
+    """Return for each question why a metric of a family has no value, or an empty text. What an answer without sources was made from is not known.
 
     A request that failed gives none. A hit whose characters are not known gives none to metrics of chunks and spans: they would count it as if
     it had not been returned.
     """
-    reasons = [""] * queries
+    named = set(responses.values("named"))
+    reasons = ["" if searches or query in named else NO_SOURCES for query in range(queries)]
     returned, failures = responses.table("hits"), responses.table("failures")
     if family != "documents":
         for query, fault in returned.loc[returned["fault"] != "", ["query", "fault"]].itertuples(index=False, name=None):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.core.display import excerpt
@@ -12,6 +12,8 @@ from workbench.targets.base import TargetHit
 AUTO, BY_ID, BY_TEXT = "auto", "id", "text"
 # A shorter text stands for a document only if no other contains it.
 _FEWEST_WORDS = 4
+# Ids are names of files without this.
+_FILE = re.compile(r"\.(md|txt|html?)$")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class HitMatcher:
 
     def place(self, hit: TargetHit) -> MatchedHit:
         """Return where a hit is. Text that is in several documents, or several times in one, is taken for its first occurrence."""
+        if self.match == AUTO and not hit.text and hit.doc_id not in self._ids and self._containing(hit.doc_id) is not None:
+            # A list of texts looks like a list of ids.
+            hit = replace(hit, doc_id=None, text=hit.doc_id)
         doc = self._document(hit)
         if doc is None:
             return MatchedHit(fault=self._unmatched(hit))
@@ -62,7 +67,7 @@ class HitMatcher:
 
     def _document(self, hit: TargetHit) -> int | None:
         if self.match == AUTO:
-            known = self._ids.get(hit.doc_id or "")
+            known = self._ids.get(hit.doc_id or "", self._ids.get(_FILE.sub("", hit.doc_id or "")))
             return self._containing(hit.text) if known is None else known
         if self.match == BY_TEXT:
             return self._containing(hit.text)

@@ -63,9 +63,9 @@ class ExplanationsStage(Stage):
 
 def _unknown(inputs: Inputs, metric: Metric) -> list[int]:
     """Return the questions of which a target did not return enough to know what it missed."""
-    if not inputs.configuration.target:
+    if (target := inputs.configuration.target) is None:
         return []
     queries, responses = inputs.run.labels.queries, inputs.entry("responses")
     if metric.family != "documents" and not gives_text(responses):
         return list(range(queries))
-    return [query for query, reason in enumerate(unscored_reasons(responses, metric.family, queries)) if reason]
+    return [query for query, reason in enumerate(unscored_reasons(responses, metric.family, queries, target.searches)) if reason]
