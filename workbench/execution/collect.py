@@ -67,10 +67,10 @@ def collect(outcome: Outcome) -> RunTables:
 def _passages(outcome: Outcome) -> pd.DataFrame:
     """Return the text of everything that the report shows."""
     known = tables.passages_table(outcome.context.dataset, outcome.context.labels, _shown(outcome))
-    foreign = pd.concat([foreign_passages(outcome.context, result) for result in outcome.results], ignore_index=True)
-    if foreign.empty:
+    parts = [part for result in outcome.results if len(part := foreign_passages(outcome.context, result))]
+    if not parts:
         return known
-    foreign = foreign.drop_duplicates()
+    foreign = pd.concat(parts, ignore_index=True).drop_duplicates()
     texts = [tables.plain(text) for text in foreign["text"]]
     return pd.concat(
         [known, foreign.assign(text=texts, end=[start + len(text) for start, text in zip(foreign["start"], texts, strict=True)])]
