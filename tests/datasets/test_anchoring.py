@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.datasets.anchoring import TextSearch, with_recurrences
+from workbench.datasets.labels.anchoring import TextSearch, with_recurrences
 from workbench.datasets.checks import faults, notes
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.sources import BeirSource, GoldenSource

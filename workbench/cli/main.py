@@ -15,7 +15,7 @@ import click
 from workbench import __version__
 from workbench.cli.dataset import dataset
 from workbench.cli.doctor import doctor
-from workbench.cli.judge import judge
+from workbench.cli.judge.group import judge
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
 from workbench.cli.target import target

@@ -9,7 +9,7 @@ from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.datasets.fields import doubtful_metadata, probable_label
 from workbench.datasets.filters import BUILT_IN, filter_faults, matches, metadata_fields
-from workbench.datasets.ids import IdLookup
+from workbench.datasets.labels.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
 from workbench.datasets.repeats import repeats
 from workbench.errors import DatasetError

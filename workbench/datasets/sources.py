@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from workbench.core.component import Component, field_fault
 from workbench.core.environment import expand
 from workbench.core.formatting import meant
-from workbench.datasets.anchoring import anchor, with_recurrences
+from workbench.datasets.labels.anchoring import anchor, with_recurrences
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.file_access import MAX_FILE_MB, FileAccess, readable
@@ -20,7 +20,7 @@ from workbench.datasets.formats.nfcorpus import read_nfcorpus
 from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
 from workbench.datasets.formats.trec import QRELS, TOPICS, read_trec
-from workbench.datasets.ids import match_unicode
+from workbench.datasets.labels.ids import match_unicode
 from workbench.errors import InputError
 from workbench.records import Dataset
 

@@ -2,9 +2,9 @@
 
 import click
 
-from workbench.cli.judge_fetch import fetch
-from workbench.cli.judge_labels import calibrate, sample
-from workbench.cli.judge_test import judge_test
+from workbench.cli.judge.fetch import fetch
+from workbench.cli.judge.labels import calibrate, sample
+from workbench.cli.judge.self_test import judge_test
 
 
 @click.group()

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby, islice
 
 from workbench.core.formatting import count
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
-from workbench.datasets.ids import IdLookup
+from workbench.datasets.labels.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
 from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Qrel, Span
