@@ -1,8 +1,6 @@
 """Make many calls at once, within a budget, through the cache of calls."""
 
 import asyncio
-import contextlib
-import queue
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
+from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.cached_replies import call_key, reply_of, value_of
@@ -124,39 +123,13 @@ class _Session:
 
     def __init__(self, client: ChatClient, calls: Mapping[str, ChatCall], claims: CallClaims, budget: CallBudget, outage: Outage) -> None:
         self._client, self._calls, self._claims, self._budget, self._outage = client, calls, claims, budget, outage
-        # Outcomes that are not in the cache yet, then those for the caller; None after the last, or the error that ended all.
+        # Outcomes that are not in the cache yet.
         self._finished: list[tuple[str, Outcome, asyncio.Event]] = []
-        self._delivered: queue.SimpleQueue[tuple[str, Outcome] | BaseException | None] = queue.SimpleQueue()
-        self._loop = asyncio.new_event_loop()
+        self._thread = LoopThread[tuple[str, Outcome]]("calls", claims.open())
 
     def outcomes(self) -> Iterator[tuple[str, Outcome]]:
-        """Start the thread and yield the outcome of each key. However this ends, the thread has ended, and finished replies are cached."""
-        thread = threading.Thread(target=self._run, name="calls", daemon=True)
-        thread.start()
-        try:
-            while (item := self._delivered.get()) is not None:
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
-        finally:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._cancel)
-            thread.join()
-
-    def _cancel(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-
-    def _run(self) -> None:
-        try:
-            with self._claims.open(), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-                runner.run(self._make_all())
-        except asyncio.CancelledError:  # the caller has stopped
-            self._delivered.put(None)
-        except BaseException as error:  # raised again in the caller's thread
-            self._delivered.put(error)
-        else:
-            self._delivered.put(None)
+        """Yield the outcome of each key. However this ends, the thread has ended, and finished replies are cached."""
+        return self._thread.items(self._make_all)
 
     async def _make_all(self) -> None:
         workers = min(self._client.concurrency, len(self._calls))
@@ -227,7 +200,7 @@ class _Session:
         """Hand the first finished outcomes to the caller, and their keys to other processes."""
         for key, outcome, delivered in self._finished[:how_many]:
             self._claims.release(key)
-            self._delivered.put((key, outcome))
+            self._thread.deliver((key, outcome))
             delivered.set()
         del self._finished[:how_many]
 

@@ -1,16 +1,14 @@
 """Ask a target many questions at once, and keep every reply in the cache of calls."""
 
 import asyncio
-import contextlib
 import json
-import queue
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
+from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
 from workbench.printable import HIDDEN
 from workbench.records import Passage, Query
@@ -78,45 +76,21 @@ class _TargetAsking:
         self._target, self._requests, self._resources = target, requests, resources
         # Whether any request was served, now or before, and the errors until then.
         self._answered, self._errors = answered, list[str]()
-        self._replies: queue.SimpleQueue[tuple[str, TargetReply] | BaseException | None] = queue.SimpleQueue()
         self._secrets = target.secrets()
-        self._loop = asyncio.new_event_loop()
+        self._thread = LoopThread[tuple[str, TargetReply]]("target")
 
     def replies(self) -> Iterator[tuple[str, TargetReply]]:
-        """Start the thread and yield replies. However this ends, the thread has ended."""
-        thread = threading.Thread(target=self._run, name="target", daemon=True)
-        thread.start()
-        try:
-            while (item := self._replies.get()) is not None:
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
-        finally:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._cancel)
-            thread.join()
-
-    def _cancel(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-
-    def _run(self) -> None:
-        last: BaseException | None = None
-        try:
-            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-                runner.run(self._ask_all())
-        except asyncio.CancelledError:  # the caller has stopped
-            pass
-        except TargetError as error:
-            last = self._failed(str(error))
-        except BaseException as error:  # raised again in the caller's thread
-            last = error
-        self._replies.put(last)
-
-    def _failed(self, reason: str) -> RunError:
-        return RunError(f"the target {self._target.name} failed: {reason}", "check that it runs and that its settings fit, then run again")
+        """Yield replies as they come. However this ends, the thread has ended."""
+        return self._thread.items(self._ask_all)
 
     async def _ask_all(self) -> None:
+        try:
+            await self._ask_in_session()
+        except TargetError as error:
+            what = f"the target {self._target.name} failed: {error}"
+            raise RunError(what, "check that it runs and that its settings fit, then run again") from error
+
+    async def _ask_in_session(self) -> None:
         async with self._target.session(self._resources) as session:
             if self._target.ingests and self._resources.documents:
                 await self._ingest(session)
@@ -162,7 +136,7 @@ class _TargetAsking:
                 raise TargetDownError(f"its first {_FIRST_REQUESTS} requests all failed, first with: {self._errors[0]}")
             if not reply.error and self._resources.calls.cache:
                 await asyncio.to_thread(self._resources.calls.cache.put, {key: _value(reply, ())})
-            self._replies.put((key, reply))
+            self._thread.deliver((key, reply))
 
     async def _reply(self, session: TargetSession, request: TargetRequest) -> TargetReply:
         started, error = time.perf_counter(), ""

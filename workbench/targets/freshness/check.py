@@ -1,12 +1,12 @@
 """Check whether a target serves data that it should have forgotten."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from workbench.core.loop_thread import run_in_thread
 from workbench.errors import InputError
 from workbench.records import Document, Query
 from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
@@ -50,7 +50,7 @@ def check_freshness(target: Target, data: FreshnessData, resources: TargetResour
     if not target.ingests:
         raise InputError(f"the target {target.name} takes no documents", "check a target with ingest")
     limits = FreshnessLimits(target.k, target.concurrency, target.timeout, target.ingest_timeout)
-    return _in_thread(session_freshness(lambda: target.session(resources), target.name, data, limits))
+    return run_in_thread("freshness", lambda: session_freshness(lambda: target.session(resources), target.name, data, limits))
 
 
 async def session_freshness(
@@ -66,25 +66,6 @@ async def session_freshness(
         finally:
             leftover = await check.clear()
     return FreshnessReport(name, tuple(outcomes_of(data, check.stages, check.shrunk)), leftover)
-
-
-def _in_thread(work: Coroutine[None, None, T]) -> T:
-    """Run work on an event loop in a thread, since a notebook has a running loop in its own."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(asyncio.run(work))
-        except BaseException as error:  # raised again in the caller's thread
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="freshness", daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
 
 
 @dataclass
