@@ -20,12 +20,16 @@ _SHOWN_CHARACTERS = 800
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text to retrieve. Spans refer to exactly this `text`, and `title` may be empty. Filters read `metadata`."""
+    """A text to retrieve. Spans refer to exactly this `text`, and `title` may be empty. Filters read `metadata`.
+
+    A `missing` document is named by labels but not in the corpus: it is never searched, and its text is a placeholder.
+    """
 
     doc_id: str
     text: str
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    missing: bool = False
 
     def __repr__(self) -> str:
         return f"Document({self.doc_id!r}, {excerpt(self.text)!r})"
@@ -173,6 +177,16 @@ class Dataset:
     needs: tuple[Need, ...] = ()
     source: Mapping[str, Any] | None = field(default=None, compare=False)
 
+    @property
+    def corpus(self) -> tuple[Document, ...]:
+        """Return the documents without the missing ones."""
+        return tuple(document for document in self.documents if not document.missing)
+
+    @property
+    def searched(self) -> tuple[Document, ...]:
+        """Return all documents, in the same places, the missing ones without text."""
+        return tuple(replace(document, text="") if document.missing else document for document in self.documents)
+
     def subset(self, query_ids: Iterable[str]) -> "Dataset":
         """Return a dataset with these questions, their labels, and all documents. Raises InputError for an id that no question has."""
         wanted = set(query_ids)
@@ -199,7 +213,7 @@ class Dataset:
         return table_html(f"{self.name}: {self._sizes()}", rows, note)
 
     def _sizes(self) -> str:
-        sizes = [plural(len(self.documents), "document"), plural(len(self.queries), "question"), plural(len(self.qrels), "judgement")]
+        sizes = [plural(len(self.corpus), "document"), plural(len(self.queries), "question"), plural(len(self.qrels), "judgement")]
         return ", ".join([*sizes, plural(len(self.needs), "piece of evidence", "pieces of evidence")])
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.datasets.labels.anchoring import TextSearch, with_recurrences
 from workbench.datasets.checks import faults, notes
 from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.labels.anchoring import TextSearch, with_recurrences
 from workbench.datasets.sources import BeirSource, GoldenSource
 from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span

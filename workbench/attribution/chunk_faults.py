@@ -118,10 +118,13 @@ def section_borders(text: str) -> Ints:
 def _left_out(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFault:
     starts, ends = labels.positions(chunks, "start", "end")
     # The empty position after each document counts as covered, so that no gap crosses into the next document.
-    covered = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
+    # Documents that are missing from the corpus count as covered as a whole.
+    missing = np.array([document.missing for document in dataset.documents], dtype=np.bool_)
+    closed = np.where(missing, labels.offsets[:-1], labels.offsets[1:] - 1)
+    covered = Union.of(np.concatenate([starts, closed]), np.concatenate([ends, labels.offsets[1:]]))
     gaps = labels.places(np.concatenate([labels.offsets[:1], covered.ends[:-1]]), covered.starts)
     outside = [(doc, count) for doc, low, high in gaps if (count := _solid(labels.texts[doc][low:high]))]
-    lost, total = sum(count for _, count in outside), sum(_solid(text) for text in labels.texts)
+    lost, total = sum(count for _, count in outside), sum(_solid(document.text) for document in dataset.corpus)
     examples = [dataset.documents[doc].doc_id for doc in dict.fromkeys(doc for doc, _ in outside)]
     definition = "characters other than blanks that the splitter left out of every chunk: no question can find them"
     return ChunkFault("text in no chunk", lost, total, "characters", definition, tuple(examples[:_EXAMPLES]))

@@ -83,7 +83,12 @@ dataset.command()(accept)
 
 
 def _counted(read: "DatasetDraft | Dataset", pieces: int, spans: int) -> str:
-    sizes = [plural(len(read.documents), "document"), plural(len(read.queries), "question"), plural(len(read.qrels), "judgement")]
+    documents = [row[0] if isinstance(row, tuple) else row for row in read.documents]
+    sizes = [
+        plural(sum(not document.missing for document in documents), "document"),
+        plural(len(read.queries), "question"),
+        plural(len(read.qrels), "judgement"),
+    ]
     evidence = plural(pieces, "piece of evidence", "pieces of evidence")
     # Spans outnumber the pieces if some have alternatives.
     return ", ".join([*sizes, evidence if spans == pieces else f"{evidence} with {plural(spans, 'evidence span')}"])

@@ -114,7 +114,7 @@ def _checked(target: "Target", query: "Query", dataset: "Dataset") -> "tuple[lis
     requests += [TargetRequest("answer", query)] if target.answers else []
     lines = [f"{target.name}: {excerpt(query.text)}"]
     try:
-        replies = dict(ask_target(target, requests, TargetResources(CallResources(), dataset.documents)))
+        replies = dict(ask_target(target, requests, TargetResources(CallResources(), dataset.corpus)))
     except RunError as error:
         return [*lines, f"  {error}"], False
     for place, request in enumerate(requests):

@@ -9,7 +9,6 @@ from pydantic import Field, ValidationError
 from workbench.core.component import Component, field_fault
 from workbench.core.environment import expand
 from workbench.core.formatting import meant
-from workbench.datasets.labels.anchoring import anchor, with_recurrences
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.file_access import MAX_FILE_MB, FileAccess, readable
@@ -20,7 +19,9 @@ from workbench.datasets.formats.nfcorpus import read_nfcorpus
 from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
 from workbench.datasets.formats.trec import QRELS, TOPICS, read_trec
+from workbench.datasets.labels.anchoring import anchor, with_recurrences
 from workbench.datasets.labels.ids import match_unicode
+from workbench.datasets.labels.missing import keep_missing
 from workbench.errors import InputError
 from workbench.records import Dataset
 
@@ -31,6 +32,12 @@ class Source(Component, ABC):
     split: str | None = Field(default=None, description="The split to read, with the questions that have none; by default all.")
 
     max_file_mb: int = Field(default=MAX_FILE_MB, ge=1, description="The largest file that is read, in megabytes.")
+
+    missing_documents: Literal["error", "keep"] = Field(
+        default="error",
+        description="What labels of a document mean that the corpus does not have: an `error`, or `keep` the labels of a document that was deleted, which "
+        "can then never be found.",
+    )
 
     @abstractmethod
     def _draft(self) -> DatasetDraft: ...
@@ -44,6 +51,8 @@ class Source(Component, ABC):
         with readable():
             draft = self._draft()
         match_unicode(draft)
+        if self.missing_documents == "keep":
+            keep_missing(draft)
         anchor(draft)
         return draft
 

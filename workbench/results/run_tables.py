@@ -177,9 +177,10 @@ class RunTables:
     def dataset(self) -> Mapping[str, Any]:
         """The dataset's name and its numbers of documents, queries, unanswerable queries, judgements and needs.
 
+        `missing` documents are named by labels, but deleted from the corpus.
         `repeated` queries have the text of another, `relabelled` ones with other labels. Older runs did not count them.
         """
-        return {"repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
+        return {"missing": 0, "repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
 
     @property
     def judging(self) -> Mapping[str, Any] | None:

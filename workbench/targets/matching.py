@@ -78,7 +78,7 @@ class HitMatcher:
 
     @cached_property
     def _ids(self) -> Mapping[str, int]:
-        return {document.doc_id: place for place, document in enumerate(self.documents)}
+        return {document.doc_id: place for place, document in enumerate(self.documents) if not document.missing}
 
     @cached_property
     def _fields(self) -> Mapping[str, int]:
@@ -89,7 +89,7 @@ class HitMatcher:
     @cached_property
     def _spaced(self) -> Sequence[str]:
         """Return the texts with single spaces, as programs that tidy white space give them."""
-        return [" ".join(document.text.split()) for document in self.documents]
+        return ["" if document.missing else " ".join(document.text.split()) for document in self.documents]
 
     def _containing(self, text: str | None) -> int | None:
         plain = " ".join((text or "").split())

@@ -24,7 +24,7 @@ from workbench.datasets.formats.documents import documents_of, read_document_row
 from workbench.datasets.lines import json_kind, json_lines, objects, parse_json, read_text, reason
 from workbench.datasets.questions import FIELDS, LABELS, REFUSED, read_questions
 from workbench.errors import DatasetError, InputError
-from workbench.records import Dataset, Need, Qrel
+from workbench.records import Dataset, Need, Qrel, Span
 
 QUESTION_FILES = ("questions.jsonl", "questions.json")
 
@@ -97,7 +97,7 @@ def _json_file(path: Path, draft: DatasetDraft) -> Any:
 
 def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
     """Yield {doc_id, title, text} of every document, with its metadata if it has any."""
-    for document in dataset.documents:
+    for document in dataset.corpus:
         row: dict[str, Any] = {"doc_id": document.doc_id, "title": document.title, "text": document.text}
         yield row | ({"metadata": dict(document.metadata)} if document.metadata else {})
 
@@ -106,7 +106,7 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
     """Return every query with its labels, spans with text. Raises DatasetError if a metadata field reads as a label or a misspelt one."""
     rows: list[dict[str, Any]] = []
     faults: list[str] = []
-    texts = {document.doc_id: document.text for document in dataset.documents}
+    texts = {document.doc_id: document.text for document in dataset.corpus}
     qrels, needs = defaultdict[str, list[Qrel]](list), defaultdict[str, list[Need]](list)
     for qrel in dataset.qrels:
         qrels[qrel.query_id].append(qrel)
@@ -116,9 +116,7 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"query_id": query.query_id, "query": query.text} | _judgements(qrels[query.query_id])
         if needs[query.query_id]:
             alternatives = (need.alternatives for need in needs[query.query_id])
-            row["evidence"] = [
-                [asdict(span) | {"text": texts[span.doc_id][span.start : span.end]} for span in each] for each in alternatives
-            ]
+            row["evidence"] = [[asdict(span) | _quoted(span, texts) for span in each] for each in alternatives]
         if query.answer:
             row["answer"] = query.answer
         if query.answer_variants:
@@ -139,6 +137,11 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
     if faults:
         raise DatasetError(f"dataset {dataset.name}", faults)
     return rows
+
+
+def _quoted(span: Span, texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of a span as a field, or none if its document is missing."""
+    return {"text": texts[span.doc_id][span.start : span.end]} if span.doc_id in texts else {}
 
 
 def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:

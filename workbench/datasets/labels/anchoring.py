@@ -118,7 +118,7 @@ def with_recurrences(dataset: Dataset) -> Dataset:
     if not dataset.needs:
         return dataset
     texts = {document.doc_id: document.text for document in dataset.documents}
-    search = TextSearch(dataset.documents)
+    search = TextSearch(dataset.corpus)
     # Needs share texts, so search each text once.
     places = cache(lambda text: list(islice(search.verbatim(text), MOST_RECURRENCES + 1)))
     needs, faults = [], []

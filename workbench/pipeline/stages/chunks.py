@@ -37,7 +37,7 @@ class ChunksStage(Stage):
             draft.table("chunks", chunk_rows(inputs.entry("responses").table("hits"), inputs.run.labels))
             return
         with using_vector_cache(inputs.run.workspace.vectors):
-            draft.tables("chunks", chunk_tables(inputs.run.dataset.documents, inputs.configuration.chunking))
+            draft.tables("chunks", chunk_tables(inputs.run.dataset.searched, inputs.configuration.chunking))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
         """Return the embedder with which the chunker compares texts."""
@@ -45,4 +45,4 @@ class ChunksStage(Stage):
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
         """Return the texts that the chunker compares."""
-        return [text for document in inputs.run.dataset.documents for text in inputs.configuration.chunking.compared(document)]
+        return [text for document in inputs.run.dataset.searched for text in inputs.configuration.chunking.compared(document)]

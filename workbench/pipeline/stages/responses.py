@@ -92,7 +92,7 @@ def _replies(target: Target, inputs: Inputs) -> dict[str, list[TargetReply]]:
 def _asked(target: Target, requests: Sequence[TargetRequest], inputs: Inputs) -> list[TargetReply]:
     replies: dict[int, TargetReply] = {}
     with ProgressBar(total=len(requests), unit="question", desc=f"ask {target.name}") as bar:
-        for place, reply in ask_target(target, requests, TargetResources(inputs.run.calls, inputs.run.dataset.documents)):
+        for place, reply in ask_target(target, requests, TargetResources(inputs.run.calls, inputs.run.dataset.corpus)):
             replies[place] = reply
             bar.update()
     return [replies[place] for place in range(len(requests))]

@@ -22,7 +22,9 @@ def about_dataset(run: RunTables) -> str:
     unanswerable, needs = data["unanswerable"], data["needs"]
     evidence = f", {plural(needs, 'piece of evidence', 'pieces of evidence') if needs else 'no evidence'}"
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
-    return f"{data['name']}: {plural(data['documents'], 'document')}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}"
+    missing = data["missing"]
+    deleted = f" (labels name {plural(missing, 'deleted document')}, which can never be found)" if missing else ""
+    return f"{data['name']}: {plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}"
 
 
 def repeated_sentence(run: RunTables) -> str:
