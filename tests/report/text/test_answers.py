@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered, without_expected
@@ -15,6 +16,7 @@ from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
 from workbench.report.text.answers import QUESTION, answer_lines, cost_sentence, does_it_hold, loss_sentences
 from workbench.report.text.summary import answered as first_screen
+from workbench.schemas import SCHEMAS
 from workbench.statistics.effects import EffectReading
 
 LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}
@@ -111,6 +113,18 @@ def test_prices_are_stated_per_answer_and_for_all(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"]))
     priced = replace(run, sources={**run.sources, "answers": lambda _, table=run.answers: table.assign(cost=0.00125)})
     assert cost_sentence(priced, answering(priced)[0]).endswith("and a price of 0.001250; the price of all 120 answers is 0.1500.")
+
+
+def test_the_answers_of_a_target_are_not_said_to_cost_nothing(unanswered):
+    run = answered(unanswered, Planted(conditions=["retrieved"]))
+    name = answering(run)[0]
+    dtypes = dict(SCHEMAS["targets"].dtypes)
+    row = {column: name if dtype == "str" else False if dtype == "bool" else 0 for column, dtype in dtypes.items()}
+    target = pd.DataFrame([row]).astype(dtypes)
+    sources = {"answers": lambda _: run.answers.assign(model=""), "targets": lambda _: target}
+    own, asked = replace(run, sources=run.sources | {"answers": sources["answers"]}), replace(run, sources=run.sources | sources)
+    assert "cost no calls of a language model" in cost_sentence(own, name)
+    assert cost_sentence(asked, name).startswith(f"The 120 answers of {name} are those of a target, whose own costs are not known")
 
 
 def test_answers_without_a_cost_have_no_sentence_about_it(unanswered):

@@ -79,7 +79,9 @@ def cost_sentence(run: RunTables, configuration: str) -> str:
     costs = answer_costs(run, configuration)
     if costs.answers and not costs.model:
         context = f"; what it retrieves fills {count(costs.context)} tokens of context" if not math.isnan(costs.context) else ""
-        return f"The {plural(costs.answers, 'answer')} of {configuration} cost no calls of a language model{context}."
+        of_target = configuration in set(run.targets["configuration"])
+        cost = "are those of a target, whose own costs are not known" if of_target else "cost no calls of a language model"
+        return f"The {plural(costs.answers, 'answer')} of {configuration} {cost}{context}."
     time = f"{spread(costs.p50, costs.p50)} ms in the median" if not math.isnan(costs.p50) else ""
     tokens = [f"{count(many)} {what} tokens" for many, what in ((costs.input, "prompt"), (costs.output, "answer")) if not math.isnan(many)]
     price = f"a price of {number(costs.cost, 6)}" if not math.isnan(costs.cost) else ""
