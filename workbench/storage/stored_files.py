@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TypeAlias
 
 from workbench.core.files import sync
@@ -46,7 +46,7 @@ def file_fault(folder: Path, files: StoredFiles, digest_of: Callable[[Path], str
     """Return which file in the folder is missing or has changed, or an empty text."""
     for name, (size, written) in files.items():
         path = folder / name
-        if ".." in path.parts or not path.is_relative_to(folder):
+        if ".." in PurePath(name).parts or not path.is_relative_to(folder):
             return f"its manifest names {name}, which is outside"
         if not path.is_file():
             return f"{name} is missing"
