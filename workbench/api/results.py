@@ -1,9 +1,10 @@
 """A finished run in a notebook: its tables, ranking, comparisons and misses."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
@@ -15,6 +16,7 @@ from workbench.analysis.judging.judge_trust import has_judges
 from workbench.analysis.parts_table import parts_table
 from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
 from workbench.api.plots import Plots
+from workbench.api.result_tables import ResultTables
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
@@ -28,9 +30,12 @@ from workbench.report.sections.ranking import ranking_table
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Verdict
 
+if TYPE_CHECKING:
+    from workbench.gate.report import GateReport
+
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(ResultTables):
     """A finished run, opened from its tables without a model, store or dataset.
 
     Every table is a DataFrame that is read on first use. `workbench.schemas` lists the columns.
@@ -45,78 +50,10 @@ class Results:
     [78, 78]
     """
 
-    tables: RunTables
-    folder: Path
-
     @property
     def name(self) -> str:
         """The experiment's name."""
         return self.tables.name
-
-    @property
-    def metrics(self) -> pd.DataFrame:
-        """The mean of every metric with its interval, over all questions and for each slice."""
-        return self.tables.metrics.copy()
-
-    @property
-    def queries(self) -> pd.DataFrame:
-        """The value of every metric for every question."""
-        return self.tables.queries.copy()
-
-    @property
-    def hits(self) -> pd.DataFrame:
-        """Every retrieved chunk by rank, and whether it was delivered."""
-        return self.tables.hits.copy()
-
-    @property
-    def configurations(self) -> pd.DataFrame:
-        """The fields and sizes of every configuration, and the errors of failed ones."""
-        return self.tables.configurations.copy()
-
-    @property
-    def comparisons(self) -> pd.DataFrame:
-        """The difference between every two configurations by every metric."""
-        return self.tables.comparisons.copy()
-
-    @property
-    def timings(self) -> pd.DataFrame:
-        """Seconds by stage, latencies, and everything else that varies between runs."""
-        return self.tables.timings.copy()
-
-    @property
-    def questions(self) -> pd.DataFrame:
-        """The questions with their answers and metadata."""
-        return self.tables.questions.copy()
-
-    @property
-    def answers(self) -> pd.DataFrame:
-        """Every answer in every condition, with its context. Empty if the run answers no questions."""
-        return self.tables.answers.copy()
-
-    @property
-    def claims(self) -> pd.DataFrame:
-        """Every claim of the judged answers, with its verdict and the passage that decides it. Empty without judges."""
-        return self.tables.claims.copy()
-
-    @property
-    def judgements(self) -> pd.DataFrame:
-        """Every judgement of a passage or an answer. Empty without judges."""
-        return self.tables.answer_judgements.copy()
-
-    @property
-    def judges(self) -> pd.DataFrame:
-        """The judges of the run by task, with their test on known answers. Empty without judges."""
-        return self.tables.judges.copy()
-
-    @property
-    def targets(self) -> pd.DataFrame:
-        """What each target served, what failed, and what could not be matched with the documents. Empty without targets."""
-        return self.tables.targets.copy()
-
-    @property
-    def samples(self) -> pd.DataFrame:
-        """Every text that a target asked its client for, with the prompt and the reply. Empty without targets that answer."""
-        return self.tables.samples.copy()
 
     @property
     def failures(self) -> dict[str, str]:
@@ -260,6 +197,36 @@ class Results:
             raise InputError(f"{of!r} has no causes{meant(str(of), ['evidence', 'answers'])}", "write evidence or answers")
         rows.insert(1, "question", rows["query_id"].map(self.questions.set_index("query_id")["text"]))
         return rows.assign(meaning=rows["cause"].map(dict(meanings)))
+
+    def gate(
+        self, *rules: str, configuration: str = "", baseline: str | Path = "", tolerance: str = "", compare: Sequence[str] = ()
+    ) -> "GateReport":
+        """Check the run against limits and a baseline, as `workbench gate` does, without writing anything.
+
+        Rules such as `recall@5 >= 0.7` are added to those of the experiment's key `gate`. The other arguments replace its keys.
+
+        Returns
+        -------
+        A report with the `outcome`, a result with its `reason` for each of the `rules`, and the questions that `lost` something.
+
+        Raises
+        ------
+        InputError: there is no rule, or one cannot be checked.
+
+        Examples
+        --------
+        >>> report = results.gate("recall@5 >= 0.5", configuration="fixed-128-0")
+        >>> report.outcome.value, report.exit_code, report.rules[0].rule
+        ('pass', 0, 'recall@5 >= 0.5')
+        """
+        # Deferred: opening and reading a run needs no library of metrics.
+        from workbench.experiment.gate_keys import gate_of
+        from workbench.gate.check import check_gate
+
+        known = dict(self.tables.manifest["experiment"].get("gate", {}))
+        given = {"configuration": configuration, "baseline": str(baseline), "tolerance": tolerance, "compare": list(compare)}
+        known |= {name: value for name, value in given.items() if value} | {"rules": [*known.get("rules", []), *rules]}
+        return check_gate(self.tables, gate_of({"gate": known}, "the rules"))
 
     def to_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path.
