@@ -66,7 +66,7 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     left = {path.relative_to(folder / "outputs" / "x").as_posix() for path in (folder / "outputs" / "x").rglob("*") if path.is_file()}
     tables = {f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required}
     notebooks = {"notebooks/comparison.ipynb", "notebooks/fixed-256-0.ipynb"}
-    assert left == tables | notebooks | {"manifest.json", "report.html", "runs/fixed-256-0.trec"}
+    assert left == tables | notebooks | {"manifest.json", "report.html", "runs/fixed-256-0.trec", "documents.parquet"}
     second = told("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
     assert second.returncode == 0
     assert second.stderr.count("from the store") == 3

@@ -49,6 +49,7 @@ def collect(outcome: Outcome) -> RunTables:
         "configurations": lambda _: _configurations(outcome),
         "comparisons": comparisons_table,
         "questions": lambda _: tables.questions_table(dataset, context.labels),
+        "documents": lambda _: tables.documents_table(dataset),
         "judgements": lambda _: tables.judgements_table(dataset),
         "evidence": lambda _: tables.evidence_table(dataset),
         "passages": lambda _: _passages(outcome),
@@ -128,7 +129,8 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},
         "dataset": {
             "name": dataset.name,
-            "documents": len(dataset.documents),
+            "documents": len(dataset.corpus),
+            "missing": len(dataset.documents) - len(dataset.corpus),
             "queries": len(dataset.queries),
             "unanswerable": sum(not query.answerable for query in dataset.queries),
             "repeated": len(repeated),

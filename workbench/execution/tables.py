@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.core.fingerprint import fingerprint
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.answering.answers_table import answer_timings, answers_table
 from workbench.execution.answering.tables import answer_metrics_table, answer_queries_table
@@ -45,6 +46,12 @@ def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
     ]
     table = pd.DataFrame(rows, columns=["query_id", "text", "answerable", "answer", "metadata"])
     return table.assign(cluster=clusters.codes, documents=[json.dumps(numbers) for numbers in clusters.documents])
+
+
+def documents_table(dataset: Dataset) -> pd.DataFrame:
+    """Return a row for each document. Baselines compare the fingerprints, which need not resist an attacker."""
+    rows = [(each.doc_id, fingerprint(each.title, each.text)[:12], len(each.text)) for each in dataset.corpus]
+    return pd.DataFrame(rows, columns=["doc_id", "fingerprint", "characters"])
 
 
 def judgements_table(dataset: Dataset) -> pd.DataFrame:
