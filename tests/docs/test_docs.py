@@ -11,6 +11,7 @@ import yaml
 
 from tests.docs.conftest import DOCS, PAGES, README, ROOT, WORKBENCH, every_block, name_of
 from workbench.datasets.sources import SOURCES
+from workbench.experiment.gate_keys import gate_of
 from workbench.experiment.read import experiment_of
 
 # These sweep for minutes, or need the big sets: tests/cli and tests/execution run their options.
@@ -47,6 +48,8 @@ def test_experiments_and_datasets_in_the_docs_are_valid(page, text):
     settings = yaml.safe_load(text)
     if "name" in settings:
         assert experiment_of(settings, name_of(page)).configurations
+    elif "gate" in settings:
+        assert gate_of(settings, name_of(page)).floors
     else:
         for line in text.strip().splitlines():
             source = yaml.safe_load(line)["dataset"]

@@ -50,6 +50,7 @@ class ExperimentSettings(TypedDict, total=False):
     limits: Mapping[str, float]
     judging: Judging | Mapping[str, Any] | str
     slices: Sequence[Sequence[str]]
+    gate: Mapping[str, Any]
 
 
 class Experiment:

@@ -54,8 +54,10 @@ class PublishedRun(NamedTuple):
     tables: RunTables
 
 
-def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
+def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool = True) -> PublishedRun:
     """Write all outputs of a run, and its history if `remember`. Waits for another process that writes to the folder.
+
+    Without `notebooks`, which take most of the time, those of an earlier run are deleted.
 
     Raises RunError if every configuration failed. The folder is then left as it is, and the tracebacks are in `.errors/<name>/`.
     """
@@ -77,7 +79,10 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
         judgements = missing_judgements(outcome)
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
         notes += [*filter(None, [judgements.unread]), *unmatched_hits(run)]
-        errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
+        if notebooks:
+            errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
+        else:
+            shutil.rmtree(folder / "notebooks", ignore_errors=True)
         return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
 
 

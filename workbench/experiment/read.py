@@ -11,11 +11,13 @@ from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError
 from workbench.experiment.answer_keys import DEFAULT_ANSWER_METRICS, crossed_in, limits_in, variants_in
 from workbench.experiment.expand import configurations_of
+from workbench.experiment.gate_keys import gate_in
 from workbench.experiment.judging_keys import judged_defaults, judging_in, unjudged
 from workbench.experiment.overrides import apply_overrides
 from workbench.experiment.target_keys import beyond_target, name_faults, only_targets, targets_in
 from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
 from workbench.experiment.yaml_file import read_yaml
+from workbench.gate.settings import GateSettings
 from workbench.judging.settings import Judging
 from workbench.llm.session import CallLimits
 from workbench.metrics.names import Metric
@@ -48,6 +50,7 @@ KEYS = {
     "smallest_difference": "the smallest difference of the primary metric that matters, above 0; the report says how many questions would show it; "
     "0.02 by default",
     "slices": "crossed slices, each a list of fields of the questions, such as `[type, domain]`",
+    "gate": "the rules that `workbench gate` and the pytest plugin check: limits, baselines, retrieval tests",
     "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
 }
 _LONGEST_NAME = 64
@@ -75,6 +78,7 @@ class ExperimentSpec:
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
     judging: Judging | None = None
+    gate: GateSettings | None = None
     # Set by a person, on the command line or in Python, and never by a key of the file.
     allow_code: bool = False
 
@@ -108,10 +112,8 @@ def experiment_of(
     faults = [*known, *(unknown("the experiment", key, tuple(KEYS)) for key in strange)]
     misspelt = {nearest_word(key, KEYS) for key in strange}
     name = settings.get("name")
-    if name is None and "name" not in misspelt:
-        faults.append("name is missing; write for example name: my-experiment")
-    elif name is not None and (fault := _name_fault(name)):
-        faults.append(fault)
+    if name is not None or "name" not in misspelt:
+        faults += filter(None, [_name_fault(name)])
     spans, average, smallest = _choices(settings, faults)
     dataset = source or (None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults))
     before = len(faults)
@@ -131,6 +133,7 @@ def experiment_of(
     faults += _unpriced(settings, configurations)
     limits, crossed = limits_in(settings, faults), crossed_in(settings, faults)
     faults += beyond_k(metrics, own) + beyond_target(metrics, configurations)
+    gate = gate_in(settings, faults)
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
     # A misspelt key can leave out the configuration that the baseline names.
@@ -153,6 +156,7 @@ def experiment_of(
         limits=limits,
         slices=crossed,
         judging=judging,
+        gate=gate,
     )
 
 
@@ -182,6 +186,8 @@ def _unpriced(settings: Settings, configurations: Sequence[Configuration]) -> li
 
 def _name_fault(name: object) -> str:
     """Return the fault of an experiment's name, with a valid name as a suggestion, or an empty text."""
+    if name is None:
+        return "name is missing; write for example name: my-experiment"
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:_LONGEST_NAME]
         length = f" (at most {_LONGEST_NAME})" if len(str(name)) > _LONGEST_NAME else ""

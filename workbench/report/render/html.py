@@ -26,6 +26,8 @@ from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
 from workbench.report.sections.drill import drill_section
 from workbench.report.sections.exploratory import exploratory
+from workbench.report.sections.gate.broken import broken
+from workbench.report.sections.gate.rules import gate
 from workbench.report.sections.judging.causes import answer_failures
 from workbench.report.sections.judging.claims import unsupported_claims
 from workbench.report.sections.judging.judges import judges
@@ -43,6 +45,8 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # In reading order.
 _SECTIONS = (
+    gate,
+    broken,
     ranking,
     differences,
     parts_section,

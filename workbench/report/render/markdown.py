@@ -18,8 +18,8 @@ def summary_markdown(run: RunTables) -> str:
     ranked = conclusions.standings.ranked
     blocks: list[Block | None] = [*map(Prose, opening(conclusions)), short_table(conclusions, ranked) if ranked else None]
     blocks += [windowed(conclusions), screened(conclusions), failed(conclusions)]
-    replies = [f"**{_plain(answer.question)}** {_plain(answer.sentence)}" for answer in answered(conclusions).items]
-    title = f"### {_plain(run.name)}: {_plain(f'{lead.text} {lead.aside}'.strip())}"
+    replies = [f"**{escaped(answer.question)}** {escaped(answer.sentence)}" for answer in answered(conclusions).items]
+    title = f"### {escaped(run.name)}: {escaped(f'{lead.text} {lead.aside}'.strip())}"
     text = [title, *(part for block in blocks if block for part in markdown(block)), *replies]
     return "\n\n".join(text) + "\n"
 
@@ -28,15 +28,15 @@ def markdown(block: Block) -> list[str]:
     """Render a block as paragraphs, without figures and drill-downs, which need a page."""
     match block:
         case Table():
-            return [part for part in (markdown_table(block), _plain(block.caption), _plain(block.note)) if part]
+            return [part for part in (markdown_table(block), escaped(block.caption), escaped(block.note)) if part]
         case Section():
-            return [f"#### {_plain(block.title)}", *(part for inner in block.blocks for part in markdown(inner))]
+            return [f"#### {escaped(block.title)}", *(part for inner in block.blocks for part in markdown(inner))]
         case Prose():
-            return [_plain(block.text)]
+            return [escaped(block.text)]
         case Lines():
-            return ["\n".join(f"- {_plain(item)}" for item in block.items)]
+            return ["\n".join(f"- {escaped(item)}" for item in block.items)]
         case Terms():
-            return ["\n".join(f"- **{_plain(term.name)}**: {_plain(term.text)}" for term in block.items)]
+            return ["\n".join(f"- **{escaped(term.name)}**: {escaped(term.text)}" for term in block.items)]
         case _:
             return []
 
@@ -45,13 +45,14 @@ def markdown_table(table: Table) -> str:
     """Render a table with pipes, numbers aligned right, notes in brackets."""
     rows = [[_cell(column.title, column.note) for column in table.columns]]
     rows.append(["--:" if column.kind == "number" else "---" for column in table.columns])
-    rows += [[_cell(cell.text, cell.note) for cell in row.cells] for row in table.rows]
+    rows += [[_cell(cell.text or ", ".join(cell.queries), cell.note) for cell in row.cells] for row in table.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _cell(text: str, note: str) -> str:
-    return _plain(f"{text} ({note})" if text and note else text or note)
+    return escaped(f"{text} ({note})" if text and note else text or note)
 
 
-def _plain(text: str) -> str:
+def escaped(text: str) -> str:
+    """Escape a text so that Markdown and HTML show it as it is, in one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

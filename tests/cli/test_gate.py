@@ -1,0 +1,185 @@
+"""The command `gate`: options, exit codes and files."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from tests.gated_runs import BASE, PRIMARY, as_random
+from workbench.cli.main import main
+from workbench.results.run_tables import RunTables
+
+
+@pytest.fixture
+def folder(gated_run: RunTables, tmp_path: Path) -> Path:
+    place = tmp_path / "gated"
+    place.mkdir()
+    gated_run.write(place)
+    return place
+
+
+def gate(*words: object, code: int = 0, env: Mapping[str, str | None] | None = None) -> str:
+    clean = {"GITHUB_STEP_SUMMARY": None, "GITHUB_ACTIONS": None}
+    done = CliRunner().invoke(main, ["gate", *map(str, words)], env={**clean, **(env or {})})
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+@pytest.fixture
+def baseline(folder: Path, names: dict[str, str]) -> Path:
+    path = folder.parent / "baselines" / "gated.json"
+    shown = gate(folder, "--configuration", names["base"], "--update-baseline", path)
+    assert "120 questions" in shown
+    assert "commit it, so that its changes are reviewed" in shown
+    return path
+
+
+def test_limits_pass_and_fail(folder, names):
+    chosen = ("--configuration", names["base"])
+    shown = gate(folder, *chosen, "--fail-below", f"{PRIMARY}=0.5", "--fail-above", "irrelevant@3=100%")
+    assert shown.splitlines()[0] == f"gated, {names['base']}: pass (2 rules: 2 pass)"
+    shown = gate(folder, *chosen, "--fail-below", f"{PRIMARY}[kind=odd]=0.99", "--rule", f"{PRIMARY} >= 0.5", code=1)
+    assert shown.splitlines()[1].startswith(f"FAIL       {PRIMARY}[kind=odd] >= 0.99: ")
+
+
+def test_the_exit_code_says_pass_fail_undecided_or_wrong_input(folder, names, baseline):
+    def against(name: str, *words: str, code: int) -> str:
+        return gate(folder, "--configuration", names[name], "--baseline", baseline, *words, code=code)
+
+    assert "identical on 120 questions" in against("base", code=0)
+    assert "FAIL" in against("worse", code=1)
+    assert "undecided" in against("noisy", code=4)
+    assert "undecided" in against("noisy", "--warn-undecided", code=0)
+    assert "FAIL" in against("worse", "--warn-undecided", code=1)
+    assert "have no value" in against("many", code=2)
+    assert "against the direction" in gate(folder, "--fail-above", f"{PRIMARY}=0.5", code=2)
+
+
+def test_the_outcome_is_in_the_folder_and_in_the_report(folder, names, baseline, gated_run):
+    (folder / "report.html").write_text("before")
+    gate(folder, "--configuration", names["worse"], "--baseline", baseline, code=1)
+    run = RunTables.read(folder)
+    row = run.table("gate").iloc[0]
+    assert (row["configuration"], row["kind"], row["outcome"]) == (names["worse"], "baseline", "fail")
+    assert row["reference"] == pytest.approx(BASE.mean())
+    assert run.table("gate")["kind"].tolist() == ["baseline", "note"]
+    found = json.loads((folder / "gate.json").read_text())
+    assert (found["outcome"], found["exit_code"], found["rules"][0]["p"]) == ("fail", 1, pytest.approx(row["p"]))
+    page = (folder / "report.html").read_text("utf-8")
+    assert "Does it pass the gate?" in page
+    assert "The gate fails." in page
+    # The results are those of the sweep.
+    pd.testing.assert_frame_equal(run.metrics, gated_run.metrics)
+
+
+def test_a_folder_that_cannot_be_written_changes_no_exit_code(folder, names, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    (folder / "gate.parquet").mkdir()
+    words = (
+        "--configuration",
+        names["base"],
+        "--fail-below",
+        f"{PRIMARY}=0.5",
+        "--summary",
+        blocked / "x.md",
+        "--junit",
+        blocked / "x.xml",
+    )
+    shown = gate(folder, *words)
+    assert shown.count("workbench: the outcome is not in ") == 3
+
+
+def test_a_summary_is_appended_and_junit_xml_is_replaced(folder, names, baseline, tmp_path):
+    summary, junit = tmp_path / "summary.md", tmp_path / "new" / "gate.xml"
+    summary.write_text("before\n")
+    for _ in range(2):
+        gate(folder, "--configuration", names["noisy"], "--baseline", baseline, "--junit", junit, "--summary", summary, code=4)
+    assert summary.read_text("utf-8").startswith("before\n### ⚠️")
+    assert summary.read_text("utf-8").count("| ⚠️ undecided |") == 2
+    suites = ElementTree.parse(junit).getroot()
+    assert (suites.get("tests"), suites.get("failures"), suites.get("skipped")) == ("1", "1", "0")
+    gate(folder, "--configuration", names["noisy"], "--baseline", baseline, "--junit", junit, "--warn-undecided")
+    suites = ElementTree.parse(junit).getroot()
+    assert (suites.get("failures"), suites.get("skipped")) == ("0", "1")
+
+
+def test_github_gets_a_step_summary_and_annotations(folder, names, tmp_path):
+    summary = tmp_path / "step.md"
+    words = (folder, "--configuration", names["base"], "--fail-below", f"{PRIMARY}=0.99")
+    shown = gate(*words, code=1, env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
+    assert f"::error title=fail%3A {PRIMARY} >= 0.99::" in shown
+    assert "❌ fail" in summary.read_text("utf-8")
+    assert "::error" not in gate(*words, "--no-annotations", code=1, env={"GITHUB_ACTIONS": "true"})
+    assert "::error" not in gate(*words, code=1)
+    assert "::error" in gate(*words, "--annotations", code=1)
+
+
+def test_the_options_are_added_to_the_rules_of_a_file(folder, names, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(f"gate:\n  configuration: {names['base']}\n  rules: ['{PRIMARY} >= 0.5']\n")
+    assert "2 rules: 2 pass" in gate(folder, "--rules", rules, "--rule", "irrelevant@3 <= 1")
+    assert gate(folder, "--rules", rules, "--configuration", names["worse"]).startswith(f"gated, {names['worse']}")
+    rules.write_text("gate: {rules: 5}\n")
+    assert "gate rules" in gate(folder, "--rules", rules, code=2)
+    assert "does not exist" in gate(folder, "--rules", tmp_path / "no.yaml", code=2)
+
+
+def test_the_rules_of_the_run_are_its_own(gated_run, names, tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    gated_run.write(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["experiment"]["gate"] = {"configuration": names["base"], "rules": [f"{PRIMARY} >= 0.99"]}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert f"{PRIMARY} >= 0.99" in gate(folder, code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "there is no rule to check"),
+        (["--fail-below", "recall@3=0.1"], "has 7 configurations; name one with --configuration"),
+        (["--fail-below", "recall@3"], "--fail-below 'recall@3' is not METRIC=LIMIT"),
+        (["--fail-below", "recall@3=nan"], "is not a number"),
+        (["--fail-below", "recall@3=0.1", "--run", "other"], "--run adds a run to a baseline"),
+        (["--again", "other"], "give --again with --baseline-again or --release-again"),
+        (["--baseline", "nowhere.json", "--tolerance", "0%"], "the tolerance 0% is out of range"),
+        (["--max-unscored", "2"], "the share 2 is out of range"),
+    ],
+)
+def test_wrong_input_is_one_line(folder, words, message):
+    shown = gate(folder, *words, code=2)
+    assert message in shown
+    assert shown.count("\n") == 1
+
+
+def test_the_first_run_is_not_a_second_one(folder, names, baseline):
+    words = ("--configuration", names["base"], "--baseline", baseline)
+    assert "is the first run; sweep again" in gate(folder, *words, "--again", folder, "--baseline-again", folder, code=2)
+
+
+def test_an_alarm_says_how_to_run_both_sides_again(gated_run, names, baseline, tmp_path):
+    folder = tmp_path / "random"
+    folder.mkdir()
+    as_random(gated_run).write(folder)
+    shown = gate(folder, "--configuration", names["worse"], "--baseline", baseline, code=4)
+    assert "workbench sweep EXPERIMENT --outputs AGAIN " in shown
+    assert "--again AGAIN/gated --baseline-again BASE_AGAIN/gated" in shown
+
+
+def test_a_random_run_becomes_a_baseline_only_with_three_runs(gated_run, names, tmp_path):
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        folder.mkdir()
+        random = as_random(gated_run)
+        times = random.timings.assign(value=random.timings["value"] + folders.index(folder))
+        replace(random, sources={**random.sources, "timings": lambda _, times=times: times}).write(folder)
+    words = (folders[0], "--configuration", names["base"], "--update-baseline", tmp_path / "baseline.json")
+    assert "1 run would give its luck to every comparison" in gate(*words, code=2)
+    assert "3 runs" in gate(*words, "--run", folders[1], "--run", folders[2])

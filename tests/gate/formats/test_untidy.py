@@ -1,0 +1,67 @@
+"""The formats of a gate escape every text of the data."""
+
+import xml.etree.ElementTree as ElementTree
+
+from workbench.gate.formats.annotations import annotation_lines
+from workbench.gate.formats.files import gate_json, gate_table
+from workbench.gate.formats.junit import gate_junit
+from workbench.gate.formats.markdown import gate_markdown
+from workbench.gate.formats.terminal import gate_lines
+from workbench.gate.lost import LostQuestion, RankedHit
+from workbench.gate.report import GateReport, RuleResult
+from workbench.statistics.gating import Decision
+
+ODD = 'a<script>|b`\n::error::x\x1b[31m 5% "q" & ]]>'
+HITS = tuple(RankedHit(rank, ODD, 0, 9, ODD, rank == 1) for rank in (1, 2))
+LOST = LostQuestion(ODD, ODD, "document", ODD, 1, 0, "rank", HITS, HITS, ODD, (), "recall@5", 1.0, 0.0)
+RULES = [RuleResult(rule=ODD, kind="baseline", metric="recall@5", slice=ODD, condition="retrieved", outcome=Decision.FAIL, reason=ODD)]
+PASSED = RuleResult(
+    rule="test",
+    kind="retrieval test",
+    metric="",
+    slice="all",
+    condition="retrieved",
+    outcome=Decision.PASS,
+    reason="d has rank 1",
+    query_id="q",
+)
+REPORT = GateReport("run", "configuration", RULES, [LOST], None, [ODD])
+
+
+def test_a_terminal_gets_no_control_characters_and_no_commands():
+    lines = list(gate_lines(REPORT))
+    assert all("\x1b" not in line and "\n" not in line for line in lines)
+    assert not any(line.startswith("::") for line in lines)
+
+
+def test_markdown_shows_markup_as_text():
+    text = gate_markdown(REPORT)
+    assert "\x1b" not in text
+    assert "<script>" not in text.replace("\\<script\\>", "")
+    assert all(line.count("|") - line.count("\\|") == 4 for line in text.splitlines() if line.startswith("| ❌"))
+
+
+def test_junit_is_xml_whatever_the_texts_are():
+    (case,) = ElementTree.fromstring(gate_junit(REPORT)).iter("testcase")
+    assert "a<script>|b`" in str(case.get("name"))
+    (failure,) = case
+    assert (failure.tag, failure.get("type")) == ("failure", "fail")
+
+
+def test_an_annotation_is_one_line_without_another_command():
+    lines = list(annotation_lines(REPORT))
+    assert len(lines) == 2
+    assert all(line.startswith(("::error title=", "::notice title=")) and "\n" not in line for line in lines)
+    assert "5%25" in lines[0]
+
+
+def test_tables_and_json_keep_the_texts():
+    assert gate_table(REPORT)["rule"].tolist() == [ODD, ""]
+    found = gate_json(REPORT)
+    assert (found["rules"][0]["reason"], found["rules"][0]["p"], found["lost"][0]["query_id"]) == (ODD, None, ODD)
+
+
+def test_many_retrieval_tests_that_pass_are_counted():
+    lines = list(gate_lines(GateReport("run", "c", [*RULES, *[PASSED] * 30])))
+    assert len(lines) == 3
+    assert lines[-1] == "pass       30 retrieval tests"

@@ -1,0 +1,312 @@
+"""Gates on runs whose values are set by hand."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors
+from workbench.errors import InputError
+from workbench.gate.baseline import Baseline, baseline_of
+from workbench.gate.baseline_file import write_baseline
+from workbench.gate.check import check_gate, compared_subjects, gated_configuration
+from workbench.gate.comparisons import SecondRuns
+from workbench.gate.report import GateReport, RuleResult
+from workbench.gate.rules import RetrievalTest, Subject, Tolerance
+from workbench.gate.settings import GateSettings
+from workbench.results.run_tables import RunTables
+from workbench.statistics.gating import Decision
+
+
+@pytest.fixture(scope="module")
+def file(base: Baseline, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("baseline") / "base.json"
+    write_baseline(base, path)
+    return path
+
+
+@pytest.fixture
+def against(gated_run, names, file):
+    """Compare a candidate with the baseline."""
+
+    def check(name: str, run: RunTables | None = None, again: SecondRuns | None = None, **changes: object) -> GateReport:
+        return check_gate(run or gated_run, GateSettings(configuration=names[name], baseline=file, **changes), again)
+
+    return check
+
+
+def only(report: GateReport) -> RuleResult:
+    (rule,) = report.rules
+    return rule
+
+
+def test_a_large_drop_fails_with_the_numbers_behind_it(against, file):
+    report = against("worse")
+    rule = only(report)
+    assert (report.outcome, report.exit_code, rule.kind) == (Decision.FAIL, 1, "baseline")
+    assert rule.rule == f"{PRIMARY} not below {file} by more than 5%"
+    assert rule.value == pytest.approx(VALUES["worse"].mean())
+    assert rule.reference == pytest.approx(BASE.mean())
+    assert rule.difference == pytest.approx((VALUES["worse"] - BASE).mean())
+    assert rule.limit == pytest.approx(-0.05 * BASE.mean())
+    assert rule.low < rule.difference < rule.high < rule.limit
+    assert rule.p == rule.p_adjusted < 0.001
+    assert (rule.n, rule.clusters, rule.unscored, rule.alarm) == (QUESTIONS, DOCUMENTS, 0, False)
+    assert "p = 0.000" in rule.reason
+
+
+def test_a_small_drop_that_is_significant_passes_and_is_noted(against):
+    report = against("tolerated")
+    assert (report.outcome, report.exit_code) == (Decision.PASS, 0)
+    assert "worse, within tolerance" in only(report).reason
+
+
+def test_noise_around_the_margin_is_undecided_and_says_how_many_questions_would_decide(against):
+    report = against("noisy")
+    assert (report.outcome, report.exit_code) == (Decision.UNDECIDED, 4)
+    assert "questions would decide if nothing changed" in only(report).reason
+
+
+def test_an_unchanged_run_is_identical(against):
+    report = against("base")
+    assert report.outcome is Decision.PASS
+    assert only(report).reason == f"identical on {QUESTIONS} questions"
+    assert (report.lost, report.notes) == ([], [])
+
+
+def test_another_configuration_is_named_as_a_difference(against, file):
+    report = against("equal")
+    assert report.notes == [f"the configuration differs from that of {file} in chunking"]
+    assert report.differences is not None
+    assert report.differences.settings == ("chunking",)
+
+
+def test_the_tolerance_decides(against):
+    assert against("worse", tolerance=Tolerance.parse("30%")).outcome is Decision.PASS
+    assert against("tolerated", tolerance=Tolerance.parse("0.001")).outcome is Decision.FAIL
+
+
+def test_few_unscored_questions_count_at_their_worst_and_many_stop_the_gate(against):
+    rule = only(against("missing"))
+    assert (rule.unscored, rule.n) == (2, QUESTIONS - 2)
+    # The two missing values could be 0, which is less than the margin of 5 %.
+    assert rule.low <= -BASE[:2].sum() / QUESTIONS
+    assert "2 questions without a value counted at worst and at best" in rule.reason
+    with pytest.raises(InputError, match=r"9 of 120 questions \(7.5 %\) of gated have no value"):
+        against("many")
+    assert only(against("many", max_unscored=0.1)).unscored == 9
+
+
+def test_a_run_with_something_random_raises_an_alarm_instead_of_failing(gated_run, names, file):
+    random = as_random(gated_run)
+    report = check_gate(random, GateSettings(configuration=names["worse"], baseline=file))
+    rule = only(report)
+    assert (report.exit_code, rule.alarm, report.alarms) == (4, True, [rule.rule])
+    assert "embedding: openai can give other values: run both sides again" in rule.reason
+
+
+def test_a_second_run_of_both_sides_decides_an_alarm(gated_run, names, tmp_path):
+    random = as_random(gated_run)
+    first = baseline_of([random], names["base"], tmp_path / "first.json", fewest=1)
+    write_baseline(replace(first, settings=random.configurations_settings[names["base"]]), first.path)
+    settings = GateSettings(configuration=names["worse"], baseline=first.path)
+    second = replace(first, path=tmp_path / "second")
+    rule = only(check_gate(random, settings, SecondRuns(random, second)))
+    assert (rule.outcome, rule.alarm) == (Decision.FAIL, False)
+    assert "confirmed by a second run of both sides" in rule.reason
+
+
+def test_a_second_run_with_other_settings_or_questions_is_refused(gated_run, names, file, base):
+    settings = GateSettings(configuration=names["worse"], baseline=file)
+    with pytest.raises(InputError, match="does not repeat"):
+        check_gate(gated_run, settings, SecondRuns(gated_run, replace(base, settings={"chunking": {}})))
+    prints = gated_run.manifest["fingerprints"] | {"corpus": "other"}
+    other = replace(gated_run, manifest=dict(gated_run.manifest) | {"fingerprints": prints})
+    with pytest.raises(InputError, match="second run has other questions"):
+        check_gate(gated_run, settings, SecondRuns(other, base))
+
+
+def test_limits_are_about_these_questions_or_others_like_them(gated_run, names):
+    limit = f"{BASE.mean() + 0.001:.4f}"
+    low, high = (f"{PRIMARY} >= {value:.3f}" for value in (BASE.mean() - 0.1, BASE.mean() + 0.1))
+    settings = floors(f"{PRIMARY} >= {limit}", configuration=names["base"])
+    assert only(check_gate(gated_run, settings)).outcome is Decision.FAIL
+    inferred = replace(settings, floor_kind="inference")
+    rule = only(check_gate(gated_run, inferred))
+    assert (rule.outcome, rule.kind) == (Decision.UNDECIDED, "inference")
+    assert "the interval contains the limit" in rule.reason
+    row = gated_run.metrics.query("configuration == @names['base'] and metric == @PRIMARY and slice == 'all'").iloc[0]
+    assert (rule.low, rule.high) == pytest.approx((row["low"], row["high"]))
+    report = check_gate(gated_run, floors(low, high, configuration=names["base"], floor_kind="inference"))
+    assert [each.outcome for each in report.rules] == [Decision.PASS, Decision.FAIL]
+
+
+def test_a_limit_of_a_slice_reads_its_questions(gated_run, names):
+    even = BASE[[number % 10 % 2 == 0 for number in range(QUESTIONS)]].mean()
+    report = check_gate(gated_run, floors(f"{PRIMARY}[kind=even] >= {even - 1e-6:.6f}", configuration=names["base"]))
+    assert report.outcome is Decision.PASS
+    assert only(report).value == pytest.approx(even)
+    assert only(report).n == QUESTIONS // 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("ndcg@10 >= 0.5", "the run gated has no metric ndcg@10; add it to metrics"),
+        (f"{PRIMARY}[kind=evn] >= 0.5", "no slice kind=evn (did you mean 'kind=even'?); slices are kind=even and kind=odd"),
+        (f"{PRIMARY}[kind=even&kind=odd] >= 0.5", "kind=even&kind=odd]: it applies to no question"),
+        (f"{PRIMARY}[condition=gold] >= 0.5", "it applies to no question in gated; conditions are retrieved"),
+        (f"{PRIMARY} >= 1.01", "at most 1.000 is attainable"),
+        ("irrelevant@3 <= 1.5", "irrelevant@3 is between 0 and 1"),
+        ("irrelevant@3 <= -0.5", "irrelevant@3 is between 0 and 1"),
+    ],
+)
+def test_a_limit_that_cannot_be_checked_is_wrong_input(gated_run, names, rule, message):
+    with pytest.raises(InputError) as error:
+        check_gate(gated_run, floors(rule, configuration=names["base"]))
+    assert message in str(error.value)
+    assert error.value.exit_code == 2
+
+
+def test_a_gate_without_a_rule_is_wrong_input(gated_run):
+    with pytest.raises(InputError, match="there is no rule to check in gated; write --fail-below"):
+        check_gate(gated_run, GateSettings())
+
+
+def test_the_configuration_is_the_one_named_or_the_baseline_or_the_only_one(gated_run, names):
+    with pytest.raises(InputError, match="has 7 configurations; name one with --configuration"):
+        gated_configuration(gated_run, GateSettings())
+    based = replace(gated_run, manifest=dict(gated_run.manifest) | {"baseline": names["worse"]})
+    assert gated_configuration(based, GateSettings()) == names["worse"]
+    assert gated_configuration(based, GateSettings(configuration=names["base"])) == names["base"]
+    failed = replace(gated_run, manifest=dict(gated_run.manifest) | {"failures": {"broken": "no model"}})
+    with pytest.raises(InputError, match="the configuration broken of the run gated failed: no model"):
+        gated_configuration(failed, GateSettings(configuration="broken"))
+
+
+def test_questions_or_labels_that_changed_stop_the_gate(gated_run, names, base, tmp_path):
+    first = next(iter(base.questions))
+    for what, mark in (("questions", {"text": "other"}), ("labels", {"labels": "other"})):
+        path = tmp_path / f"{what}.json"
+        write_baseline(replace(base, questions={**base.questions, first: replace(base.questions[first], **mark)}), path)
+        with pytest.raises(InputError, match=f"the {what} differ from those of .*, at 1 question: {first}; compare on the same questions"):
+            check_gate(gated_run, GateSettings(configuration=names["base"], baseline=path))
+
+
+def test_documents_that_changed_are_listed_and_compared(gated_run, names, base, tmp_path):
+    documents = dict(base.documents)
+    gone = {name: documents.pop(name) for name in ("d0", "d1")}
+    changed = {"d2": "other", "older": "mark"}
+    path = tmp_path / "documents.json"
+    write_baseline(replace(base, documents={**documents, **changed}, corpus="other"), path)
+    report = check_gate(gated_run, GateSettings(configuration=names["base"], baseline=path))
+    assert report.outcome is Decision.PASS
+    assert set(gone) == {"d0", "d1"}
+    assert report.notes == [
+        f"1 document removed since {path}: older",
+        f"2 documents added since {path}: d0 and d1",
+        f"1 document changed since {path}: d2",
+    ]
+
+
+def test_the_primary_metric_is_compared_and_with_answers_one_of_their_content(gated_run, answered_run, names):
+    assert compared_subjects(gated_run, names["base"], GateSettings()) == [Subject(PRIMARY)]
+    subjects = compared_subjects(answered_run, answered_run.names[0], GateSettings())
+    assert [subject.metric for subject in subjects] == [str(answered_run.primary), "answer_recall"]
+    named = (Subject("recall@3", "kind=odd"),)
+    assert compared_subjects(answered_run, answered_run.names[0], GateSettings(compare=named)) == named
+
+
+def test_a_drop_that_is_significant_alone_is_undecided_among_several_rules(gated_run, names, base, tmp_path):
+    rng = np.random.default_rng(3)
+    wanted = -0.05 * BASE.mean() - 0.004
+    for scale in np.linspace(0.02, 0.4, 60):
+        values = BASE + wanted + scale * rng.standard_normal(QUESTIONS)
+        baseline = _with_primary(base, 2 * BASE - values, tmp_path / "near.json")
+        settings = GateSettings(configuration=names["base"], baseline=baseline)
+        rule = only(check_gate(gated_run, settings))
+        if 0.02 < rule.p < 0.04:
+            break
+    assert rule.outcome is Decision.FAIL
+    both = check_gate(gated_run, replace(settings, release=baseline, compare=(Subject(PRIMARY), Subject(PRIMARY, "kind=odd"))))
+    first = both.rules[0]
+    assert (first.p, first.outcome) == (rule.p, Decision.UNDECIDED)
+    assert first.p_adjusted > 0.05
+    assert "after the correction for several rules (Holm)" in first.reason
+
+
+def _with_primary(base: Baseline, values: np.ndarray, path: Path) -> Path:
+    table = base.values.copy()
+    order = dict(zip(base.questions, values, strict=True))
+    rows = table["metric"] == PRIMARY
+    table.loc[rows, "value"] = table.loc[rows, "query_id"].map(order)
+    write_baseline(replace(base, values=table), path)
+    return path
+
+
+def test_a_plain_baseline_has_the_plain_rule_and_says_so(gated_run, names, tmp_path):
+    path = tmp_path / "plain.json"
+    path.write_text(json.dumps({PRIMARY: BASE.mean() + 0.03, f"{PRIMARY}[kind=odd]": 0.9, "irrelevant@3": 0.0}))
+    report = check_gate(gated_run, GateSettings(configuration=names["base"], baseline=path, tolerance=Tolerance.parse("0.05")))
+    outcomes = {str(Subject(rule.metric, rule.slice)): rule.outcome for rule in report.rules}
+    assert outcomes[PRIMARY] is Decision.PASS
+    assert outcomes[f"{PRIMARY}[kind=odd]"] is Decision.FAIL
+    # It counts faults, so a rise is a drop.
+    assert outcomes["irrelevant@3"] is (Decision.FAIL if report.rules[2].value > 0.05 else Decision.PASS)
+    assert report.rules[2].difference == pytest.approx(-report.rules[2].value)
+    assert {rule.kind for rule in report.rules} == {"plain baseline"}
+    assert "the plain rule tests nothing, and fails 9 % of unchanged runs at 100 questions" in report.rules[0].reason
+    assert math.isnan(report.rules[0].p)
+
+
+def test_a_plain_baseline_without_the_metric_is_wrong_input(gated_run, names, tmp_path):
+    path = tmp_path / "plain.json"
+    path.write_text('{"recall@3": 0.5}')
+    settings = GateSettings(configuration=names["base"], baseline=path, compare=(Subject(PRIMARY),))
+    with pytest.raises(InputError, match="has no value of it; it has recall@3"):
+        check_gate(gated_run, settings)
+    path.write_text('{"accuracy": 0.5}')
+    with pytest.raises(InputError, match="there is no metric 'accuracy'"):
+        check_gate(gated_run, replace(settings, compare=()))
+
+
+def test_retrieval_tests_look_at_single_questions(gated_run, names):
+    configuration = names["base"]
+    hits = gated_run.of("hits", configuration)
+    first = hits[hits["query_id"] == "q0-0"].sort_values("rank")["doc_id"].drop_duplicates().tolist()
+    tests = (RetrievalTest(1, "q0-0", first[0]), RetrievalTest(1, "q0-0", first[1]), RetrievalTest(3, "q0-0", "nowhere", absent=True))
+    report = check_gate(gated_run, GateSettings(configuration=configuration, retrieval_tests=tests))
+    assert [rule.outcome for rule in report.rules] == [Decision.PASS, Decision.FAIL, Decision.PASS]
+    assert [rule.reason for rule in report.rules] == [
+        f"{first[0]} has rank 1",
+        f"{first[1]} has rank 2",
+        "nowhere is not in the corpus",
+    ]
+    assert [rule.query_id for rule in report.rules] == ["q0-0"] * 3
+
+
+def test_a_retrieval_test_of_a_slice_is_a_rule_for_each_question(gated_run, names):
+    report = check_gate(gated_run, GateSettings(configuration=names["base"], retrieval_tests=(RetrievalTest(3, slice="kind=odd"),)))
+    assert len(report.rules) == QUESTIONS // 2
+    hits = gated_run.of("hits", names["base"]).sort_values("rank")
+    first = {query_id: rows["doc_id"].drop_duplicates()[:3].tolist() for query_id, rows in hits.groupby("query_id")}
+    # The question q4-1 is about document d4.
+    expected = {rule.query_id: f"d{rule.query_id[1:].split('-')[0]}" in first[rule.query_id] for rule in report.rules}
+    assert {rule.query_id: rule.outcome is Decision.PASS for rule in report.rules} == expected
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (RetrievalTest(3, "q0-99"), "the run has no question 'q0-99'"),
+        (RetrievalTest(3, slice="kind=evn"), "no slice kind=evn"),
+        (RetrievalTest(900, "q0-0", "d1", absent=True), "hits of a question; write k up to"),
+    ],
+)
+def test_a_retrieval_test_that_cannot_be_checked_is_wrong_input(gated_run, names, test, message):
+    with pytest.raises(InputError) as error:
+        check_gate(gated_run, GateSettings(configuration=names["base"], retrieval_tests=(test,)))
+    assert message in str(error.value)

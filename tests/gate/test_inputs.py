@@ -1,0 +1,59 @@
+"""What differs between the inputs of two sides."""
+
+from dataclasses import replace
+
+import pytest
+
+from workbench.execution.local import Outcome
+from workbench.gate.inputs import QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
+from workbench.results.run_tables import RunTables
+
+
+@pytest.fixture
+def run(few: Outcome) -> RunTables:
+    return RunTables.read(few.folder)
+
+
+def test_changed_texts_and_questions_on_one_side_are_questions_and_changed_labels_are_labels():
+    before = {
+        "same": QuestionPrint("a", "1"),
+        "text": QuestionPrint("b", "1"),
+        "label": QuestionPrint("c", "1"),
+        "gone": QuestionPrint("d", "1"),
+    }
+    after = {
+        "same": QuestionPrint("a", "1"),
+        "text": QuestionPrint("x", "2"),
+        "label": QuestionPrint("c", "2"),
+        "new": QuestionPrint("e", "1"),
+    }
+    assert changed_questions(before, after) == (("text", "gone", "new"), ("label",))
+    assert changed_questions(before, before) == ((), ())
+
+
+def test_documents_are_added_removed_and_changed():
+    assert changed_documents({"a": "1", "b": "1", "c": "1"}, {"b": "2", "c": "1", "d": "1"}) == (("d",), ("a",), ("b",))
+
+
+def test_every_document_of_a_run_has_a_fingerprint(few: Outcome, run: RunTables):
+    prints = document_prints(run)
+    assert list(prints) == [document.doc_id for document in few.context.dataset.documents]
+    assert len(set(prints.values())) == len(prints)
+    assert document_prints(replace(run, sources={name: make for name, make in run.sources.items() if name != "documents"})) == {}
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"), [("judgements", "relevance", 7), ("evidence", "start", 0), ("questions", "answer", "other")]
+)
+def test_a_changed_label_changes_the_question_that_has_it_alone(run: RunTables, table: str, column: str, value: object):
+    rows = run.table(table).copy()
+    row = rows.index[rows[column] != value][0]
+    rows.loc[row, column] = value
+    changed = replace(run, sources={**run.sources, table: lambda _: rows})
+    assert changed_questions(question_prints(run), question_prints(changed)) == ((), (rows.loc[row, "query_id"],))
+
+
+def test_the_order_of_judgements_is_no_difference(run: RunTables):
+    rows = run.judgements.iloc[::-1].reset_index(drop=True)
+    changed = replace(run, sources={**run.sources, "judgements": lambda _: rows})
+    assert changed_questions(question_prints(run), question_prints(changed)) == ((), ())

@@ -1,0 +1,200 @@
+"""The command `gate`."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.core.terminal import say, say_aside
+from workbench.errors import InputError, WorkbenchError, error_line
+
+if TYPE_CHECKING:
+    from workbench.gate.comparisons import SecondRuns
+    from workbench.gate.report import GateReport
+    from workbench.gate.settings import GateSettings
+    from workbench.results.run_tables import RunTables
+
+_path = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the outcome is written, besides the terminal."""
+
+    folder: Path
+    summary: Path | None
+    junit: Path | None
+    annotations: bool
+    warn_undecided: bool
+
+
+@click.command()
+@click.argument("folder", type=_path, metavar="OUTPUTS/NAME")
+@click.option("--configuration", help="The configuration to check.  [default: the experiment's baseline, or the only one]")
+@click.option("--fail-below", multiple=True, metavar="METRIC=LIMIT", help="A floor, such as recall@5=0.70; can be repeated.")
+@click.option("--fail-above", multiple=True, metavar="METRIC=LIMIT", help="A ceiling, such as irrelevant@3=0.05; can be repeated.")
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help='A limit with a slice, such as "recall@5[type=multi-hop] >= 0.6".')
+@click.option(
+    "--floors", type=click.Choice(["specification", "inference"]), help="What limits are about: these questions, or others like them."
+)
+@click.option("--baseline", type=_path, metavar="FILE", help="Compare with this baseline: a file, or the folder of a run.")
+@click.option("--release", type=_path, metavar="FILE", help="Compare with this frozen baseline, too, against slow drift.")
+@click.option("--tolerance", metavar="SHARE", help="The drop that is tolerated: 5% of the baseline's mean, or 0.05.  [default: 5%]")
+@click.option("--compare", multiple=True, metavar="METRIC", help="A metric to compare with the baselines; can be repeated.")
+@click.option("--max-unscored", metavar="SHARE", help="The share of questions that may lack a value.  [default: 2%]")
+@click.option("--rules", "rules_file", type=_path, metavar="FILE", help="Read the key gate of this experiment instead of the run's.")
+@click.option("--again", type=_path, metavar="OUTPUTS/NAME", help="A second run of this commit, which decides an alarm.")
+@click.option("--baseline-again", type=_path, metavar="OUTPUTS/NAME", help="A second run of the baseline's commit.")
+@click.option("--release-again", type=_path, metavar="OUTPUTS/NAME", help="A second run of the release's commit.")
+@click.option("--update-baseline", type=_path, metavar="FILE", help="Write the run as a baseline to FILE instead of checking it.")
+@click.option("--run", "more", type=_path, multiple=True, metavar="OUTPUTS/NAME", help="A further run for the baseline; can be repeated.")
+@click.option("--warn-undecided", is_flag=True, help="Exit with 0 instead of 4 if the gate is undecided.")
+@click.option(
+    "--summary",
+    type=_path,
+    envvar="GITHUB_STEP_SUMMARY",
+    metavar="FILE",
+    help="Append a summary in Markdown to this file.  [default: $GITHUB_STEP_SUMMARY]",
+)
+@click.option("--junit", type=_path, metavar="FILE", help="Write the rules as JUnit XML.")
+@click.option("--annotations/--no-annotations", default=None, help="Print annotations of GitHub Actions.  [default: in GitHub Actions]")
+def gate(
+    folder: Path,
+    rules_file: Path | None,
+    update_baseline: Path | None,
+    more: tuple[Path, ...],
+    warn_undecided: bool,
+    summary: Path | None,
+    junit: Path | None,
+    annotations: bool | None,
+    **options: Any,
+) -> None:
+    """Check a finished sweep against limits and baselines. It reads tables only, and writes the outcome into the report.
+
+    Exit codes: 0 pass, 1 fail, 2 wrong input, 4 undecided: too few questions to say.
+    """
+    from workbench.results.run_tables import RunTables
+
+    run = RunTables.read(folder)
+    settings = _settings(run, rules_file, options)
+    if update_baseline is not None:
+        _update(run, [RunTables.read(path) for path in more], settings, update_baseline)
+        return
+    if more:
+        raise InputError("--run adds a run to a baseline", "add --update-baseline FILE, or give one run only")
+    from workbench.gate.check import check_gate
+
+    report = check_gate(run, settings, _second_runs(folder, run, settings, options))
+    shown = os.environ.get("GITHUB_ACTIONS") == "true" if annotations is None else annotations
+    _write(report, _Places(folder, summary, junit, shown, warn_undecided))
+    sys.exit(0 if warn_undecided and report.exit_code == 4 else report.exit_code)
+
+
+def _settings(run: "RunTables", rules_file: Path | None, options: Mapping[str, Any]) -> "GateSettings":
+    """Add the options to the key `gate` of the run, or of a file."""
+    from workbench.experiment.gate_keys import gate_of
+    from workbench.experiment.read import KEYS
+    from workbench.experiment.yaml_file import read_yaml
+
+    where = str(rules_file or run.name)
+    experiment = read_yaml(rules_file, tuple(KEYS)) if rules_file else run.manifest["experiment"]
+    known = {name: value for name, value in experiment.items() if name == "gate"}
+    # Faults of the file are its own, whatever the options are.
+    gate_of(known, where)
+    settings = dict(known.get("gate", {}))
+    limits = [_limit(text, ">=", "--fail-below") for text in options["fail_below"]]
+    limits += [_limit(text, "<=", "--fail-above") for text in options["fail_above"]]
+    settings["rules"] = [*settings.get("rules", []), *limits, *options["rules"]]
+    if options["compare"]:
+        settings["compare"] = list(options["compare"])
+    chosen = {name: options[name] for name in ("configuration", "floors", "tolerance", "max_unscored", "baseline", "release")}
+    settings |= {name: str(value) for name, value in chosen.items() if value is not None}
+    return gate_of({"gate": settings}, "the rules")
+
+
+def _limit(text: str, bound: str, option: str) -> str:
+    subject, equals, limit = text.rpartition("=")
+    if not equals:
+        raise InputError(f"{option} {text!r} is not METRIC=LIMIT", f"write for example {option} recall@5=0.7")
+    return f"{subject} {bound} {limit}"
+
+
+def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", options: Mapping[str, Any]) -> "SecondRuns | None":
+    """Read the second runs that decide alarms. Raises InputError if a side is missing, or is the first run again."""
+    from workbench.gate.baseline_file import read_baseline
+    from workbench.gate.check import gated_configuration
+    from workbench.gate.comparisons import SecondRuns
+    from workbench.results.run_tables import RunTables
+
+    again, others = options["again"], (options["baseline_again"], options["release_again"])
+    if again is None and others == (None, None):
+        return None
+    if again is None or others == (None, None):
+        raise InputError("an alarm is decided by a second run of both sides", "give --again with --baseline-again or --release-again")
+    for option, second, first in zip(
+        ("--again", "--baseline-again", "--release-again"), (again, *others), (folder, settings.baseline, settings.release), strict=True
+    ):
+        if second is not None and first is not None and second.resolve() == first.resolve():
+            raise InputError(f"{option} {second} is the first run", "sweep again with --outputs AGAIN, which has a store of its own")
+    name = gated_configuration(run, settings)
+    return SecondRuns(RunTables.read(again), *(read_baseline(path, name) if path else None for path in others))
+
+
+def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings", path: Path) -> None:
+    from workbench.core.formatting import plural
+    from workbench.gate.baseline import baseline_of
+    from workbench.gate.baseline_file import write_baseline
+    from workbench.gate.check import gated_configuration
+
+    baseline = baseline_of([run, *more], gated_configuration(run, settings), path)
+    write_baseline(baseline, path)
+    kinds = f"{plural(len(baseline.questions), 'question')}, {plural(len(baseline.means), 'metric')}, {plural(baseline.runs, 'run')}"
+    say(f"{path}: {baseline.configuration} of {run.name} ({kinds}); commit it, so that its changes are reviewed")
+
+
+def _write(report: "GateReport", places: _Places) -> None:
+    """Print the outcome and write it to files. A file that cannot be written changes no exit code."""
+    from workbench.gate.formats.annotations import annotation_lines
+    from workbench.gate.formats.terminal import gate_lines
+
+    for line in gate_lines(report):
+        say(line)
+    for line in annotation_lines(report, places.warn_undecided) if places.annotations else ():
+        say(line)
+    for place, write in ((places.summary, _write_summary), (places.junit, _write_junit), (places.folder, _write_folder)):
+        if place is None:
+            continue
+        try:
+            write(report, place, places.warn_undecided)
+        except (OSError, WorkbenchError) as error:
+            say_aside(f"workbench: the outcome is not in {place}: {error_line(error)}")
+
+
+def _write_summary(report: "GateReport", path: Path, _: bool) -> None:
+    from workbench.gate.formats.markdown import gate_markdown
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(gate_markdown(report))
+
+
+def _write_junit(report: "GateReport", path: Path, warn_undecided: bool) -> None:
+    from workbench.core.files import write_text
+    from workbench.gate.formats.junit import gate_junit
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, gate_junit(report, warn_undecided))
+
+
+def _write_folder(report: "GateReport", folder: Path, _: bool) -> None:
+    from workbench.gate.formats.files import write_gate
+    from workbench.report.render.html import write_report
+    from workbench.results.run_tables import RunTables
+
+    write_gate(report, folder)
+    if (folder / "report.html").is_file():
+        write_report(RunTables.read(folder), folder / "report.html")

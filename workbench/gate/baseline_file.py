@@ -1,0 +1,168 @@
+"""Read and write the file of a baseline."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.core.files import write_text
+from workbench.errors import InputError
+from workbench.gate.baseline import HIT_COLUMNS, Baseline, baseline_of, known_configuration
+from workbench.gate.inputs import QuestionPrint
+from workbench.gate.question_values import COLUMNS
+from workbench.results.run_tables import RunTables
+
+FORMAT = "workbench baseline 1"
+_FIX = "write it again with workbench gate OUTPUT --update-baseline FILE, or give {metric: value}"
+# A file of 20,000 questions is smaller.
+_MOST_BYTES = 500_000_000
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    id: str
+    text: str
+    labels: str
+    values: dict[str, dict[str, float | None]]
+    hits: list[Annotated[tuple[str, int, int], Field(strict=False)]]
+
+
+class _BaselineFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    format: str
+    configuration: str
+    runs: Annotated[int, Field(ge=1)]
+    provenance: list[dict[str, Any]]
+    settings: dict[str, Any]
+    corpus: str
+    means: dict[str, float]
+    documents: dict[str, str]
+    questions: list[_Question]
+
+
+def write_baseline(baseline: Baseline, path: Path) -> None:
+    """Write a baseline as JSON, with one line for each question, atomically."""
+    head = {
+        "format": FORMAT,
+        "configuration": baseline.configuration,
+        "runs": baseline.runs,
+        "provenance": list(baseline.provenance),
+        "settings": baseline.settings,
+        "corpus": baseline.corpus,
+        "means": dict(baseline.means),
+        "documents": dict(baseline.documents),
+    }
+    lines = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    questions = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in _questions(baseline))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, f'{lines},\n "questions": [\n{questions}\n]\n}}\n')
+
+
+def _questions(baseline: Baseline) -> list[dict[str, Any]]:
+    values: dict[str, dict[str, dict[str, float | None]]] = {}
+    for condition, metric, query_id, value, _ in baseline.values[COLUMNS].itertuples(index=False):
+        values.setdefault(query_id, {}).setdefault(condition, {})[metric] = None if math.isnan(value) else value
+    hits: dict[str, list[list[Any]]] = {}
+    for query_id, _, doc_id, start, end in baseline.hits[HIT_COLUMNS].itertuples(index=False):
+        hits.setdefault(query_id, []).append([doc_id, start, end])
+    return [
+        {"id": name, "text": mark.text, "labels": mark.labels, "values": values.get(name, {}), "hits": hits.get(name, [])}
+        for name, mark in baseline.questions.items()
+    ]
+
+
+def read_baseline(path: Path, configuration: str = "") -> Baseline:
+    """Read a baseline: its file, a plain `{metric: value}`, or the folder of a run, of which `configuration` is taken.
+
+    Raises InputError if it is none, or damaged.
+    """
+    if path.is_dir():
+        run = RunTables.read(path)
+        name = known_configuration(run, configuration if configuration in run.names or not run.baseline else run.baseline, str(path))
+        return baseline_of([run], name, path, fewest=1)
+    content = _json(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path} is not a baseline: it contains no JSON object", _FIX)
+    if "format" not in content:
+        return _plain(path, content)
+    if content["format"] != FORMAT:
+        raise InputError(f"{path} is a baseline of another version ({content['format']!r:.80})", _FIX)
+    try:
+        return _baseline(path, _BaselineFile.model_validate(content))
+    except ValidationError as error:
+        detail = error.errors()[0]
+        where = ".".join(map(str, detail["loc"]))
+        raise InputError(f"{path} is damaged: {where!r:.120}: {detail['msg']}", _FIX) from None
+
+
+def _baseline(path: Path, file: _BaselineFile) -> Baseline:
+    values = [
+        (condition, metric, each.id, math.nan if value is None else value, "unscored" if value is None else "scored")
+        for each in file.questions
+        for condition, metrics in each.values.items()
+        for metric, value in metrics.items()
+    ]
+    hits = [(each.id, rank, *hit) for each in file.questions for rank, hit in enumerate(each.hits, 1)]
+    prints = {each.id: QuestionPrint(each.text, each.labels) for each in file.questions}
+    if len(prints) < len(file.questions):
+        raise InputError(f"{path} has a question twice", _FIX)
+    return Baseline(
+        path=path,
+        configuration=file.configuration,
+        means=file.means,
+        runs=file.runs,
+        values=pd.DataFrame(values, columns=COLUMNS).astype({"value": "float64"}),
+        hits=pd.DataFrame(hits, columns=HIT_COLUMNS),
+        questions=prints,
+        documents=file.documents,
+        corpus=file.corpus,
+        settings=file.settings,
+        provenance=file.provenance,
+    )
+
+
+def _plain(path: Path, content: Mapping[str, Any]) -> Baseline:
+    wrong = [name for name, value in content.items() if isinstance(value, bool) or not isinstance(value, int | float)]
+    if wrong or not content:
+        what = f"{wrong[0]!r:.80} is no number" if wrong else "it is empty"
+        raise InputError(f"{path} is not a baseline: {what}", _FIX)
+    try:
+        means = {name: float(value) for name, value in content.items()}
+    except OverflowError:
+        means = {"a number": math.inf}
+    if wrong := [name for name, value in means.items() if not math.isfinite(value)]:
+        raise InputError(f"{path} is not a baseline: {wrong[0]!r:.80} is too large", _FIX)
+    return Baseline(path, "", means, plain=True)
+
+
+def _json(path: Path) -> object:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes", _FIX)
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"the baseline {path} does not exist", f"write it with workbench gate OUTPUT --update-baseline {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the baseline {path} cannot be read ({error})", _FIX) from None
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the baseline {path} is not JSON ({error})", _FIX) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r:.80} is repeated")
+    return found
+
+
+def _constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,143 @@
+"""Check a run against the rules of a gate."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from workbench.analysis.answers.condition_scores import answer_score
+from workbench.core.formatting import listed, plural
+from workbench.errors import InputError
+from workbench.gate.baseline import Baseline, differences, known_configuration
+from workbench.gate.baseline_file import read_baseline
+from workbench.gate.comparisons import SecondRuns, baseline_result
+from workbench.gate.floors import floor_result
+from workbench.gate.inputs import Differences
+from workbench.gate.lost import lost_questions
+from workbench.gate.report import GateReport, RuleKind, RuleResult
+from workbench.gate.retrieval_tests import retrieval_results
+from workbench.gate.rules import Subject
+from workbench.gate.settings import GateSettings
+from workbench.gate.subjects import GatedConfiguration
+from workbench.results.run_tables import RunTables
+from workbench.statistics.gating import ALARM, Decision, corrected
+
+_NAMED = 5
+
+
+def gated_configuration(run: RunTables, settings: GateSettings) -> str:
+    """Return the configuration that the rules apply to: the one named, else the experiment's baseline, else the only one."""
+    if settings.configuration is not None or run.baseline is not None:
+        return known_configuration(run, settings.configuration or str(run.baseline), f"the run {run.name}")
+    if len(run.names) == 1:
+        return run.names[0]
+    raise InputError(f"the run {run.name} has {len(run.names)} configurations", f"name one with --configuration: {listed(run.names, 12)}")
+
+
+def compared_subjects(run: RunTables, configuration: str, settings: GateSettings) -> Sequence[Subject]:
+    """Return what is compared with a baseline: what is named, else the primary metric, and with answers the first metric of their content."""
+    if settings.compare:
+        return settings.compare
+    answers = answer_score(run)
+    measured = answers is not None and len(run.of("answers", configuration)) > 0
+    return [Subject(str(run.primary)), *([Subject(str(answers))] if measured and str(answers) != str(run.primary) else [])]
+
+
+def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None = None) -> GateReport:
+    """Check every rule.
+
+    Parameters
+    ----------
+    again
+        A second run of both sides, which decides alarms of metrics that are not deterministic.
+
+    Raises
+    ------
+    InputError
+        If there is no rule, or one cannot be checked: an unknown metric or slice, a limit beyond the attainable, too many questions without a
+        value, or a baseline of other questions or labels.
+    """
+    if not (settings.floors or settings.baseline or settings.release or settings.retrieval_tests):
+        fix = "write --fail-below recall@5=0.7, --baseline FILE, or the key gate in the experiment"
+        raise InputError(f"there is no rule to check in {run.name}", fix)
+    own = GatedConfiguration(run, gated_configuration(run, settings))
+    files: list[tuple[RuleKind, Path | None]] = [("baseline", settings.baseline), ("release", settings.release)]
+    baselines = [(kind, read_baseline(path, own.name)) for kind, path in files if path is not None]
+    found = [differences(run, own.name, baseline) for _, baseline in baselines]
+    for (_, baseline), differs in zip(baselines, found, strict=True):
+        _require_same_questions(baseline, differs)
+    _require_second_runs(own, baselines, again)
+    rules = [floor_result(own, floor, settings) for floor in settings.floors]
+    subjects = compared_subjects(run, own.name, settings)
+    for kind, each in baselines:
+        rules += [baseline_result(own, subject, each, settings, kind, again) for subject in _subjects(each, subjects, settings)]
+    rules += [result for test in settings.retrieval_tests for result in retrieval_results(own, test)]
+    main = baselines[0][1] if baselines else None
+    lost = lost_questions(run, own.name, main, subjects, found[0]) if main else []
+    notes = [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
+    return GateReport(run.name, own.name, _holm(rules), lost, found[0] if found else None, notes)
+
+
+def _subjects(baseline: Baseline, subjects: Sequence[Subject], settings: GateSettings) -> Sequence[Subject]:
+    """A plain baseline says itself what is compared, unless the settings do."""
+    return [Subject.parse(name) for name in baseline.means] if baseline.plain and not settings.compare else subjects
+
+
+def _require_same_questions(baseline: Baseline, found: Differences) -> None:
+    for what, names in (("questions", found.questions), ("labels", found.labels)):
+        if names:
+            shown = f"{plural(len(names), 'question')}: {listed(names, _NAMED)}"
+            problem = f"the {what} differ from those of {baseline.path}, at {shown}"
+            raise InputError(problem, "compare on the same questions, or accept the change with --update-baseline")
+
+
+def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[RuleKind, Baseline]], again: SecondRuns | None) -> None:
+    """Raise InputError unless the second runs repeat the first ones: the same questions, labels, documents and settings."""
+    if again is None:
+        return
+    run, second = own.run, again.candidate
+    known_configuration(second, own.name, f"the second run {second.name}")
+    if _inputs(run, own.name) != _inputs(second, own.name):
+        what = "the second run has other questions, labels, documents or settings than the first"
+        raise InputError(what, "sweep the same commit and experiment twice")
+    for kind, first in baselines:
+        other = again.other(kind)
+        if other is None or first.plain:
+            continue
+        _require_same_questions(other, differences(run, own.name, other))
+        if other.plain or other.settings != first.settings:
+            raise InputError(f"{other.path} does not repeat {first.path}: it has other settings", f"sweep the commit of {first.path} again")
+
+
+def _inputs(run: RunTables, name: str) -> object:
+    prints = run.manifest["fingerprints"]
+    return prints["questions"], prints["labels"], prints["corpus"], run.configurations_settings[name]
+
+
+def _holm(rules: Sequence[RuleResult]) -> list[RuleResult]:
+    """Correct failures for the number of rules that infer. A failure that does not survive is undecided."""
+    adjusted = corrected(np.array([rule.p for rule in rules], dtype=np.float64)).tolist()
+    return [_corrected(rule, p) for rule, p in zip(rules, adjusted, strict=True)]
+
+
+def _corrected(rule: RuleResult, p: float) -> RuleResult:
+    if rule.outcome is not Decision.FAIL or math.isnan(p) or p <= ALARM:
+        return replace(rule, p_adjusted=p)
+    return replace(
+        rule, p_adjusted=p, outcome=Decision.UNDECIDED, reason=f"{rule.reason}; p = {p:.3f} after the correction for several rules (Holm)"
+    )
+
+
+def _notes(baseline: Baseline, found: Differences) -> Iterator[str]:
+    """Say what differs from a baseline apart from questions and labels."""
+    if baseline.plain:
+        return
+    documents = [(names, verb) for names, verb in ((found.removed, "removed"), (found.added, "added"), (found.changed, "changed")) if names]
+    for names, verb in documents:
+        yield f"{plural(len(names), 'document')} {verb} since {baseline.path}: {listed(names, _NAMED)}"
+    if found.corpus and not documents:
+        yield f"the corpus differs from that of {baseline.path}, which does not say in which documents"
+    if found.settings:
+        yield f"the configuration differs from that of {baseline.path} in {listed(found.settings)}"

@@ -1,0 +1,206 @@
+"""Compare a configuration with a baseline."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.judging.items import METRICS_OF
+from workbench.core.formatting import listed, number, plural
+from workbench.errors import InputError
+from workbench.gate.baseline import Baseline
+from workbench.gate.question_values import question_values
+from workbench.gate.randomness import random_parts
+from workbench.gate.report import RuleKind, RuleResult
+from workbench.gate.rules import Subject
+from workbench.gate.settings import GateSettings
+from workbench.gate.subjects import GatedConfiguration
+from workbench.results.run_tables import RunTables
+from workbench.statistics.clusters import Clusters
+from workbench.statistics.gating import CONFIRM, Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
+
+# False alarms of the plain rule with a tolerance of 5 %, if a tenth of the questions change at random (docs/statistics.md).
+_PLAIN_ALARMS = ((14, 31), (50, 16), (100, 9), (300, 1))
+# The tasks of the judges whose labels calibrate a metric.
+_TASKS = {metric: task for task, metrics in METRICS_OF.items() for metric in metrics}
+
+
+@dataclass(frozen=True, eq=False)
+class SecondRuns:
+    """A second run of the candidate, and of the sides that it is compared with."""
+
+    candidate: RunTables
+    baseline: Baseline | None = None
+    release: Baseline | None = None
+
+    def other(self, kind: RuleKind) -> Baseline | None:
+        """Return the second run of the side that a kind of rule compares with."""
+        return self.release if kind == "release" else self.baseline
+
+
+def baseline_result(
+    own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings, kind: RuleKind, again: SecondRuns | None
+) -> RuleResult:
+    """Compare a metric with its baseline. Raises InputError if either side lacks its values."""
+    if baseline.plain:
+        return _plain(own, subject, baseline, settings)
+    sides = _Sides.of(own, subject, baseline, settings)
+    found = sides.test(same_outputs=_same_outputs(own, subject, baseline))
+    parts = random_parts(own.run, own.name, subject.metric)
+    alarm = bool(parts) and found.outcome is Decision.FAIL
+    other = again.other(kind) if again is not None else None
+    if alarm and again is not None and other is not None:
+        found = _confirmed(sides, found, own, subject, again.candidate, other)
+    elif alarm:
+        found = replace(found, outcome=Decision.UNDECIDED)
+    return RuleResult(
+        rule=f"{subject} not below {baseline.path} by more than {settings.tolerance}",
+        kind=kind,
+        metric=subject.metric,
+        slice=subject.slice,
+        condition=subject.condition,
+        outcome=found.outcome,
+        reason=_reason(found, own, subject, sides.shrunk, parts if alarm else (), other is not None),
+        value=_mean(sides.candidate, own.clusters),
+        reference=_mean(sides.baseline, own.clusters),
+        difference=found.difference,
+        low=found.low,
+        high=found.high,
+        limit=-found.margin,
+        p=found.p,
+        n=found.n,
+        clusters=found.clusters,
+        unscored=found.unscored,
+        alarm=alarm and other is None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    candidate: Values
+    baseline: Values
+    clusters: Clusters
+    margin: float
+    scale: MetricScale
+    # By how much the errors of the judge shrink a difference; NaN if that is not known, 1 without a judge.
+    shrunk: float
+
+    @classmethod
+    def of(cls, own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings) -> "_Sides":
+        own.measure(subject)
+        candidate, before = own.values(subject), own.values(subject, baseline.values)
+        own.require_scored(subject, candidate, settings.max_unscored, own.run.name)
+        own.require_scored(subject, before, settings.max_unscored, str(baseline.path))
+        shrunk = judge_factor(own.run, subject.metric)
+        margin = settings.tolerance.margin(_mean(before, own.clusters)) * (1 if math.isnan(shrunk) else shrunk)
+        return cls(candidate, before, own.clusters, margin, own.scale(subject, candidate, before), shrunk)
+
+    def test(self, same_outputs: bool = False) -> PairedTest:
+        return paired_test(self.candidate, self.baseline, self.clusters, self.margin, scale=self.scale, same_outputs=same_outputs)
+
+    def again(self, candidate: Values, baseline: Values, level: float) -> PairedTest:
+        return paired_test(candidate, baseline, self.clusters, self.margin, scale=self.scale, level=level)
+
+
+def judge_factor(run: RunTables, metric: str) -> float:
+    """Return TPR + TNR - 1 of the judge of a metric, by which its errors shrink a difference. 1 without a judge, NaN without labels."""
+    name = run.measures[metric].name
+    if name not in _TASKS:
+        return 1.0
+    rows = run.calibration[run.calibration["task"] == _TASKS[name]].set_index("measure")["value"]
+    if not {"sensitivity", "false_alarms"} <= set(rows.index):
+        return math.nan
+    return max(0.0, float(rows["sensitivity"] - rows["false_alarms"]))
+
+
+def _confirmed(
+    sides: _Sides, first: PairedTest, own: GatedConfiguration, subject: Subject, again: RunTables, baseline: Baseline
+) -> PairedTest:
+    """Decide an alarm by the second run of both sides."""
+    candidate = own.values(subject, question_values(again, own.name))
+    before = own.values(subject, baseline.values)
+    second = sides.again(candidate, before, CONFIRM)
+    both = sides.again(average(sides.candidate, candidate), average(sides.baseline, before), CONFIRM)
+    return second_stage(first, second, both)
+
+
+def _same_outputs(own: GatedConfiguration, subject: Subject, baseline: Baseline) -> bool:
+    """Return whether the first hits of every question are those of the baseline, and for a metric of answers also all values of their metrics."""
+    columns = ["query_id", "rank", "doc_id", "start", "end"]
+    depth = int(baseline.hits["rank"].max()) if len(baseline.hits) else 0
+    hits = own.run.of("hits", own.name)
+    tables = [table[table["rank"] <= depth][columns].sort_values(columns[:2]).to_numpy().tolist() for table in (hits, baseline.hits)]
+    if tables[0] != tables[1] or own.measure(subject).family != "answers":
+        return tables[0] == tables[1]
+    keys = ["condition", "metric", "query_id"]
+    rows = [table[table["condition"] == subject.condition].set_index(keys)["value"] for table in (own.table, baseline.values)]
+    both = pd.concat(rows, axis="columns", keys=["own", "baseline"], join="inner")
+    return both["own"].equals(both["baseline"])
+
+
+def _plain(own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings) -> RuleResult:
+    """Apply the plain rule: the mean must not fall by more than the tolerance."""
+    if str(subject) not in baseline.means:
+        raise InputError(f"{subject}: {baseline.path} has no value of it", f"it has {listed(list(baseline.means))}")
+    measure, values = own.measure(subject), own.values(subject)
+    own.require_scored(subject, values, settings.max_unscored, own.run.name)
+    value, reference = _mean(values, own.clusters), baseline.means[str(subject)]
+    difference = (value - reference) * (1 if measure.higher_is_better else -1)
+    margin, n = settings.tolerance.margin(reference), int((~np.isnan(values.values)).sum())
+    nearest, alarms = min(_PLAIN_ALARMS, key=lambda row: abs(row[0] - n))
+    return RuleResult(
+        rule=f"{subject} not below {baseline.path} by more than {settings.tolerance}",
+        kind="plain baseline",
+        metric=subject.metric,
+        slice=subject.slice,
+        condition=subject.condition,
+        outcome=Decision.PASS if difference >= -margin else Decision.FAIL,
+        reason=f"{number(reference)} to {number(value)}; the plain rule tests nothing, and fails {alarms} % of unchanged runs at {nearest} questions",
+        value=value,
+        reference=reference,
+        difference=difference,
+        limit=-margin,
+        n=n,
+    )
+
+
+def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, shrunk: float, parts: Sequence[str], confirmed: bool) -> str:
+    if found.identical and found.outcome is Decision.PASS:
+        return f"identical on {plural(found.n, 'question')}"
+    bounds = f"{_signed(found.difference)}, at least {_signed(found.low)} with 95 % confidence, on {plural(found.n, 'question')}"
+    reasons = [bounds, *_why(found, parts, confirmed)]
+    if found.margin == 0:
+        reasons.append("the baseline's mean is 0, of which a share tolerates nothing: set the tolerance in points, such as 0.02")
+    if own.run.measures[subject.metric].name in _TASKS:
+        reasons.append("on the judge's scale" if math.isnan(shrunk) else f"the margin is {number(found.margin)} after the judge's errors")
+    if found.unscored:
+        reasons.append(f"{plural(found.unscored, 'question')} without a value counted at worst and at best")
+    return "; ".join(reasons)
+
+
+def _why(found: PairedTest, parts: Sequence[str], confirmed: bool) -> list[str]:
+    p = f"p = {number(found.p)}"
+    if found.outcome is Decision.PASS:
+        return ["worse, within tolerance", p] if found.worse else []
+    if found.outcome is Decision.FAIL:
+        return [p, *(["confirmed by a second run of both sides"] if parts and confirmed else [])]
+    if parts and confirmed:
+        return [p, "an alarm that a second run of both sides did not confirm"]
+    if parts and not confirmed:
+        return [p, f"an alarm, but {listed(list(parts))} can give other values: run both sides again"]
+    few = ["too few questions or documents differ for a failure"] if found.few and found.difference < 0 else []
+    if found.needed is None:
+        return few
+    none, half = found.needed
+    return [*few, f"about {none:,} questions would decide if nothing changed, {half:,} after a drop of half the tolerance"]
+
+
+def _mean(values: Values, clusters: Clusters) -> float:
+    known = np.where(np.isnan(values.values), np.nan, values.values)
+    return float(np.nanmean(clusters.averaged(known[None])[0]))
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{number(value)}"

@@ -1,0 +1,77 @@
+"""Fingerprints of single questions, labels and documents of a run, and what differs between two sides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from workbench.core.fingerprint import fingerprint
+from workbench.results.run_tables import RunTables
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class QuestionPrint:
+    """The fingerprints of a question's text, and of its labels: relevant documents, evidence, expected answer."""
+
+    text: str
+    labels: str
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What differs between the inputs of a run and of a baseline: ids of questions and documents.
+
+    `questions` are missing on either side or have another text, `labels` have other labels. `corpus`: the documents differ; without their fingerprints
+    nobody knows which. `settings` are the stages of the configuration that differ.
+    """
+
+    questions: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    corpus: bool = False
+    settings: tuple[str, ...] = ()
+
+
+def question_prints(run: RunTables) -> dict[str, QuestionPrint]:
+    """Return the fingerprints of each question, in the dataset's order."""
+    judged = _grouped(run.judgements, ["doc_id", "relevance"])
+    needed = _grouped(run.evidence, ["need", "alternative", "doc_id", "start", "end"])
+    rows = run.questions[["query_id", "text", "answerable", "answer"]].itertuples(index=False)
+    return {
+        str(row.query_id): QuestionPrint(
+            fingerprint(row.text)[:_DIGITS],
+            fingerprint(bool(row.answerable), str(row.answer), judged.get(str(row.query_id), []), needed.get(str(row.query_id), []))[
+                :_DIGITS
+            ],
+        )
+        for row in rows
+    }
+
+
+def document_prints(run: RunTables) -> dict[str, str]:
+    """Return the fingerprint of each document. Empty for a run of an older version."""
+    return {str(name): str(mark) for name, mark in zip(run.documents["doc_id"], run.documents["fingerprint"], strict=True)}
+
+
+def changed_questions(before: Mapping[str, QuestionPrint], after: Mapping[str, QuestionPrint]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ids with another text, or on one side only, and those with other labels."""
+    texts = [name for name in {**before, **after} if name not in before or name not in after or before[name].text != after[name].text]
+    labels = [name for name in before if name not in texts and before[name].labels != after[name].labels]
+    return tuple(texts), tuple(labels)
+
+
+def changed_documents(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the ids of added, removed and changed documents."""
+    changed = tuple(name for name in before if name in after and before[name] != after[name])
+    return tuple(name for name in after if name not in before), tuple(name for name in before if name not in after), changed
+
+
+def _grouped(table: pd.DataFrame, columns: list[str]) -> dict[str, list[list[object]]]:
+    groups: dict[str, list[list[object]]] = {}
+    for query_id, *values in table[["query_id", *columns]].itertuples(index=False):
+        groups.setdefault(str(query_id), []).append(list(values))
+    return {name: sorted(rows, key=str) for name, rows in groups.items()}

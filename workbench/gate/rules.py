@@ -1,0 +1,140 @@
+"""The rules of a gate, as they are written on the command line and in an experiment."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.errors import InputError
+from workbench.metrics.names import Metric
+
+FloorKind = Literal["specification", "inference"]
+Bound = Literal[">=", "<="]
+CONDITION = "condition"
+# Values of metadata can contain brackets and comparisons, so a slice ends with the last bracket.
+_SUBJECT = re.compile(r"(?P<metric>[^\[\]\s]+)\s*(?:\[(?P<slice>.*)\])?", re.DOTALL)
+_RULE = re.compile(r"(?P<subject>[^<>=\[]+(?:\[.*\])?)\s*(?P<bound>>=|<=|==|=>|=<|>|<|=|≥|≤)\s*(?P<limit>[^<>=]*)", re.DOTALL)
+# A part of a slice starts with the name of a field. The value of the part before can contain an ampersand, as in dept=R&D.
+_PART = re.compile(r"&(?=[^&=]+=)")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?P<percent>\s*%)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule is about, written `recall@5`, `recall@5[type=multi-hop]` or `faithfulness[condition=gold&domain=hr]`."""
+
+    metric: str
+    slice: str = "all"
+    condition: str = "retrieved"
+
+    @classmethod
+    def parse(cls, text: str) -> "Subject":
+        """Parse a metric with an optional slice. Raises InputError for an unknown metric or another form."""
+        text = text.strip()
+        match = _SUBJECT.fullmatch(text)
+        if match is None:
+            raise InputError(f"{text!r} is not a metric", "write for example recall@5, or recall@5[type=multi-hop]")
+        metric = str(Metric.parse(match["metric"]))
+        conditions, parts = list[str](), list[str]()
+        for part in slice_parts(match["slice"]) if match["slice"] is not None else ():
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not (name and equals and value):
+                raise InputError(f"{part!r} in {text!r} is not a slice", "write field=value, several joined by &")
+            (conditions if name == CONDITION else parts).append(value if name == CONDITION else f"{name}={value}")
+        if len(conditions) > 1:
+            raise InputError(f"{text!r} has several conditions", "write one rule for each")
+        return cls(metric, "&".join(parts) or "all", conditions[0] if conditions else "retrieved")
+
+    def __str__(self) -> str:
+        inside = [f"{CONDITION}={self.condition}"] if self.condition != "retrieved" else []
+        inside += [self.slice] if self.slice != "all" else []
+        return f"{self.metric}[{'&'.join(inside)}]" if inside else self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A limit of a mean, written `recall@5 >= 0.7`. `kind` None: specification for metrics of retrieval, inference for others."""
+
+    subject: Subject
+    bound: Bound
+    limit: float
+    kind: FloorKind | None = None
+
+    @classmethod
+    def parse(cls, text: str, kind: FloorKind | None = None) -> "Floor":
+        """Parse a rule. Raises InputError for another form, or a bound against the direction of the metric."""
+        match = _RULE.fullmatch(text.strip())
+        if match is None:
+            raise InputError(f"{text!r} is not a rule", 'write for example "recall@5 >= 0.7"')
+        subject, bound = Subject.parse(match["subject"]), match["bound"]
+        if bound not in (">=", "<="):
+            raise InputError(f"{bound} in {text!r} is not a bound of a rule", "write >= or <=")
+        return cls.of(subject, ">=" if bound == ">=" else "<=", number_in(match["limit"], text), kind)
+
+    @classmethod
+    def of(cls, subject: Subject, bound: Bound, limit: float, kind: FloorKind | None = None) -> "Floor":
+        """Check that the bound fits the direction of the metric."""
+        fits: Bound = ">=" if Metric.parse(subject.metric).higher_is_better else "<="
+        if bound != fits:
+            better = "higher" if fits == ">=" else "lower"
+            fix = f"write {fits}, or --fail-{'below' if fits == '>=' else 'above'}"
+            raise InputError(f"{subject} {bound} {limit:g} is against the direction of the metric: {better} is better", fix)
+        return cls(subject, bound, limit, kind)
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.bound} {self.limit:.12g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """The margin of a comparison with a baseline: `5%` of the baseline's mean, or `0.05` in units of the metric."""
+
+    value: float = 0.05
+    relative: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> "Tolerance":
+        """Parse `5%` or `0.05`. Raises InputError for another form, or a number that is not above 0."""
+        value, relative = number_in(text, f"the tolerance {text}"), text.strip().endswith("%")
+        if not 0 < value <= 1:
+            raise InputError(f"the tolerance {text} is out of range", "write for example 5%, or 0.05 for points of the metric")
+        return cls(value, relative)
+
+    def margin(self, mean: float) -> float:
+        """Return the largest drop that is tolerated from a mean."""
+        return self.value * abs(mean) if self.relative else self.value
+
+    def __str__(self) -> str:
+        return f"{self.value * 100:g}%" if self.relative else f"{self.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalTest:
+    """An expected document (any relevant one if empty) in the first `k` documents of a question, or with `absent` not in them.
+
+    Without `query_id` it holds for every question of `slice` that has a relevant document.
+    """
+
+    k: int
+    query_id: str = ""
+    doc_id: str = ""
+    slice: str = "all"
+    absent: bool = False
+
+    def __str__(self) -> str:
+        what = self.doc_id or "a relevant document"
+        of = f" of {self.query_id}" if self.query_id else f" of every question[{self.slice}]" if self.slice != "all" else ""
+        return f"{what} {'not ' if self.absent else ''}in the first {self.k}{of}"
+
+
+def slice_parts(text: str) -> list[str]:
+    """Split `type=table&dept=R&D` into its fields with their values."""
+    return _PART.split(text)
+
+
+def number_in(text: str, where: str) -> float:
+    """Parse a number or a percentage. Raises InputError for another form, and for a number that is not finite."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None or not math.isfinite(value := float(text.strip().rstrip("%").strip())):
+        raise InputError(f"{text!r} in {where!r} is not a number", "write for example 0.7, or 70%")
+    return value / 100 if match["percent"] else value
