@@ -1,6 +1,6 @@
 """The command `workbench`: parse, call, print.
 
-Exit codes: 0 success, 1 a check failed, 2 wrong input, 3 an error while running, 130 interrupted with Ctrl-C.
+Exit codes: 0 success, 1 a check failed, 2 wrong input, 3 an error while running, 4 undecided, 130 interrupted with Ctrl-C.
 """
 
 import errno
@@ -13,8 +13,10 @@ from typing import Any, NoReturn
 import click
 
 from workbench import __version__
+from workbench.cli.checklist import checklist
 from workbench.cli.dataset import dataset
 from workbench.cli.doctor import doctor
+from workbench.cli.gate import gate
 from workbench.cli.judge.group import judge
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
@@ -96,7 +98,7 @@ def main() -> None:
     """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
-for _command in (sweep, plan, report, dataset, judge, export, target, doctor, lab):
+for _command in (sweep, plan, report, gate, checklist, dataset, judge, export, target, doctor, lab):
     main.add_command(_command)
 
 

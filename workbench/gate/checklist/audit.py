@@ -1,0 +1,43 @@
+"""Audit a run by the points that a RAG system is expected to meet before it goes to production."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.gate.check import gated_configuration
+from workbench.gate.checklist.answers import answer_relevance, faithfulness
+from workbench.gate.checklist.operations import alerts, gates_in_ci, production_log
+from workbench.gate.checklist.points import Audit, Checklist
+from workbench.gate.checklist.retrieval import chunkings, labelled_questions, precision, recall
+from workbench.gate.settings import GateSettings
+from workbench.results.run_tables import RunTables
+
+
+@dataclass(frozen=True)
+class OutsideEvidence:
+    """Evidence outside of a run: the repository with the files of its CI, a log of queries in production, a log of alerts."""
+
+    repository: Path = Path()
+    log: Path | None = None
+    alerts: Path | None = None
+
+
+def audited(run: RunTables, folder: Path, configuration: str | None = None, evidence: OutsideEvidence = OutsideEvidence()) -> Checklist:
+    """Check every point for a configuration: the one named, else the experiment's baseline, else the only one.
+
+    Raises InputError if there is no such configuration, or if a log is not readable.
+    """
+    name = gated_configuration(run, GateSettings(configuration=configuration))
+    audit = Audit(run, name, shlex.quote(str(folder)))
+    points = [
+        labelled_questions(audit),
+        precision(audit),
+        recall(audit),
+        faithfulness(audit),
+        answer_relevance(audit),
+        chunkings(audit),
+        gates_in_ci(audit, evidence.repository),
+        production_log(audit, evidence.log),
+        alerts(audit, evidence.alerts),
+    ]
+    return Checklist(run.name, name, points)

@@ -1,0 +1,160 @@
+"""The points about labels, retrieval and chunking."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
+from workbench.analysis.synthetic import synthetic_questions
+from workbench.core.formatting import interval, listed, number, plural, share
+from workbench.gate.checklist.points import Audit, ChecklistPoint
+from workbench.results.run_tables import RETRIEVED
+
+FEWEST_QUESTIONS = 50
+RETRIEVAL_LIMIT = 0.7
+# What is tried first if retrieval misses its limit.
+_ALTERNATIVES: Mapping[str, Any] = {
+    "sweep": {
+        "chunking": [{"kind": "fixed", "size": [128, 256], "overlap": 0}, {"kind": "markdown", "size": 256, "enrich": True}],
+        "retrieval": [{"kind": "dense"}, {"kind": "bm25"}, {"kind": "hybrid"}],
+    }
+}
+
+
+class MetricMean(NamedTuple):
+    """The mean of a metric over all questions of a configuration, as in the table `metrics`."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    unscored: int
+    attainable: float
+
+    def __str__(self) -> str:
+        return f"{number(self.value)} {interval(self.low, self.high)} on {plural(self.n, 'question')}"
+
+
+def mean_of(audit: Audit, metric: str, configuration: str = "") -> MetricMean | None:
+    """Return the mean of a metric, None if the run does not have it."""
+    rows = audit.run.of("metrics", configuration or audit.configuration)
+    rows = rows[(rows["metric"] == metric) & (rows["slice"] == "all") & (rows["condition"] == RETRIEVED)]
+    return MetricMean(*rows.iloc[0][list(MetricMean._fields)]) if len(rows) else None
+
+
+def labelled_questions(audit: Audit) -> ChecklistPoint:
+    """Count distinct questions that have a relevant document, evidence, or the label that no document answers them."""
+    run = audit.run
+    answered = set(run.judgements["query_id"][run.judgements["relevance"] > 0]) | set(run.evidence["query_id"])
+    rows = run.questions[run.questions["query_id"].isin(answered) | ~run.questions["answerable"]]
+    found, without = rows["text"].nunique(), int((~rows["answerable"]).sum())
+    parts = [f"{plural(found, 'labelled question')}, {without} of them without an answer in the documents"]
+    if repeated := len(rows) - found:
+        parts.append(f"{plural(repeated, 'question')} with the text of another not counted")
+    written = synthetic_questions(run)
+    waiting = written.waiting if written else 0
+    if waiting:
+        parts.append(f"{waiting} were written by a model and accepted by nobody")
+    name = f"at least {FEWEST_QUESTIONS} labelled questions"
+    if found >= FEWEST_QUESTIONS:
+        return ChecklistPoint(name, "met", "; ".join(parts))
+    advice = f"label {FEWEST_QUESTIONS - found} more (docs/how-to/prepare_a_dataset.md), or let a model draft them and accept each that you have read"
+    source = run.manifest["experiment"].get("dataset") or {}
+    path = source.get("path", "DOCUMENTS") if isinstance(source, Mapping) else "DOCUMENTS"
+    lines = [
+        f"workbench dataset generate {path} --output drafts --questions {FEWEST_QUESTIONS - found}",
+        "workbench dataset accept drafts/questions.jsonl --questions IDS --by NAME",
+    ]
+    return ChecklistPoint(name, "not met", "; ".join(parts), advice, commands=lines)
+
+
+def precision(audit: Audit) -> ChecklistPoint:
+    """Check precision@5, or chunk_precision@5 if too few documents are relevant for the limit."""
+    return _limited(audit, "precision@5", "chunk_precision@5")
+
+
+def recall(audit: Audit) -> ChecklistPoint:
+    """Check recall@5, or recall_cap@5 if questions have too many relevant documents for the limit."""
+    return _limited(audit, "recall@5", "recall_cap@5")
+
+
+def _limited(audit: Audit, metric: str, instead: str) -> ChecklistPoint:
+    name = f"{metric} of at least {number(RETRIEVAL_LIMIT, 2)}"
+    main = mean_of(audit, metric)
+    if main is None or (not _reachable(main) and mean_of(audit, instead) is None):
+        missing = [each for each in (metric, instead) if mean_of(audit, each) is None]
+        return ChecklistPoint(
+            name, "cannot be seen", f"the run does not have {listed(missing)}", "add metrics", audit.with_metrics(*missing)
+        )
+    if _reachable(main):
+        return _by_value(audit, name, metric, main, f"{metric} is {main}")
+    other = mean_of(audit, instead)
+    assert other is not None
+    why = f"{metric} is {main}, of at most {number(main.attainable)} with these labels"
+    if _reachable(other):
+        return _by_value(audit, name, instead, other, f"{why}; {instead} is {other}")
+    evidence = f"{why}; {instead} is {other}, of at most {number(other.attainable)}: no ranking of these chunks reaches {number(RETRIEVAL_LIMIT, 2)}"
+    advice = (
+        f"label every document and passage that is relevant: questions with fewer than 5 keep the maximum low. The run has {share(main.value, main.attainable)} "
+        f"of the attainable {metric}; gate that instead"
+    )
+    return ChecklistPoint(name, "cannot be seen", evidence, advice, {"gate": {"rules": [f"{metric} >= {rounded_down(main.value)}"]}})
+
+
+def _reachable(mean: MetricMean) -> bool:
+    return math.isnan(mean.attainable) or mean.attainable >= RETRIEVAL_LIMIT
+
+
+def rounded_down(value: float) -> float:
+    """Round down to two digits."""
+    return math.floor(value * 100) / 100
+
+
+def _by_value(audit: Audit, name: str, metric: str, mean: MetricMean, evidence: str) -> ChecklistPoint:
+    if math.isnan(mean.value):
+        return ChecklistPoint(name, "cannot be seen", f"{metric} has no value on any question", "look at the reasons in queries.parquet")
+    if mean.value >= RETRIEVAL_LIMIT:
+        return ChecklistPoint(name, "met", evidence)
+    means = {other: found.value for other in audit.run.names if (found := mean_of(audit, metric, other)) is not None}
+    better = max(means, key=lambda other: means[other])
+    if means[better] >= RETRIEVAL_LIMIT:
+        advice = f"{better} reaches {number(means[better])} in this run"
+        return ChecklistPoint(name, "not met", evidence, advice, commands=[f"workbench checklist {audit.folder} --configuration {better}"])
+    evidence += "; retrieval is the primary problem"
+    return ChecklistPoint(
+        name, "not met", evidence, f"no configuration of this run reaches it{_main_cause(audit)}; try others", _ALTERNATIVES
+    )
+
+
+def _main_cause(audit: Audit) -> str:
+    causes: Counter[str] = Counter(missed_evidence(audit.run, audit.configuration)["cause"])
+    if not causes:
+        return ""
+    (cause, count), total = causes.most_common(1)[0], sum(causes.values())
+    return f", and {count} of {plural(total, 'miss', 'misses')} have the cause {cause} ({cause_meanings(audit.run).get(cause, '')})"
+
+
+def chunkings(audit: Audit) -> ChecklistPoint:
+    """Count the kinds of chunkers among finished configurations."""
+    table = audit.run.configurations
+    kinds: pd.Series = table[table["error"].isna()]["chunking"].dropna().value_counts(sort=False)
+    listing = listed([f"{kind} ({plural(int(count), 'configuration')})" for kind, count in kinds.items()])
+    name = "several chunking strategies tested"
+    if len(kinds) > 1:
+        return ChecklistPoint(name, "met", f"{listing}, on the same questions")
+    if not len(kinds):
+        return ChecklistPoint(
+            name, "cannot be seen", "Workbench split no document in this run", "ask the target once for each of its chunkings"
+        )
+    sweep = {"chunking": [{"kind": kind, **extra} for kind, extra in _CHUNKINGS.items()]}
+    return ChecklistPoint(name, "not met", f"only {listing}", "compare other kinds; sizes of one kind are one strategy", {"sweep": sweep})
+
+
+_CHUNKINGS: Mapping[str, Mapping[str, Any]] = {
+    "fixed": {"size": 256, "overlap": 0},
+    "markdown": {"size": 256, "enrich": True},
+    "hierarchical": {"child": 64, "parent": 256},
+}
