@@ -25,6 +25,7 @@ from workbench.storage.vector_cache import Vectors
 
 # Fixtures for several folders: small worlds written by hand, and small finished runs.
 pytest_plugins = [
+    "pytester",
     "tests.canary",
     "tests.chat_provider",
     "tests.asked_sweeps",
@@ -36,7 +37,12 @@ pytest_plugins = [
     "tests.made_runs",
     "tests.answered_runs",
     "tests.judged_runs",
+    "tests.gated_runs",
+    "tests.lost_runs",
 ]
+
+# A project of its own, whose tests run under the plugin (tests/pytest_plugin).
+collect_ignore = ["sample_project"]
 
 ROOT = Path(__file__).parent.parent
 # Components of another package are tested by the same laws as those of the registry.

@@ -26,6 +26,7 @@ STAGES = [
     ("errors",),
     ("__init__",),
     ("core",),
+    ("columns",),
     ("records", "schemas"),
     ("models",),
     ("datasets",),
@@ -46,20 +47,28 @@ STAGES = [
     ("attribution",),
     ("statistics",),
     ("configuration",),
+    ("gate settings",),
     ("experiment",),
     ("pipeline",),
     ("results",),
     ("analysis",),
     ("report",),
+    ("gate",),
     ("notebook_runner",),
     ("faultbench",),
     ("execution",),
     ("scoring", "export"),
     ("api",),
     ("__main__", "cli", "testing"),
+    ("suite",),
+    ("pytest_plugin",),
 ]
-# The experiment reads this value and the pipeline runs it, so it comes before both.
-BEFORE_ITS_ROOM = {"workbench.pipeline.configuration": "configuration"}
+# The experiment reads these values, so they come before it.
+BEFORE_ITS_ROOM = {
+    "workbench.pipeline.configuration": "configuration",
+    "workbench.gate.rules": "gate settings",
+    "workbench.gate.settings": "gate settings",
+}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -157,7 +166,8 @@ def test_the_laws_of_every_registry_see_components_of_another_package() -> None:
 
 def test_the_checks_of_components_are_these() -> None:
     kinds = ("chunker", "embedder", "generator", "judge", "metric", "reranker", "retriever", "rewriter", "splitter", "target")
-    assert testing.__all__ == [*(f"{kind.upper()}_LAWS" for kind in kinds), *(f"check_{kind}" for kind in kinds)]
+    assertions = [f"assert_{name}" for name in ("absent", "end_to_end", "faithful", "fresh", "recall", "refuses")]
+    assert testing.__all__ == [*(f"{kind.upper()}_LAWS" for kind in kinds), *assertions, *(f"check_{kind}" for kind in kinds)]
 
 
 def test_the_command_line_starts_without_the_heavy_packages(run_python: Callable[..., str]) -> None:

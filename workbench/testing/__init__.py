@@ -3,8 +3,13 @@
 Each check runs all laws of one kind of component on small data with awkward cases: no network, no model but the component's own.
 The laws are functions, so that pytest can report each by its name:
 `@pytest.mark.parametrize("law", CHUNKER_LAWS)`, then `law(PageChunker())`.
+
+Test a RAG system: `assert_recall(results, 0.8)` and the other assertions take the results of a sweep, or a system and a dataset.
 """
 
+from workbench.testing.assertions.behaviour import assert_absent, assert_fresh, assert_refuses
+from workbench.testing.assertions.end_to_end import assert_end_to_end
+from workbench.testing.assertions.means import assert_faithful, assert_recall
 from workbench.testing.chunkers import CHUNKER_LAWS, check_chunker
 from workbench.testing.embedders import EMBEDDER_LAWS, check_embedder
 from workbench.testing.generators import GENERATOR_LAWS, check_generator
@@ -26,6 +31,12 @@ __all__ = [
     "REWRITER_LAWS",
     "SPLITTER_LAWS",
     "TARGET_LAWS",
+    "assert_absent",
+    "assert_end_to_end",
+    "assert_faithful",
+    "assert_fresh",
+    "assert_recall",
+    "assert_refuses",
     "check_chunker",
     "check_embedder",
     "check_generator",

@@ -1,0 +1,128 @@
+"""The experiment of a test session, which is swept once and checked once."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar, cast
+
+import pytest
+from filelock import FileLock
+
+from workbench.core.files import store_errors, write_text
+from workbench.core.fingerprint import fingerprint
+from workbench.core.terminal import say
+from workbench.errors import InputError, RunError, WorkbenchError
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import publish
+from workbench.experiment.read import ExperimentSpec, read_experiment
+from workbench.gate.check import check_gate, gated_configuration
+from workbench.gate.report import GateReport
+from workbench.gate.settings import GateSettings
+from workbench.pipeline.configuration import Configuration
+from workbench.records import Dataset
+from workbench.results.run_tables import RunTables
+from workbench.suite.options import SuiteOptions
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class RagSuite:
+    """The experiment of a test session. Everything is computed on first use, and an error is raised again for each test that needs it."""
+
+    options: SuiteOptions
+    _made: dict[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def spec(self) -> ExperimentSpec:
+        """The experiment. Raises ExperimentError with every fault."""
+        return read_experiment(self.options.experiment, self.options.overrides, self.options.allow_code)
+
+    @cached_property
+    def settings(self) -> GateSettings:
+        """The rules of the experiment, with the options of the command line."""
+        settings = self.spec.gate or GateSettings()
+        given = {"configuration": self.options.configuration, "baseline": self.options.baseline}
+        return replace(settings, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+        return self.options.outputs / self.spec.name
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset of the experiment."""
+        return self._once("dataset", self.spec.dataset.load)
+
+    @property
+    def tables(self) -> RunTables:
+        """The tables of the sweep, which runs once in a session."""
+        return self._once("tables", self._swept)
+
+    @property
+    def gate(self) -> GateReport:
+        """The outcome of all rules."""
+        return self._once("gate", lambda: check_gate(self.tables, self.settings))
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration that the rules are about."""
+        name = gated_configuration(self.tables, self.settings)
+        return next(each for each in self.spec.configurations if each.name == name)
+
+    def _once(self, name: str, compute: Callable[[], T]) -> T:
+        if name not in self._made:
+            try:
+                self._made[name] = compute()
+            except WorkbenchError as error:
+                self._made[name] = error
+        made = self._made[name]
+        if isinstance(made, WorkbenchError):
+            raise made
+        return cast("T", made)
+
+    def _swept(self) -> RunTables:
+        """Sweep, or wait for the process of this session that sweeps and read what it wrote."""
+        if not self.options.session:
+            return self._sweep()
+        mark = self.options.outputs / ".locks" / f"{self.spec.name}.pytest.json"
+        with store_errors(mark.parent):
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(mark.with_suffix(".lock")):
+                # Processes of one session can sweep other settings, each its own.
+                key = fingerprint(self.options.session, self.spec.settings)
+                known = json.loads(mark.read_text("utf-8")) if mark.is_file() else {}
+                if known.get("session") != key:
+                    known = {"session": key, "error": self._error()}
+                    write_text(mark, json.dumps(known))
+        if known["error"]:
+            kind = InputError if known["error"]["exit_code"] == InputError.exit_code else RunError
+            raise kind(known["error"]["line"])
+        return RunTables.read(self.folder)
+
+    def _error(self) -> dict[str, object] | None:
+        """Sweep. Return the error as JSON, None without one."""
+        try:
+            self._sweep()
+        except WorkbenchError as error:
+            return {"line": "; ".join(error.lines), "exit_code": error.exit_code}
+        return None
+
+    def _sweep(self) -> RunTables:
+        published = publish(run_experiment(self.spec, self.options.outputs, say), say, remember=False, notebooks=False)
+        for line in (*published.notes, *published.errors):
+            say(line)
+        return published.tables
+
+
+SUITE = pytest.StashKey[RagSuite]()
+
+
+def suite_of(config: pytest.Config) -> RagSuite:
+    """Return the experiment of the session. Raises InputError without one."""
+    if SUITE not in config.stash:
+        raise InputError("there is no experiment", "run pytest --rag-experiment experiments/NAME.yaml")
+    return config.stash[SUITE]

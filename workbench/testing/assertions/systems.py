@@ -1,0 +1,113 @@
+"""What assertions are about: the tables of a run, or a system that is asked."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.api.pipeline import Hits, Index, Pipeline
+from workbench.api.results import Results
+from workbench.api.systems import compare
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.errors import InputError
+from workbench.judging.settings import Judging
+from workbench.llm.session import CallResources
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.single_answer import SingleAnswer
+from workbench.records import Dataset, Document
+from workbench.results.run_tables import RunTables
+from workbench.targets.asking import TargetReply, TargetRequest, ask_target
+from workbench.targets.base import Target, TargetResources
+from workbench.targets.callable.live import PythonTarget, target_of
+
+_NAME = "system"
+Judges = Judging | Mapping[str, Any] | str | None
+
+
+def run_of(system: object, dataset: Dataset | None, metrics: Sequence[str], judging: Judges = None) -> RunTables:
+    """Return the tables of results, or those of a system that is asked every question of a dataset. Raises InputError without a dataset."""
+    if isinstance(system, Results):
+        return system.tables
+    if isinstance(system, RunTables):
+        return system
+    whole = required(dataset)
+    return compare({_NAME: target_for(system, whole)}, whole, metrics, judging=judging).tables
+
+
+def required(dataset: Dataset | None) -> Dataset:
+    """Return the dataset. Raises InputError without one."""
+    if dataset is None:
+        raise InputError("a system is asked the questions of a dataset", "pass dataset=, or the results of a sweep")
+    return dataset
+
+
+def target_for(system: object, dataset: Dataset | None = None) -> Target:
+    """Return a pipeline, an index, a function or an object as a target. Raises InputError for another kind of object."""
+    if isinstance(system, Target):
+        return system
+    if isinstance(system, Pipeline):
+        system = system.index(required(dataset))
+    if isinstance(system, Index):
+        answer = {"answer": system.answer} if system.pipeline.answering else {}
+        return PythonTarget(name=_NAME, k=system.pipeline.retrieval.k, search=system.search, **answer)
+    return target_of(_NAME, system)
+
+
+def replies(target: Target, requests: Sequence[TargetRequest], dataset: Dataset | None) -> list[TargetReply]:
+    """Ask a target, and return its replies in the order of the requests."""
+    documents = dataset.documents if dataset else ()
+    found = dict(ask_target(target, requests, TargetResources(CallResources(), documents)))
+    return [found[place] for place in range(len(requests))]
+
+
+def pipeline_of(configuration: Configuration) -> Pipeline:
+    """Return the pipeline of a configuration that is no target."""
+    return Pipeline(
+        chunking=configuration.chunking,
+        embedding=configuration.embedding or SentenceTransformerEmbedder(),
+        retrieval=configuration.retrieval,
+        rerank=configuration.rerank,
+        rewrite=configuration.rewrite,
+        context=configuration.context,
+        answering=configuration.answering,
+    )
+
+
+class IndexedDocuments:
+    """Documents in a pipeline that is indexed again when they change, as a system that takes documents."""
+
+    def __init__(self, pipeline: Pipeline, outputs: Path) -> None:
+        self._pipeline, self._outputs = pipeline, outputs
+        self._documents: dict[str, Document] = {}
+        self._index: Index | None = None
+
+    def target(self, name: str) -> PythonTarget:
+        """Return it as a target. It serves one request at a time, because the first one after a change builds the index."""
+        roles = {"search": self.search, "ingest": self.ingest, "remove": self.remove}
+        answer = {"answer": self.answer} if self._pipeline.answering else {}
+        return PythonTarget(name=name, k=self._pipeline.retrieval.k, concurrency=1, **roles, **answer)
+
+    def search(self, query: str, k: int) -> Hits:
+        """Return the k best hits, none without documents."""
+        return self._current().search(query, k) if self._documents else Hits()
+
+    def answer(self, query: str) -> SingleAnswer:
+        """Answer a question. Raises InputError without documents."""
+        if not self._documents:
+            raise InputError("there are no documents")
+        return self._current().answer(query)
+
+    def ingest(self, documents: Sequence[Document]) -> None:
+        """Add documents, or replace those with the same ids."""
+        self._documents |= {document.doc_id: document for document in documents}
+        self._index = None
+
+    def remove(self, doc_ids: Sequence[str]) -> None:
+        """Delete documents."""
+        for doc_id in doc_ids:
+            self._documents.pop(doc_id, None)
+        self._index = None
+
+    def _current(self) -> Index:
+        if self._index is None:
+            self._index = self._pipeline.index(Dataset("documents", tuple(self._documents.values()), (), ()), self._outputs)
+        return self._index
