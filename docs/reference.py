@@ -36,11 +36,13 @@ from workbench.results.history import SCHEMA
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.rewriting.registry import REWRITERS
 from workbench.schemas import SCHEMAS
+from workbench.targets.registry import TARGETS
 
 FOLDER = Path(__file__).with_name("reference")
 # Kinds of installed packages are left out.
 STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "dataset": SOURCES,
+    "targets": TARGETS.builtin,
     "chunking": CHUNKERS.builtin,
     "embedding": EMBEDDERS.builtin,
     "retrieval": RETRIEVERS.builtin,
