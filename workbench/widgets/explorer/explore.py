@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from workbench.api.arguments import require
 from workbench.api.results import Results, load
-from workbench.widgets.explorer.explorer import Explorer, explorer_of
-from workbench.widgets.explorer.live import LiveSearch
+from workbench.widgets.explorer.explorer import Explorer
 from workbench.widgets.explorer.model import ExplorerModel
 
 if TYPE_CHECKING:
     import ipywidgets
+
+    from workbench.widgets.explorer.live import LiveSearch
 
 
 def explore(
@@ -49,7 +50,13 @@ def explore(
     opened = load(results) if isinstance(results, str | Path) else results
     require(opened, Results, "results")
     model = ExplorerModel(opened.tables)
-    ranked = opened.tables.names
-    other = next((name for name in ranked if name != (first or ranked[0])), ranked[0])
-    live = LiveSearch(opened.tables, opened.folder, allow_code)
-    return explorer_of(model, live, first or ranked[0], second or other, dict(panels or {}))
+    names = model.names
+    other = next((name for name in names if name != (first or names[0])), names[0])
+
+    def live() -> "LiveSearch":
+        # Deferred: only a typed question needs the pipeline.
+        from workbench.widgets.explorer.live import LiveSearch
+
+        return LiveSearch(opened.tables, opened.folder, allow_code)
+
+    return Explorer(model, (first or names[0], second or other), live, panels or {})

@@ -1,9 +1,9 @@
 """The explorer: a panel of controls over an `ExplorerModel`, and its display in a notebook."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ import pandas as pd
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
 from workbench.printable import printable_line
-from workbench.widgets.explorer.live import LiveSearch
 from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
 from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
 from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
@@ -21,6 +20,8 @@ from workbench.widgets.explorer.view import option_line, question_html, side_htm
 
 if TYPE_CHECKING:
     import ipywidgets
+
+    from workbench.widgets.explorer.live import LiveSearch
 
 _LISTED = 300
 _ALL = ""
@@ -37,9 +38,12 @@ class _Shown:
 class Explorer:
     """Two configurations of a run side by side on any question. Make one with `wb.explore`."""
 
-    def __init__(self, model: ExplorerModel, live: LiveSearch, first: str, second: str, panels: dict[str, "ipywidgets.Widget"]) -> None:
-        self.model, self._live, self._panels = model, live, dict(panels)
-        self._start = first, second
+    def __init__(
+        self, model: ExplorerModel, start: tuple[str, str], live: Callable[[], "LiveSearch"], panels: "Mapping[str, ipywidgets.Widget]"
+    ) -> None:
+        self.model, self._panels, self._make_live = model, dict(panels), live
+        first, second = start
+        self._start = model.known(first), model.known(second)
         self._shown = _Shown(None)
         self._quiet = False
         self._pending: Future[None] | None = None
@@ -140,6 +144,10 @@ class Explorer:
     def _ipython_display_(self) -> None:
         self._saved.display(self.widget, self.static(), repr(self))
 
+    @cached_property
+    def _live(self) -> "LiveSearch":
+        return self._make_live()
+
     def _connect(self, panel: Panel) -> None:
         for control in (panel.question, panel.metric, panel.outcome, panel.slice, panel.cause):
             control.observe(self._when(self._list_questions), "value")
@@ -236,8 +244,3 @@ class Explorer:
 
     def _say(self, line: str) -> None:
         self.panel.status.value = printable_line(line)
-
-
-def explorer_of(model: ExplorerModel, live: LiveSearch, first: str, second: str, panels: dict[str, "ipywidgets.Widget"]) -> Explorer:
-    """Make an explorer that shows these configurations first."""
-    return Explorer(replace(model), live, model.known(first), model.known(second), panels)
