@@ -16,7 +16,7 @@ from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Si
 from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
 from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
 from workbench.widgets.explorer.saved_display import SavedDisplay
-from workbench.widgets.explorer.view import option_line, question_html, side_html, static_html
+from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -29,10 +29,11 @@ _ALL = ""
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is displayed: a question with its sides, or none."""
+    """What is displayed: a question with its sides, or none. The `key` is what it was computed from."""
 
     question: ExploredQuestion | None
     sides: tuple[Side, ...] = ()
+    key: tuple[str, ...] = ()
 
 
 class Explorer:
@@ -92,6 +93,7 @@ class Explorer:
         panel.condition.value = "retrieved" if "retrieved" in model.conditions else _ALL
         panel.condition.layout.display = "flex" if len(model.conditions) > 1 else "none"
         # Now the controls are complete, and what they show can be computed.
+        panel.failed.value = failures_html(model.run.failures)
         self.__dict__["panel"] = panel
         self._list_causes()
         self._list_questions()
@@ -199,9 +201,8 @@ class Explorer:
             known = [query_id for _, query_id in options]
             self.panel.questions.value = before if before in known else known[0] if known else None
         listed = f", the first {_LISTED} listed" if len(table) > _LISTED else ""
-        failed = self.model.run.failures
-        lost = f" · failed: {', '.join(f'{name} ({error})' for name, error in failed.items())}" if failed else ""
-        self._say(f"{len(table):,} of {plural(len(self.model.query_ids), 'question')}{listed}{lost}")
+        hint = "; press Enter to ask both configurations what is typed" if not options and self.panel.question.value.strip() else ""
+        self._say(f"{len(table):,} of {plural(len(self.model.query_ids), 'question')}{listed}{hint}")
         self._show_selected()
 
     def _show_selected(self) -> None:
@@ -209,9 +210,11 @@ class Explorer:
         self._show_question(query_id) if query_id is not None else self._show(_Shown(None))
 
     def _show_question(self, query_id: str) -> None:
-        condition, metric = self.panel.condition.value, self.panel.metric.value
-        sides = tuple(self.model.side(name, query_id, metric, condition) for name in self.configurations)
-        self._show(_Shown(sides[0].question, sides))
+        key = (query_id, *self.configurations, self.panel.metric.value, self.panel.condition.value)
+        # Typing changes the list, and rarely what is shown.
+        if key != self._shown.key:
+            sides = tuple(self.model.side(name, query_id, *key[3:]) for name in self.configurations)
+            self._show(_Shown(sides[0].question, sides, key))
 
     def _show(self, shown: _Shown) -> None:
         self._shown, panel = shown, self.panel
@@ -231,8 +234,9 @@ class Explorer:
         self._say("loading the documents …")
         self.model = self.model.with_documents(self._live.documents())
         self._say(f"{plural(len(self.model.documents), 'document')} loaded")
-        if self._shown.question and self._shown.question.query_id:
-            self._show_question(self._shown.question.query_id)
+        shown, self._shown = self._shown, _Shown(None)
+        if shown.question and shown.question.query_id:
+            self._show_question(shown.question.query_id)
 
     def _guarded(self, work: Callable[[], Any]) -> None:
         try:

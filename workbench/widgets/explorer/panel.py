@@ -28,6 +28,7 @@ class Panel:
     cause: "ipywidgets.Dropdown"
     condition: "ipywidgets.Dropdown"
     status: "ipywidgets.Label"
+    failed: "ipywidgets.HTML"
     asked: "ipywidgets.HTML"
     sides: tuple["ipywidgets.HTML", "ipywidgets.HTML"]
 
@@ -53,6 +54,7 @@ def make_panel() -> Panel:
         _dropdown("Answers to"),
         ipywidgets.Label(layout={"width": _WIDE}),
         ipywidgets.HTML(layout={"width": "100%"}),
+        ipywidgets.HTML(layout={"width": "100%"}),
         (_side(), _side()),
     )
 
@@ -64,10 +66,9 @@ def arranged(panel: Panel) -> "ipywidgets.VBox":
     row = {"flex_flow": "row wrap", "width": "100%"}
     typed = ipywidgets.HBox([ipywidgets.Box([panel.question], layout={"flex": "1 1 300px"}), panel.ask, panel.load], layout=row)
     drops = [panel.first, panel.second, panel.metric, panel.outcome, panel.slice, panel.cause, panel.condition]
-    return ipywidgets.VBox(
-        [typed, ipywidgets.HBox(drops, layout=row), panel.questions, panel.status, panel.asked, ipywidgets.HBox(panel.sides, layout=row)],
-        layout={"width": "100%"},
-    )
+    menus, sides = ipywidgets.HBox(drops, layout=row), ipywidgets.HBox(panel.sides, layout=row)
+    parts = [typed, menus, panel.questions, panel.status, panel.failed, panel.asked, sides]
+    return ipywidgets.VBox(parts, layout={"width": "100%"})
 
 
 def visible_options(names: Sequence[str]) -> list[tuple[str, str]]:

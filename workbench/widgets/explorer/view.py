@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from workbench.analysis.answers.examples import ShownAnswer
@@ -28,19 +28,27 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-
 
 
 def side_html(side: Side, position: str) -> str:
-    """Render one side. `position` is `first` or `second`."""
-    return _clean(show(*side_blocks(side, position))._repr_html_())
+    """Render one side. `position` is `First` or `Second`."""
+    return _spaced(_clean(show(*side_blocks(side, position))._repr_html_()))
 
 
 def question_html(question: ExploredQuestion) -> str:
     """Render the question with its expected answer."""
     expected = f"expected: {question.expected}" if question.expected else "" if question.answerable else "has no answer in the documents"
-    return _clean(show(Lead(question.text, " · ".join(filter(None, [question.query_id, expected]))))._repr_html_())
+    return _spaced(_clean(show(Lead(question.text, " · ".join(filter(None, [question.query_id, expected]))))._repr_html_()))
+
+
+def failures_html(failures: Mapping[str, str]) -> str:
+    """Render the configurations that failed, which cannot be chosen, each with its error. Empty without any."""
+    if not failures:
+        return ""
+    terms = Terms([Term(_line(name), _line(error)) for name, error in failures.items()])
+    return _spaced(_clean(show(Fold(f"{plural(len(failures), 'configuration')} failed and cannot be chosen", [terms]))._repr_html_()))
 
 
 def side_blocks(side: Side, position: str) -> list[Block]:
     """Build the blocks of one side: value, gold, ranking, answers."""
-    blocks: list[Block] = [Prose(f"{position}: {_line(side.configuration)}"), Prose(_summary(side))]
+    blocks: list[Block] = [Lead(f"{position}: {_line(side.configuration)}"), Prose(_summary(side))]
     if side.searched:
         blocks.append(Prose(f"Searched instead: {' | '.join(side.searched)}"))
     gold = [*(_evidence(number, each) for number, each in enumerate(side.evidence, 1)), *_documents(side.documents)]
@@ -58,7 +66,8 @@ def static_html(question: ExploredQuestion | None, sides: Sequence[Side]) -> str
 
 def static_table(sides: Sequence[Side]) -> Table:
     """Tabulate value, gold, the best chunks and the answers of each side."""
-    rows = [Row([Cell(_value_name(sides)), *(Cell(number(side.value)) for side in sides)])]
+    metric = sides[0].metric
+    rows = [Row([Cell(metric), *(Cell(number(side.value)) for side in sides)])] if metric else []
     rows += _static_rows("evidence", [[_evidence_line(each) for each in side.evidence] for side in sides])
     rows += _static_rows("document", [[_document_line(each) for each in side.documents[:_MOST_DOCUMENTS]] for side in sides])
     rows += _static_rows("rank", [[_chunk_line(chunk) for chunk in side.chunks[:_STATIC_RANKS]] for side in sides])
@@ -70,10 +79,6 @@ def static_table(sides: Sequence[Side]) -> Table:
 def option_line(query_id: str, asked: str, difference: float) -> str:
     """Return a question as a line of a list."""
     return f"{signed(difference):>7}  {_line(query_id)}  {_line(excerpt(asked, 110))}"
-
-
-def _value_name(sides: Sequence[Side]) -> str:
-    return next((side.metric for side in sides if side.metric), "value")
 
 
 def _static_rows(name: str, columns: Sequence[Sequence[str]]) -> list[Row]:
@@ -90,7 +95,7 @@ def _summary(side: Side) -> str:
 
 
 def _evidence(place: int, found: EvidencePlace) -> Term:
-    return Term(f"evidence {place}", _evidence_line(found), pieces=found.need.pieces)
+    return Term(f"evidence {place}: {_evidence_line(found)}", "", pieces=found.need.pieces)
 
 
 def _evidence_line(found: EvidencePlace) -> str:
@@ -109,7 +114,7 @@ def _ranks(found: EvidencePlace) -> str:
 
 
 def _documents(documents: Sequence[GoldDocument]) -> list[Term]:
-    shown = [Term("document", _document_line(document)) for document in documents[:_MOST_DOCUMENTS]]
+    shown = [Term(_document_line(document), "") for document in documents[:_MOST_DOCUMENTS]]
     rest = len(documents) - len(shown)
     return [*shown, Term("", f"{plural(rest, 'more relevant document')}")] if rest else shown
 
@@ -140,22 +145,30 @@ def _ranking(side: Side) -> list[Block]:
 
 
 def _chunk(chunk: RankedChunk) -> Term:
-    return Term(str(chunk.rank), _chunk_line(chunk), pieces=chunk.pieces or [Piece(_UNSTORED)])
+    return Term(f"{chunk.rank}. {_place(chunk)}", _chunk_state(chunk), pieces=chunk.pieces or [Piece(_UNSTORED)])
 
 
 def _chunk_line(chunk: RankedChunk) -> str:
+    return f"{_place(chunk)} · {_chunk_state(chunk)}"
+
+
+def _place(chunk: RankedChunk) -> str:
+    return f"{_line(chunk.doc_id)}:{chunk.start}-{chunk.end}"
+
+
+def _chunk_state(chunk: RankedChunk) -> str:
     grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
     state = (
         f"cut: {chunk.cut_reason}" if not chunk.delivered else f"delivered up to {chunk.kept}" if chunk.kept < chunk.end else "delivered"
     )
     evidence = " · contains evidence" if chunk.evident else ""
-    return f"{_line(chunk.doc_id)}:{chunk.start}-{chunk.end} · score {number(chunk.score)} · {state}{grade}{evidence}"
+    return f"score {number(chunk.score)} · {state}{grade}{evidence}"
 
 
 def _answer(answer: ShownAnswer) -> list[Block]:
     cited = f", cites {', '.join(f'[{place}]' for place in answer.cited)}" if answer.cited else ""
     claims = claims_fold(answer, opened=True)
-    said = Term("answer", _said(answer), f"{outcome_text(answer)}{cited}")
+    said = Term(f"{outcome_text(answer)}{cited}", _said(answer))
     context = [context_fold(answer)] if answer.passages else []
     return [Prose(f"Answer: {answer.name}"), Terms([said]), *([claims] if claims else []), *context]
 
@@ -166,6 +179,11 @@ def _said(answer: ShownAnswer) -> str:
 
 def _line(name: str) -> str:
     return printable_line(name)
+
+
+def _spaced(html: str) -> str:
+    # The line height of controls is too large for text.
+    return f'<div style="line-height:1.5;overflow-wrap:anywhere">{html}</div>'
 
 
 def _clean(html: str) -> str:
