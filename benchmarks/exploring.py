@@ -42,6 +42,7 @@ def opened():
     explorer.static()
     return explorer
 
+_, imports = timed(lambda: (wb.explore, wb.load))
 explorer, paint = timed(opened)
 panel = explorer.panel
 ids, names = [query_id for _, query_id in panel.questions.options], [name for _, name in panel.second.options]
@@ -54,9 +55,10 @@ filters = []
 for control, values in ((panel.outcome, ("won", "lost", "all")), (panel.question, ("lamp", "room 7", ""))):
     for value in values:
         filters.append(timed(lambda: setattr(control, "value", value))[1])
-print(json.dumps({"paint": [paint], "question": questions, "configuration": first, "again": again, "filter": filters}))
+print(json.dumps({"imports": [imports], "paint": [paint], "question": questions, "configuration": first, "again": again, "filter": filters}))
 """
 _NAMES = {
+    "imports": "imports",
     "paint": "first display",
     "question": "another question",
     "configuration": "a configuration for the first time",
