@@ -86,7 +86,7 @@ def test_a_saved_explorer_is_a_static_table_without_a_kernel_and_in_an_untrusted
         again = opened(path, width=1280, height=1100)
         again.page.evaluate("window.notebook.context.sessionContext.shutdown()")
         again.show_cell(4)
-        again.page.get_by_text("Both configurations").wait_for(timeout=WAIT)
+        again.page.get_by_text("Both configurations", exact=True).wait_for(timeout=WAIT)
         assert again.page.evaluate("notebook.content.widgets[4].model.trusted") is trusted
         shown = again.page.evaluate(SEEN)
         assert shown.count("Both configurations") == 1
