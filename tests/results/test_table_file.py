@@ -47,7 +47,8 @@ def test_groups_of_other_configurations_are_not_read(copied: Path, monkeypatch: 
 
 def test_a_change_of_the_returned_rows_stays_outside_and_a_table_without_configurations_is_whole(copied: Path) -> None:
     run = RunTables.read(copied)
-    run.of("hits", run.names[0])["rank"] = 0
+    rows = run.of("hits", run.names[0])
+    rows["rank"] = 0
     assert run.of("hits", run.names[0])["rank"].min() == 1
     file = TableFile(copied, SCHEMAS["questions"], run.manifest)
     pd.testing.assert_frame_equal(file.rows("anything"), file())
