@@ -19,7 +19,7 @@ from workbench.results.run_tables import RunTables
 from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument, evidence_place, gold_documents
 from workbench.widgets.explorer.query_rows import rows_of, rows_of_run
 from workbench.widgets.explorer.question_filter import QuestionFilter, causes_between, question_values, selection
-from workbench.widgets.explorer.ranked_chunks import RankedChunk, StoredTexts, ranked_chunk
+from workbench.widgets.explorer.ranked_chunks import ExploredChunk, StoredTexts, ranked_chunk
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Side:
     searched: Sequence[str] = ()
     documents: Sequence[GoldDocument] = ()
     evidence: Sequence[EvidencePlace] = ()
-    chunks: Sequence[RankedChunk] = ()
+    chunks: Sequence[ExploredChunk] = ()
     answers: Sequence[ShownAnswer] = ()
     live: bool = False
 
@@ -149,7 +149,7 @@ class ExplorerModel:
     def live_side(self, configuration: str, text: str, hits: Sequence[Hit]) -> Side:
         """What a configuration retrieves for a question that was typed."""
         chunks = [
-            RankedChunk(
+            ExploredChunk(
                 hit.rank, hit.doc_id, hit.start, hit.end, hit.score, None, True, hit.end, "", False, [Piece(hit.text)] if hit.text else []
             )
             for hit in hits

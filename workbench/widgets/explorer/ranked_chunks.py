@@ -12,7 +12,7 @@ Spans = Sequence[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
-class RankedChunk:
+class ExploredChunk:
     """A retrieved slice. `relevance` is that of its document, None without a judgement.
 
     Of a delivered slice [`start`, `kept`) is in the context; another one has its `cut_reason`. `pieces` is its text, empty if the run does not
@@ -48,7 +48,7 @@ class StoredTexts:
             return Excerpt(0, text) if text is not None and end <= len(text) else None
 
 
-def ranked_chunk(hit: HitRow, evidence: Spans, grades: Mapping[str, int], texts: StoredTexts) -> RankedChunk:
+def ranked_chunk(hit: HitRow, evidence: Spans, grades: Mapping[str, int], texts: StoredTexts) -> ExploredChunk:
     """Mark the evidence of a hit as delivered or missed, and what was cut from its end."""
     doc_id, start, end = str(hit["doc_id"]), int(hit["start"]), int(hit["end"])
     delivered, kept = bool(hit["delivered"]), int(hit["kept"]) if hit["delivered"] else int(hit["start"])
@@ -56,7 +56,7 @@ def ranked_chunk(hit: HitRow, evidence: Spans, grades: Mapping[str, int], texts:
     text = texts.find(doc_id, start, end)
     cut = _cut(stretches, kept, end) if delivered else []
     pieces = marked(text, start, end, [*stretches, *cut]) if text is not None else []
-    return RankedChunk(
+    return ExploredChunk(
         int(hit["rank"]),
         doc_id,
         start,

@@ -17,7 +17,7 @@ from workbench.report.sections.answers.examples import context_fold, outcome_tex
 from workbench.report.sections.judging.claims import claims_fold
 from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument
 from workbench.widgets.explorer.model import ExploredQuestion, Side
-from workbench.widgets.explorer.ranked_chunks import RankedChunk
+from workbench.widgets.explorer.ranked_chunks import ExploredChunk
 
 _CUT_SHOWN = 30
 _MOST_DOCUMENTS = 12
@@ -144,19 +144,19 @@ def _ranking(side: Side) -> list[Block]:
     return blocks
 
 
-def _chunk(chunk: RankedChunk) -> Term:
+def _chunk(chunk: ExploredChunk) -> Term:
     return Term(f"{chunk.rank}. {_place(chunk)}", _chunk_state(chunk), pieces=chunk.pieces or [Piece(_UNSTORED)])
 
 
-def _chunk_line(chunk: RankedChunk) -> str:
+def _chunk_line(chunk: ExploredChunk) -> str:
     return f"{_place(chunk)} · {_chunk_state(chunk)}"
 
 
-def _place(chunk: RankedChunk) -> str:
+def _place(chunk: ExploredChunk) -> str:
     return f"{_line(chunk.doc_id)}:{chunk.start}-{chunk.end}"
 
 
-def _chunk_state(chunk: RankedChunk) -> str:
+def _chunk_state(chunk: ExploredChunk) -> str:
     grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
     state = (
         f"cut: {chunk.cut_reason}" if not chunk.delivered else f"delivered up to {chunk.kept}" if chunk.kept < chunk.end else "delivered"
