@@ -246,7 +246,7 @@ class RunTables:
             table = self.table(name)
             return table[table["configuration"] == configuration].reset_index(drop=True)
         if (name, configuration) not in self._parts:
-            self._parts[name, configuration] = conform(source.schema, source.rows(configuration))
+            self._parts[name, configuration] = source.rows(configuration)
         return self._parts[name, configuration].copy(deep=False)
 
 
