@@ -22,6 +22,7 @@ from workbench.context.context_packing import ContextPacking
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.expand import DEFAULTS
+from workbench.experiment.gate_keys import GateKeys, RetrievalTestKeys
 from workbench.experiment.judging_keys import USUAL_JUDGES
 from workbench.experiment.read import DEFAULT_METRICS, KEYS
 from workbench.judging.claims.registry import SPLITTERS
@@ -196,6 +197,8 @@ def pages() -> dict[Path, str]:
         "commands": commands(command, "workbench"),
         "keys": KEYS,
         "thresholds": rows("judging.thresholds", EndToEndThresholds),
+        "gate": rows("gate", GateKeys),
+        "retrieval_tests": rows("gate", RetrievalTestKeys),
         "stages": list(stages()),
         "default_metrics": DEFAULT_METRICS,
         "kinds": KINDS.builtin,

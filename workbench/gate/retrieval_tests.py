@@ -48,7 +48,8 @@ def retrieval_results(own: GatedConfiguration, test: RetrievalTest) -> Iterator[
 def _missing(wanted: Sequence[str], corpus: set[str]) -> str:
     absent = [name for name in wanted if corpus and name not in corpus]
     if absent:
-        return f"{listed(absent, _NAMED)} {'are' if len(absent) > 1 else 'is'} not in the corpus"
+        near = meant(absent[0], sorted(corpus)) if len(absent) == 1 else ""
+        return f"{listed(absent, _NAMED)} {'are' if len(absent) > 1 else 'is'} not in the corpus{near}"
     return f"{listed(wanted, _NAMED)} {'are' if len(wanted) > 1 else 'is'} not among the hits"
 
 

@@ -72,6 +72,8 @@ class RunTables:
     def read(cls, folder: str | Path) -> "RunTables":
         """Open the run in `outputs/<name>`. Raises InputError if the folder contains no run or a table is missing."""
         place = Path(folder)
+        if place.is_file():
+            raise InputError(f"{place} is a file, not the folder of a run", "give the folder outputs/<name> of a finished sweep")
         if not place.is_dir():
             runs = [manifest.parent.name for manifest in place.parent.glob(f"*/{MANIFEST}")]
             raise InputError(f"{place} does not exist{meant(place.name, runs)}", "give the folder outputs/<name> of a finished sweep")
@@ -93,7 +95,8 @@ class RunTables:
 
         sources = {name: lambda _, schema=schema: read(schema) for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in sources]
-        if missing or "metrics" not in manifest:
+        prints = manifest.get("fingerprints")
+        if missing or "metrics" not in manifest or not (isinstance(prints, dict) and {"questions", "corpus"} <= set(prints)):
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
             raise InputError(f"{place} {what}", "run workbench sweep again: results that are in the store are reused")
         return cls(manifest, sources)
