@@ -97,7 +97,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_cut_off(request, opened, which
     assert seen.complaints == []
 
 
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_nothing_serious_in_exported_notebooks(opened, exported, scheme, width):
     for path in exported:
         seen = opened(path, scheme, width, ready=False)
