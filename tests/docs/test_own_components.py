@@ -42,7 +42,7 @@ def test_an_embedder_of_ones_own_is_checked_and_compared(reader: Reader) -> None
     (info / "entry_points.txt").write_text(f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in names.items()))
     reader.follow(blocks)
     output = reader.folder / "outputs" / "embedder"
-    assert configurations(output) == {"fixed-128-0-trigram", "fixed-128-0-static"}
+    assert configurations(output) == {"fixed-128-0-trigram-dimensions1024", "fixed-128-0-static-dimensions256"}
     assert (output / "report.html").is_file()
 
 
