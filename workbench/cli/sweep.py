@@ -88,7 +88,15 @@ def sweep(
 @_experiment_options
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
 def report(experiment: ExperimentArguments, trends: bool) -> None:
-    """Write the notebooks and report.html of a finished sweep again. Only those that would change are made."""
+    """Write the notebooks and report.html of a finished sweep again. Only those that would change are made.
+
+    If EXPERIMENT is an executed notebook (.ipynb), write it as a self-contained HTML page beside it instead.
+    """
+    if experiment.path.suffix == ".ipynb":
+        from workbench.report.render.notebook_page import write_notebook_page
+
+        say(f"page: {write_notebook_page(experiment.path)}")
+        return
     from workbench.execution.local import check_code, run_experiment
     from workbench.execution.plan import plan_experiment
     from workbench.execution.screening import as_screened
