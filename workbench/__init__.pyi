@@ -105,5 +105,6 @@ from .targets.http.target import HttpTarget as HttpTarget
 from .targets.mcp.target import McpTarget as McpTarget
 from .targets.pipeline import PipelineTarget as PipelineTarget
 from .targets.recorded.target import RecordedTarget as RecordedTarget
+from .widgets.explorer.explore import explore as explore
 
 __version__: str

@@ -86,6 +86,7 @@ NAMES = [
     "compare",
     "complete",
     "evaluate",
+    "explore",
     "hit_precision",
     "hit_recall",
     "irrelevant",
