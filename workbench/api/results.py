@@ -1,7 +1,7 @@
 """A finished run in a notebook: its tables, ranking, comparisons and misses."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -32,6 +32,9 @@ from workbench.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     from workbench.gate.report import GateReport
+    from workbench.metrics.names import Metric
+    from workbench.records import Dataset
+    from workbench.scoring.rescoring.rescore import Rescorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +129,54 @@ class Results(ResultTables):
             }
             rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
         return rows.drop(columns=["a", "b"])
+
+    def what_if(self, metric: "str | Metric" = "", slice: str = "all", *, dataset: "Dataset | None" = None) -> pd.DataFrame:
+        """Rank the configurations by any metric of rankings, on any slice of the questions, from the stored rankings.
+
+        Nothing is searched or embedded. A value that the sweep computed is read; any other is computed from the stored hits by the same
+        code, so that it equals what a sweep would give. A configuration whose stored rankings end too early for the metric has no value. The
+        ranking is exploratory: only the primary metric over all questions decides.
+
+        Parameters
+        ----------
+        metric: a name with its cut, such as `recall@3`, `span_recall@1500t` or `complete@4`; by default the primary metric.
+        slice: `all`, `field=value`, or several joined by `&`, such as `type=multi-hop&domain=hr`.
+        dataset: the dataset of the run, if its experiment does not name it. Only budgets in tokens, intervals of `chunk_precision` and
+            `span_precision_omega` need documents, and only those with the fingerprint of the run are used.
+
+        Returns
+        -------
+        A DataFrame with a row for each configuration, best first: `configuration`, `value` with its 95 % interval `low` to `high`, `n`,
+        `clusters`, `unscored`, `attainable`, `conditional`, `source` (`sweep`, `re-scored` or `none`) and a `note`. `attrs["claim"]` says
+        whether the ranking decides or is exploratory.
+
+        Raises
+        ------
+        InputError: there is no such metric or slice.
+
+        Examples
+        --------
+        >>> results.what_if("recall@3")[["configuration", "n", "source"]].to_dict("records")[0]
+        {'configuration': 'fixed-128-0', 'n': 78, 'source': 're-scored'}
+        """
+        # Deferred: opening and reading a run needs no library of metrics.
+        from workbench.metrics.names import Metric
+        from workbench.scoring.rescoring.run_dataset import RunDataset
+        from workbench.scoring.rescoring.what_if import WhatIfQuestion, what_if_table
+
+        question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), slice)
+        rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
+        table = what_if_table(rescorer, question)
+        table.attrs["claim"] = question.claim(self.tables)
+        return table
+
+    @cached_property
+    def rescorer(self) -> "Rescorer":
+        """The stored rankings of the run, which `what_if` scores."""
+        from workbench.scoring.rescoring.rescore import Rescorer
+        from workbench.scoring.rescoring.run_dataset import RunDataset
+
+        return Rescorer(self.tables, self.folder, RunDataset(self.tables))
 
     def parts(self) -> pd.DataFrame:
         """Estimate what each part adds: the effect of every alternative of a stage on each metric.

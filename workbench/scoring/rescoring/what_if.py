@@ -1,0 +1,73 @@
+"""Rank the configurations of a finished run by another metric, on a slice of the questions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.coverage import Bools
+from workbench.metrics.names import Metric
+from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.scoring.rescoring.rescore import Rescorer
+from workbench.statistics.summary import summarise
+
+SWEEP, RESCORED, NONE = "sweep", "re-scored", "none"
+_VALUES = ["value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
+COLUMNS = ["configuration", *_VALUES, "source", "note"]
+_TYPES = {"n": "Int64", "clusters": "Int64", "unscored": "Int64"}
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class WhatIfQuestion:
+    """A metric and a slice of the questions by which configurations are ranked."""
+
+    metric: Metric
+    slice: str = ALL
+
+    def claim(self, run: RunTables) -> str:
+        """Return what the ranking may be used for."""
+        if str(self.metric) == str(run.primary) and self.slice == ALL:
+            return f"{run.primary} over all questions decides this experiment"
+        return f"exploratory: only the primary metric decides, {run.primary} over all questions"
+
+
+def what_if_table(rescorer: Rescorer, question: WhatIfQuestion) -> pd.DataFrame:
+    """Rank all configurations, best first. Those without a value come last, each with a note that says why.
+
+    `source` is `sweep` for values that the sweep computed, `re-scored` for those computed from its stored rankings, and `none`.
+    Raises InputError if there is no such slice.
+    """
+    members = rescorer.stored.members(question.slice)
+    known = _of_sweep(rescorer.run, question)
+    rows = [{"configuration": name} | (known.get(name) or rescored_row(rescorer, question, name, members)) for name in rescorer.run.names]
+    rows += [{"configuration": name, "source": NONE, "note": f"failed: {line}"} for name, line in rescorer.run.failures.items()]
+    table = pd.DataFrame(rows, columns=COLUMNS).astype(_TYPES)
+    best_first = table["value"] if not question.metric.higher_is_better else -table["value"]
+    order = np.argsort(best_first.to_numpy(np.float64), kind="stable")
+    return table.iloc[order].reset_index(drop=True)
+
+
+def rescored_row(rescorer: Rescorer, question: WhatIfQuestion, configuration: str, members: Bools) -> dict[str, Any]:
+    """Return the mean over `members` of a configuration with its interval, or the reason why there is none."""
+    scored = rescorer.score(configuration, question.metric)
+    if scored.rows is None:
+        return {"source": NONE, "note": scored.reason}
+    places = np.cumsum(members) - 1
+    chosen = scored.rows[members[scored.rows["query"]]]
+    rows = chosen.assign(query=places[chosen["query"]], metric=str(question.metric))
+    row: dict[str, Any] = summarise(rows, rescorer.stored.clusters[members]).iloc[0].to_dict()
+    if scored.remark:
+        row |= {"low": np.nan, "high": np.nan}
+    remark = scored.remark or ("" if row["n"] else "the metric applies to no question of the slice")
+    return {name: row[name] for name in _VALUES} | {"source": RESCORED, "note": remark}
+
+
+def _of_sweep(run: RunTables, question: WhatIfQuestion) -> Mapping[str, dict[str, Any]]:
+    """Return the rows that the sweep wrote, by configuration."""
+    table = run.metrics
+    chosen = (table["metric"] == str(question.metric)) & (table["slice"] == question.slice) & (table["condition"] == RETRIEVED)
+    rows = table.loc[chosen, ["configuration", *_VALUES]].to_dict("records")
+    return {str(row.pop("configuration")): row | {"source": SWEEP, "note": ""} for row in rows}
