@@ -59,6 +59,7 @@ STAGES = [
     ("execution",),
     ("scoring", "export"),
     ("api",),
+    ("widgets",),
     ("__main__", "cli", "testing"),
     ("suite",),
     ("pytest_plugin",),
