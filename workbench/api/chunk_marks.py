@@ -27,7 +27,9 @@ class EvidenceMark:
     title: str = ""
 
 
-def marked_text(text: str, chunks: Sequence[Chunk], evidence: Sequence[EvidenceMark] = (), start: int = 0, end: int | None = None) -> Markup:
+def marked_text(
+    text: str, chunks: Sequence[Chunk], evidence: Sequence[EvidenceMark] = (), start: int = 0, end: int | None = None
+) -> Markup:
     """Return the text from `start` to `end` with its chunks in alternating colours.
 
     A chunk begins with its number. Overlaps of chunks are grey and dotted. Evidence is underlined, with a wavy line and scissors if it is
@@ -39,7 +41,9 @@ def marked_text(text: str, chunks: Sequence[Chunk], evidence: Sequence[EvidenceM
     borders = {start, end, *(edge for first, last, _ in [*numbered, *marks] for edge in (first, last) if start < edge < end)}
     edges = sorted(borders)
     parts = zip(pairwise(edges), _inside(edges, numbered), _inside(edges, marks), strict=True)
-    return Markup("").join(_segment(text, low, high, chunks, within, [evidence[mark] for mark in held]) for (low, high), within, held in parts)
+    return Markup("").join(
+        _segment(text, low, high, chunks, within, [evidence[mark] for mark in held]) for (low, high), within, held in parts
+    )
 
 
 def _inside(edges: Sequence[int], spans: Sequence[tuple[int, int, int]]) -> Iterator[list[int]]:

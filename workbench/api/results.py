@@ -130,7 +130,7 @@ class Results(ResultTables):
             rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
         return rows.drop(columns=["a", "b"])
 
-    def what_if(self, metric: "str | Metric" = "", slice: str = "all", *, dataset: "Dataset | None" = None) -> pd.DataFrame:
+    def what_if(self, metric: "str | Metric" = "", within: str = "all", *, dataset: "Dataset | None" = None) -> pd.DataFrame:
         """Rank the configurations by any metric of rankings, on any slice of the questions, from the stored rankings.
 
         Nothing is searched or embedded. A value that the sweep computed is read; any other is computed from the stored hits by the same
@@ -140,7 +140,7 @@ class Results(ResultTables):
         Parameters
         ----------
         metric: a name with its cut, such as `recall@3`, `span_recall@1500t` or `complete@4`; by default the primary metric.
-        slice: `all`, `field=value`, or several joined by `&`, such as `type=multi-hop&domain=hr`.
+        within: the slice of the questions: `all`, `field=value`, or several joined by `&`, such as `type=multi-hop&domain=hr`.
         dataset: the dataset of the run, if its experiment does not name it. Only budgets in tokens, intervals of `chunk_precision` and
             `span_precision_omega` need documents, and only those with the fingerprint of the run are used.
 
@@ -164,7 +164,7 @@ class Results(ResultTables):
         from workbench.scoring.rescoring.run_dataset import RunDataset
         from workbench.scoring.rescoring.what_if import WhatIfQuestion, what_if_table
 
-        question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), slice)
+        question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), within)
         rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
         table = what_if_table(rescorer, question)
         table.attrs["claim"] = question.claim(self.tables)

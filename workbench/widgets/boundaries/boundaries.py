@@ -131,9 +131,7 @@ class BoundaryModel:
         """Return the ids of the first documents whose id or title contains the words, and how many there are in all."""
         wanted = words.casefold().split()
         names = [
-            doc_id
-            for doc_id, document in self.documents.items()
-            if all(word in f"{doc_id} {document.title}".casefold() for word in wanted)
+            doc_id for doc_id, document in self.documents.items() if all(word in f"{doc_id} {document.title}".casefold() for word in wanted)
         ]
         return names[:most], len(names)
 

@@ -1,6 +1,6 @@
 """Move the sizes of a chunking and watch its boundaries move on a document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +25,9 @@ from workbench.widgets.notebook_panel import NotebookPanel
 PAGE = 12_000
 # The documents that a list offers at once.
 _MOST_NAMES = 200
-_WIDE = ipywidgets.Layout(width="32em")
-_SIZES = {"size": (16, 1024), "overlap": (0, 512), "parent": (32, 4096)}
+_WIDE = "32em"
+_ROW = {"flex_flow": "row wrap"}
+_SIZES = {"size": (32, 1024), "overlap": (0, 512), "parent": (32, 4096)}
 _SEMANTIC = "Semantic chunking compares vectors of sentences, which is too slow for a slider: see wb.show_chunks."
 
 
@@ -62,7 +63,9 @@ class ChunkingPanel(NotebookPanel):
         """
         kind = changes.get("kind", self.settings.kind)
         if kind not in KINDS:
-            raise InputError(f"{kind!r} does not follow a slider{meant(str(kind), KINDS)}", f"choose one of {', '.join(KINDS)}, or use wb.show_chunks")
+            raise InputError(
+                f"{kind!r} does not follow a slider{meant(str(kind), KINDS)}", f"choose one of {', '.join(KINDS)}, or use wb.show_chunks"
+            )
         self.settings = replace(self.settings, **changes)
         self.boundaries = self.model.cut(self.doc_id, self.settings.chunker)
         return self.boundaries
@@ -103,7 +106,9 @@ class ChunkingPanel(NotebookPanel):
             document.doc_id, part, WHOLE_STYLE, CUT_STYLE, SCISSORS
         )
         text = marked_text(document.text, shown.chunks, shown.evidence, start, end)
-        return text_html(shown.counts, Markup('<div style="white-space:normal;opacity:.85;margin-bottom:.6em">{}</div>{}').format(legend, text))
+        return text_html(
+            shown.counts, Markup('<div style="white-space:normal;opacity:.85;margin-bottom:.6em">{}</div>{}').format(legend, text)
+        )
 
     def _built(self) -> ipywidgets.DOMWidget:
         return _ChunkingView(self).box
@@ -118,18 +123,19 @@ class _ChunkingView:
         self.kind = ipywidgets.Dropdown(description="Chunking", options=KINDS, value=settings.kind)
         self.sizes = {
             name: ipywidgets.IntSlider(
-                description=name.capitalize(), min=low, max=max(high, getattr(settings, name)), value=getattr(settings, name), layout=_WIDE
+                description=name.capitalize(), min=min(low, size), max=max(high, size), value=size, layout={"width": _WIDE}
             )
             for name, (low, high) in _SIZES.items()
+            for size in [getattr(settings, name)]
         }
         self.tokens = ipywidgets.Dropdown(description="Unit", options=UNITS, value=settings.tokens)
         self.enrich = ipywidgets.Checkbox(description="Embed title and headings", value=settings.enrich, indent=False)
         self.filter = ipywidgets.Text(description="Filter", placeholder="words of an id or title", continuous_update=False)
-        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout=_WIDE)
+        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout={"width": _WIDE})
         self.text = ipywidgets.HTML()
         self.place = ipywidgets.Label()
         self.error = ipywidgets.HTML()
-        self.yaml = ipywidgets.Textarea(description="YAML", rows=2, disabled=False, layout=ipywidgets.Layout(width="42em", height="auto"))
+        self.yaml = ipywidgets.Textarea(description="YAML", rows=2, layout={"width": "42em", "height": "auto"})
         self.copy = CopyButton(label="Copy as YAML")
         self.turns = {
             "Previous page": lambda: panel.turn(panel.page - 1),
@@ -148,17 +154,18 @@ class _ChunkingView:
         self.text.value = panel.static_html
         self.place.value = f"page {panel.page + 1} of {panel.pages}"
         self.yaml.value = self.copy.text = panel.yaml
+        panel.changed()
 
     def _controls(self) -> list[ipywidgets.Widget]:
         buttons = [self._button(name, turn) for name, turn in self.turns.items()]
         note = ipywidgets.HTML(f'<span style="opacity:.8;font-size:.9em">{_SEMANTIC}</span>')
         return [
-            ipywidgets.HBox([self.document, self.filter], layout=ipywidgets.Layout(flex_flow="row wrap")),
-            ipywidgets.HBox([self.kind, self.tokens, self.enrich], layout=ipywidgets.Layout(flex_flow="row wrap")),
+            ipywidgets.HBox([self.document, self.filter], layout=_ROW),
+            ipywidgets.HBox([self.kind, self.tokens, self.enrich], layout=_ROW),
             *self.sizes.values(),
             note,
-            ipywidgets.HBox([self.yaml, self.copy], layout=ipywidgets.Layout(flex_flow="row wrap")),
-            ipywidgets.HBox([*buttons, self.place], layout=ipywidgets.Layout(flex_flow="row wrap")),
+            ipywidgets.HBox([self.yaml, self.copy], layout=_ROW),
+            ipywidgets.HBox([*buttons, self.place], layout=_ROW),
         ]
 
     def _button(self, name: str, turn: Callable[[], None]) -> ipywidgets.Button:
@@ -170,8 +177,13 @@ class _ChunkingView:
         """Recompute when a control moves."""
         for name, control in {"kind": self.kind, "tokens": self.tokens, "enrich": self.enrich, **self.sizes}.items():
             control.observe(lambda change, name=name: self._try(lambda: self._choose(name, change["new"])), "value")
-        self.document.observe(lambda change: change["new"] and self._try(lambda: self.panel.show(change["new"])), "value")
+        self.document.observe(self._chosen, "value")
         self.filter.observe(lambda _: self._narrow(), "value")
+
+    def _chosen(self, change: Mapping[str, str]) -> None:
+        # A list without any document has no value.
+        if change["new"]:
+            self._try(lambda: self.panel.show(change["new"]))
 
     def _choose(self, name: str, value: object) -> None:
         self.panel.choose(**{name: value})
@@ -200,7 +212,9 @@ class _ChunkingView:
         model, widget = self.panel.model, getattr(self, "filter", None)
         names, found = model.found(widget.value if widget else "", _MOST_NAMES)
         if widget is not None:
-            widget.placeholder = "words of an id or title" if found == len(names) else f"{count(found)} documents: type words to narrow them"
+            widget.placeholder = (
+                "words of an id or title" if found == len(names) else f"{count(found)} documents: type words to narrow them"
+            )
         if not (widget and widget.value) and self.panel.doc_id not in names:
             names = [self.panel.doc_id, *names[: _MOST_NAMES - 1]]
         return [(self._name(doc_id), doc_id) for doc_id in names]
@@ -211,9 +225,7 @@ class _ChunkingView:
         return f"{doc_id} ({plural(len(model.documents[doc_id].text), 'character')}, {evidence} of evidence)"
 
 
-def try_chunking(
-    dataset: Dataset, chunker: Chunker | None = None, *, doc_id: str = "", embedding: Embedder | None = None
-) -> ChunkingPanel:
+def try_chunking(dataset: Dataset, chunker: Chunker | None = None, *, doc_id: str = "", embedding: Embedder | None = None) -> ChunkingPanel:
     """Move the sizes of a chunking with sliders and watch its boundaries move on a document.
 
     Chunks alternate between two colours, and overlaps are grey. Evidence is underlined, with a wavy line and scissors where no chunk delivers

@@ -27,29 +27,30 @@ from workbench.widgets.notebook_panel import NotebookPanel
 _COLUMNS = [words("configuration"), *map(Column, ("value", "95 % interval", "n", "unscored")), words("source"), text("note")]
 _CHUNKS, _TOKENS = "k", "tokens"
 _AT: Mapping[str, tuple[int, int]] = {_CHUNKS: (5, MOST_K), _TOKENS: (2_000, MOST_TOKENS)}
-_WIDE = ipywidgets.Layout(width="26em")
+_WIDE = "26em"
+_ROW = {"flex_flow": "row wrap"}
 
 
 class WhatIfPanel(NotebookPanel):
     """The ranking of a run's configurations by the chosen `metric` on the chosen `slice`, as the DataFrame `table`."""
 
-    def __init__(self, results: Results, metric: Metric, slice: str = ALL) -> None:
+    def __init__(self, results: Results, metric: Metric, within: str = ALL) -> None:
         self.results = results
         self.metric = metric
-        self.slice = slice
-        self.table: pd.DataFrame = results.what_if(metric, slice)
+        self.slice = within
+        self.table: pd.DataFrame = results.what_if(metric, within)
 
     def __repr__(self) -> str:
-        return f"WhatIfPanel({self.results.name!r}, {str(self.metric)!r}, slice={self.slice!r})"
+        return f"WhatIfPanel({self.results.name!r}, {str(self.metric)!r}, within={self.slice!r})"
 
-    def choose(self, metric: str | Metric = "", slice: str = "") -> pd.DataFrame:
+    def choose(self, metric: str | Metric = "", within: str = "") -> pd.DataFrame:
         """Change the metric, such as `complete@4`, or the slice, and return the new ranking. The panel stays as it was if there is an error.
 
         Raises
         ------
         InputError: there is no such metric or slice.
         """
-        chosen, where = Metric.parse(str(metric or self.metric)), slice or self.slice
+        chosen, where = Metric.parse(str(metric or self.metric)), within or self.slice
         self.table = self.results.what_if(chosen, where)
         self.metric, self.slice = chosen, where
         return self.table
@@ -93,15 +94,15 @@ class _WhatIfView:
         self.panel = panel
         self.name = ipywidgets.Dropdown(description="Metric", options=self._names, value=panel.metric.name)
         self.unit = ipywidgets.ToggleButtons(description="Cut at", options=(_CHUNKS, _TOKENS))
-        self.at = ipywidgets.BoundedIntText(description="Cut", layout=ipywidgets.Layout(width="13em"))
-        self.slice = ipywidgets.Dropdown(description="Slice", options=self._slices, layout=_WIDE)
-        self.within = ipywidgets.Dropdown(description="and", options=self._slices, layout=_WIDE)
+        self.at = ipywidgets.BoundedIntText(description="Cut", layout={"width": "13em"})
+        self.slice = ipywidgets.Dropdown(description="Slice", options=self._slices, layout={"width": _WIDE})
+        self.within = ipywidgets.Dropdown(description="and", options=self._slices, layout={"width": _WIDE})
         self.shown, self.error = ipywidgets.HTML(), ipywidgets.HTML()
         self._set(panel)
         for control in (self.name, self.unit, self.at, self.slice, self.within):
             control.observe(self._changed, "value")
-        choice = ipywidgets.HBox([self.name, self.unit, self.at], layout=ipywidgets.Layout(flex_flow="row wrap"))
-        slices = ipywidgets.HBox([self.slice, self.within], layout=ipywidgets.Layout(flex_flow="row wrap"))
+        choice = ipywidgets.HBox([self.name, self.unit, self.at], layout=_ROW)
+        slices = ipywidgets.HBox([self.slice, self.within], layout=_ROW)
         self.box = ipywidgets.VBox([choice, slices, self.error, self.shown])
         self._fit()
         self.shown.value = panel.static_html
@@ -114,7 +115,10 @@ class _WhatIfView:
     @cached_property
     def _slices(self) -> list[tuple[str, str]]:
         """The slices with their numbers of questions."""
-        return [(f"{name} ({plural(int(members.sum()), 'question')})", name) for name, members in self.panel.results.rescorer.stored.slices.items()]
+        return [
+            (f"{name} ({plural(int(members.sum()), 'question')})", name)
+            for name, members in self.panel.results.rescorer.stored.slices.items()
+        ]
 
     def _set(self, panel: WhatIfPanel) -> None:
         metric, known = panel.metric, [name for _, name in self._slices]
@@ -137,7 +141,7 @@ class _WhatIfView:
         self.at.step = 100 if self.unit.value == _TOKENS else 1
 
     def _changed(self, change: Mapping[str, object]) -> None:
-        if change["owner"] is self.unit:
+        if change["owner"] == self.unit:
             usual, most = _AT[self.unit.value]
             with self.at.hold_trait_notifications():
                 self.at.max, self.at.value = most, usual
@@ -145,6 +149,7 @@ class _WhatIfView:
         try:
             self.panel.choose(self._metric, self._slice)
             self.error.value, self.shown.value = "", self.panel.static_html
+            self.panel.changed()
         except InputError as error:
             self.error.value = str(Markup("<p>{}</p>").format(error))
 
@@ -161,7 +166,7 @@ class _WhatIfView:
         return "&".join(parts) or ALL
 
 
-def what_if(results: Results, metric: str | Metric = "", slice: str = ALL) -> WhatIfPanel:
+def what_if(results: Results, metric: str | Metric = "", within: str = ALL) -> WhatIfPanel:
     """Choose a metric, a slice and a budget, and see the ranking of the configurations at once, from the stored hits of a run.
 
     Nothing is searched or embedded. The panel shows what `results.what_if` returns, and `panel.table` is that DataFrame. The ranking is
@@ -171,7 +176,7 @@ def what_if(results: Results, metric: str | Metric = "", slice: str = ALL) -> Wh
     ----------
     results: a finished run.
     metric: the first metric; by default the primary one.
-    slice: the first slice, such as `type=multi-hop`.
+    within: the first slice, such as `type=multi-hop`.
 
     Raises
     ------
@@ -185,4 +190,4 @@ def what_if(results: Results, metric: str | Metric = "", slice: str = ALL) -> Wh
     ['re-scored', 're-scored']
     """
     require(results, Results, "results")
-    return WhatIfPanel(results, Metric.parse(str(metric or results.tables.primary)), slice)
+    return WhatIfPanel(results, Metric.parse(str(metric or results.tables.primary)), within)

@@ -1,0 +1,44 @@
+"""Both panels in JupyterLab: a slider moves boundaries, a choice re-ranks, and a saved notebook stays readable."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from workbench.execution.local import Outcome
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory, few: Outcome, handbook_corner: Path) -> Path:
+    folder = tmp_path_factory.mktemp("root")
+    sources = [
+        f"import workbench as wb\ndataset = wb.load_dataset({str(handbook_corner)!r})\nresults = wb.load({str(few.folder)!r})",
+        "panel = wb.try_chunking(dataset, wb.FixedChunker(size=64, overlap=16))\npanel",
+        "ranking = wb.what_if(results, 'recall@3')\nranking",
+    ]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / "panels.ipynb")
+    return folder
+
+
+def test_the_panels_follow_their_controls_and_leave_html(start_lab: Callable, open_notebook: Callable, root: Path) -> None:
+    notebook = open_notebook(start_lab(root), "panels.ipynb")
+    notebook.run_all()
+    page = notebook.page
+    page.get_by_text("fixed-64-16:").first.wait_for()
+    notebook.show_cell(1)
+    notebook.screenshot("boundaries")
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    page.get_by_text("fixed-65-16:").first.wait_for()
+    notebook.show_cell(2)
+    notebook.screenshot("what-if")
+    notebook.save()
+    notebook.reload()
+    notebook.screenshot("reloaded")
+    assert notebook.traffic.complaints == []
