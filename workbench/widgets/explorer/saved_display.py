@@ -49,7 +49,8 @@ class SavedDisplay:
             self._handle.update({"text/html": self._marked(table), "text/plain": ""}, raw=True)
 
     def _marked(self, table: str) -> str:
-        unrendered = f'.jp-OutputArea-child:has(+ .jp-OutputArea-child .{self._mark}) [data-mime-type="{_VIEW}"]:not(:has(> *))'
+        # A widget that is not there is a text without elements.
+        unrendered = f".jp-OutputArea-child:has(+ .jp-OutputArea-child .{self._mark}) .jp-OutputArea-output:not(:has(> *))"
         return f'<style>{unrendered}{{display:none}}</style><div class="{self._mark}">{table}</div>'
 
 
