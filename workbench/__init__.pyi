@@ -106,7 +106,7 @@ from .targets.mcp.target import McpTarget as McpTarget
 from .targets.pipeline import PipelineTarget as PipelineTarget
 from .targets.recorded.target import RecordedTarget as RecordedTarget
 from .widgets.boundaries.panel import try_chunking as try_chunking
-from .widgets.what_if.panel import what_if as what_if
 from .widgets.explorer.explore import explore as explore
+from .widgets.what_if.panel import what_if as what_if
 
 __version__: str
