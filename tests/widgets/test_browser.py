@@ -25,20 +25,32 @@ def root(tmp_path_factory: pytest.TempPathFactory, few: Outcome, handbook_corner
     return folder
 
 
-def test_the_panels_follow_their_controls_and_leave_html(start_lab: Callable, open_notebook: Callable, root: Path) -> None:
-    notebook = open_notebook(start_lab(root), "panels.ipynb")
-    notebook.run_all()
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_panels_follow_their_controls_and_leave_html(start_lab: Callable, open_notebook: Callable, root: Path, scheme: str) -> None:
+    notebook = open_notebook(start_lab(root), "panels.ipynb", color_scheme=scheme)
     page = notebook.page
+    if scheme == "dark":
+        page.evaluate("jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    notebook.run_all()
     page.get_by_text("fixed-64-16:").first.wait_for()
     notebook.show_cell(1)
-    notebook.screenshot("boundaries")
+    notebook.screenshot(f"boundaries-{scheme}")
     slider = page.get_by_role("slider").first
     slider.focus()
     slider.press("ArrowRight")
     page.get_by_text("fixed-65-16:").first.wait_for()
     notebook.show_cell(2)
-    notebook.screenshot("what-if")
-    notebook.save()
+    page.get_by_label("Metric", exact=True).select_option("complete")
+    page.get_by_text("complete@3 on all").first.wait_for()
+    notebook.screenshot(f"what-if-{scheme}")
+    assert notebook.serious() == []
+    page.wait_for_function("JSON.stringify(notebook.content.model.toJSON()).includes('complete@3 on all')")
+    saved = nbformat.read(notebook.save(), as_version=4)
+    kept = "".join(output.get("data", {}).get("text/html", "") for cell in saved.cells for output in cell.get("outputs", []))
+    assert "fixed-65-16:" in kept
     notebook.reload()
-    notebook.screenshot("reloaded")
+    shown = page.locator(".jp-Notebook").inner_text()
+    assert "complete@3 on all" in shown
+    assert "Loading widget" not in shown
+    notebook.screenshot(f"reloaded-{scheme}")
     assert notebook.traffic.complaints == []

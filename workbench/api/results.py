@@ -166,9 +166,7 @@ class Results(ResultTables):
 
         question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), within)
         rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
-        table = what_if_table(rescorer, question)
-        table.attrs["claim"] = question.claim(self.tables)
-        return table
+        return what_if_table(rescorer, question)
 
     @cached_property
     def rescorer(self) -> "Rescorer":

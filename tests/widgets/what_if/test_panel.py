@@ -70,3 +70,12 @@ def test_a_configuration_without_a_value_says_why(panel: WhatIfPanel) -> None:
 def test_a_panel_of_no_run_is_refused() -> None:
     with pytest.raises(InputError, match="results is of type str"):
         wb.what_if("outputs/quickstart")  # type: ignore[arg-type]
+
+
+def test_the_panel_says_how_far_it_is(panel: WhatIfPanel) -> None:
+    heard: list[str] = []
+    progress = next(child for child in panel.widget.children if type(child).__name__ == "Label")
+    progress.observe(lambda change: heard.append(change["new"]), "value")
+    controls(panel)["Cut"].value = 2
+    every = len(panel.table)
+    assert heard == [*(f"scoring configuration {number} of {every}" for number in range(1, every + 1)), ""]

@@ -1,6 +1,6 @@
 """Rank the configurations of a finished run by another metric, on a slice of the questions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ _VALUES = ["value", "low", "high", "n", "clusters", "unscored", "attainable", "c
 COLUMNS = ["configuration", *_VALUES, "source", "note"]
 _TYPES = {"n": "Int64", "clusters": "Int64", "unscored": "Int64"}
 ALL = "all"
+# Hears how many of all configurations are done.
+Say = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -50,20 +52,26 @@ class SliceMembers:
         return cls(members, np.cumsum(members) - 1, rescorer.stored.clusters[members])
 
 
-def what_if_table(rescorer: Rescorer, question: WhatIfQuestion) -> pd.DataFrame:
+def what_if_table(rescorer: Rescorer, question: WhatIfQuestion, say: Say = lambda *_: None) -> pd.DataFrame:
     """Rank all configurations, best first. Those without a value come last, each with a note that says why.
 
-    `source` is `sweep` for values that the sweep computed, `re-scored` for those computed from its stored rankings, and `none`.
+    `say` hears of each configuration before it is scored. `attrs["claim"]` says what the ranking may be used for. `source` is `sweep` for values that the sweep computed, `re-scored` for those computed from its stored rankings, and `none`.
     Raises InputError if there is no such slice.
     """
     chosen = SliceMembers.of(rescorer, question.slice)
     known = _of_sweep(rescorer.run, question)
-    rows = [{"configuration": name} | (known.get(name) or rescored_row(rescorer, question, name, chosen)) for name in rescorer.run.names]
+    rows = []
+    for number, name in enumerate(rescorer.run.names):
+        if name not in known:
+            say(number, len(rescorer.run.names))
+        rows.append({"configuration": name} | (known.get(name) or rescored_row(rescorer, question, name, chosen)))
     rows += [{"configuration": name, "source": NONE, "note": f"failed: {line}"} for name, line in rescorer.run.failures.items()]
     table = pd.DataFrame(rows, columns=COLUMNS).astype(_TYPES)
     best_first = table["value"] if not question.metric.higher_is_better else -table["value"]
     order = np.argsort(best_first.to_numpy(np.float64), kind="stable")
-    return table.iloc[order].reset_index(drop=True)
+    ranked = table.iloc[order].reset_index(drop=True)
+    ranked.attrs["claim"] = question.claim(rescorer.run)
+    return ranked
 
 
 def rescored_row(rescorer: Rescorer, question: WhatIfQuestion, configuration: str, chosen: "SliceMembers") -> dict[str, Any]:

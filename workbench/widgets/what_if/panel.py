@@ -20,7 +20,7 @@ from workbench.report.cells import text, words
 from workbench.report.model import Cell, Column, Lines, Row, Table
 from workbench.report.render.notebook import show
 from workbench.scoring.rescoring.rescore import READS
-from workbench.scoring.rescoring.what_if import ALL, NONE
+from workbench.scoring.rescoring.what_if import ALL, NONE, Say, WhatIfQuestion, what_if_table
 from workbench.statistics.intervals import bounds_text
 from workbench.widgets.notebook_panel import NotebookPanel
 
@@ -38,7 +38,9 @@ class WhatIfPanel(NotebookPanel):
         self.results = results
         self.metric = metric
         self.slice = within
-        self.table: pd.DataFrame = results.what_if(metric, within)
+        # Hears how many of all configurations are scored.
+        self.say: Say = lambda *_: None
+        self.table = self._ranked(metric, within)
 
     def __repr__(self) -> str:
         return f"WhatIfPanel({self.results.name!r}, {str(self.metric)!r}, within={self.slice!r})"
@@ -51,9 +53,12 @@ class WhatIfPanel(NotebookPanel):
         InputError: there is no such metric or slice.
         """
         chosen, where = Metric.parse(str(metric or self.metric)), within or self.slice
-        self.table = self.results.what_if(chosen, where)
+        self.table = self._ranked(chosen, where)
         self.metric, self.slice = chosen, where
         return self.table
+
+    def _ranked(self, metric: Metric, within: str) -> pd.DataFrame:
+        return what_if_table(self.results.rescorer, WhatIfQuestion(metric, within), lambda done, every: self.say(done, every))
 
     @property
     def static_html(self) -> str:
@@ -98,13 +103,14 @@ class _WhatIfView:
         self.at = ipywidgets.BoundedIntText(description="Cut", layout={"width": "13em"})
         self.slice = ipywidgets.Dropdown(description="Slice", options=self._slices, layout={"width": _WIDE})
         self.within = ipywidgets.Dropdown(description="and", options=self._slices, layout={"width": _WIDE})
-        self.shown, self.error = ipywidgets.HTML(), ipywidgets.HTML()
+        self.shown, self.error, self.progress = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.Label()
+        panel.say = self._say
         self._set(panel)
         for control in (self.name, self.unit, self.at, self.slice, self.within):
             control.observe(self._changed, "value")
         choice = ipywidgets.HBox([self.name, self.unit, self.at], layout=_ROW)
         slices = ipywidgets.HBox([self.slice, self.within], layout=_ROW)
-        self.box = ipywidgets.VBox([choice, slices, self.error, self.shown])
+        self.box = ipywidgets.VBox([choice, slices, self.progress, self.error, self.shown])
         self._fit()
         self.shown.value = panel.static_html
 
@@ -153,6 +159,10 @@ class _WhatIfView:
             self.panel.changed()
         except InputError as error:
             self.error.value = str(Markup("<p>{}</p>").format(error))
+        self.progress.value = ""
+
+    def _say(self, done: int, every: int) -> None:
+        self.progress.value = f"scoring configuration {count(done + 1)} of {count(every)}"
 
     @property
     def _metric(self) -> Metric:
