@@ -37,12 +37,13 @@ _NEW = ("recall@3", "ndcg@10", "span_recall@3", "complete@4", "chunk_precision@3
 def run() -> dict[str, Any]:
     """Milliseconds of an update by chunking and size, the slowest of them, and seconds of a ranking by metric."""
     moved = _moved()
-    slowest = max(row["milliseconds"] for row in moved)
+    # CPU time, which other programs do not change much. On a quiet machine it is the time that a person waits.
+    slowest = max(row["cpu milliseconds"] for row in moved)
     return {
         "boundaries": moved,
-        "slowest update, ms": slowest,
+        "slowest update, ms of CPU": slowest,
         **_ranked(),
-        "claims": [at_most("the slowest update, ms", slowest, _MOST_MILLISECONDS)],
+        "claims": [at_most("the slowest update, ms of CPU", slowest, _MOST_MILLISECONDS)],
     }
 
 

@@ -37,8 +37,8 @@ def table_html(title: str, rows: Sequence[Mapping[str, object]], note: str = "")
 
 
 def text_html(title: str, text: str | Markup) -> str:
-    """Return a title and a text with its line breaks as HTML. Text that is not markup is escaped."""
-    return without_formulas(_paragraph(title) + Markup('<div style="{}">{}</div>').format(_PAGE, text))
+    """Return a title and a text with its line breaks as HTML. Text that is not markup is escaped. The keyboard scrolls it."""
+    return without_formulas(_paragraph(title) + Markup('<div tabindex="0" style="{}">{}</div>').format(_PAGE, text))
 
 
 def excerpt(text: str, most: int = 60) -> str:
