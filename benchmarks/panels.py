@@ -8,6 +8,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,8 @@ def _ranked() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         results = _run(Path(folder))
         deeper = _run(Path(folder), _NEW)
-        seconds = {metric: _seconds(lambda metric=metric: results.what_if(metric)) for metric in _NEW}
-        again = {metric: _seconds(lambda metric=metric: results.what_if(metric)) for metric in _NEW}
+        seconds = {metric: _seconds(partial(results.what_if, metric)) for metric in _NEW}
+        again = {metric: _seconds(partial(results.what_if, metric)) for metric in _NEW}
         apart = max(_apart(results, deeper, metric) for metric in _NEW)
     return {"configurations": len(results.tables.names), "what-if, s": seconds, "again, s": again, "largest difference from a sweep": apart}
 
