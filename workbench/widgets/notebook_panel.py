@@ -6,7 +6,7 @@ from functools import cached_property
 
 import ipywidgets
 
-from workbench.widgets.explorer.saved_display import SavedDisplay
+from workbench.widgets.explorer.saved_display import SavedDisplay, attended, display_table
 
 # Seconds after the last change until the HTML that a saved notebook keeps is renewed, so that a moving slider does not wait for it.
 _RENEWAL_SECONDS = 0.4
@@ -50,5 +50,8 @@ class NotebookPanel(ABC):
         return self.static_html
 
     def _ipython_display_(self) -> None:
+        if not attended():
+            display_table(self.static_html, repr(self))
+            return
         self._saved = SavedDisplay()
         self._saved.display(ipywidgets.VBox([self._saved.style, self.widget]), self.static_html, repr(self))
