@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from workbench.gate.report import GateReport
     from workbench.metrics.names import Metric
     from workbench.records import Dataset
-    from workbench.scoring.rescoring.rescore import Rescorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +132,8 @@ class Results(ResultTables):
     def what_if(self, metric: "str | Metric" = "", within: str = "all", *, dataset: "Dataset | None" = None) -> pd.DataFrame:
         """Rank the configurations by any metric of rankings, on any slice of the questions, from the stored rankings.
 
-        Nothing is searched or embedded. A value that the sweep computed is read; any other is computed from the stored hits by the same
-        code, so that it equals what a sweep would give. A configuration whose stored rankings end too early for the metric has no value. The
-        ranking is exploratory: only the primary metric over all questions decides.
+        Nothing is searched or embedded. A value that the sweep computed is read; others are computed from the stored hits by the same code. A
+        configuration whose stored rankings end too early has no value. Only the primary metric over all questions decides.
 
         Parameters
         ----------
@@ -167,14 +165,6 @@ class Results(ResultTables):
         question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), within)
         rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
         return what_if_table(rescorer, question)
-
-    @cached_property
-    def rescorer(self) -> "Rescorer":
-        """The stored rankings of the run, which `what_if` scores."""
-        from workbench.scoring.rescoring.rescore import Rescorer
-        from workbench.scoring.rescoring.run_dataset import RunDataset
-
-        return Rescorer(self.tables, self.folder, RunDataset(self.tables))
 
     def parts(self) -> pd.DataFrame:
         """Estimate what each part adds: the effect of every alternative of a stage on each metric.
