@@ -139,14 +139,12 @@ class Results(ResultTables):
         ----------
         metric: a name with its cut, such as `recall@3`, `span_recall@1500t` or `complete@4`; by default the primary metric.
         within: the slice of the questions: `all`, `field=value`, or several joined by `&`, such as `type=multi-hop&domain=hr`.
-        dataset: the dataset of the run, if its experiment does not name it. Only budgets in tokens, intervals of `chunk_precision` and
-            `span_precision_omega` need documents, and only those with the fingerprint of the run are used.
+        dataset: the dataset of the run, if its experiment does not name it. Metrics that need documents use it if it is unchanged.
 
         Returns
         -------
         A DataFrame with a row for each configuration, best first: `configuration`, `value` with its 95 % interval `low` to `high`, `n`,
-        `clusters`, `unscored`, `attainable`, `conditional`, `source` (`sweep`, `re-scored` or `none`) and a `note`. `attrs["claim"]` says
-        whether the ranking decides or is exploratory.
+        `clusters`, `unscored`, `attainable`, `conditional`, `source` (`sweep`, `re-scored` or `none`) and a `note`. `attrs["claim"]`: its use.
 
         Raises
         ------
