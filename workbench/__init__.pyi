@@ -105,6 +105,8 @@ from .targets.http.target import HttpTarget as HttpTarget
 from .targets.mcp.target import McpTarget as McpTarget
 from .targets.pipeline import PipelineTarget as PipelineTarget
 from .targets.recorded.target import RecordedTarget as RecordedTarget
+from .widgets.boundaries.panel import try_chunking as try_chunking
 from .widgets.explorer.explore import explore as explore
+from .widgets.what_if.panel import what_if as what_if
 
 __version__: str

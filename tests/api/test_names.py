@@ -115,6 +115,8 @@ NAMES = [
     "sweep",
     "testing",
     "tokens",
+    "try_chunking",
+    "what_if",
 ]
 STUB = ast.parse(Path(wb.__file__).with_suffix(".pyi").read_text("utf-8"))
 
