@@ -39,6 +39,8 @@ pytest_plugins = [
     "tests.judged_runs",
     "tests.gated_runs",
     "tests.lost_runs",
+    "tests.lab_server",
+    "tests.lab_browser",
 ]
 
 # A project of its own, whose tests run under the plugin (tests/pytest_plugin).

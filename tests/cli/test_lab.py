@@ -1,17 +1,13 @@
 import json
-import signal
-import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
-import requests
 from click.testing import CliRunner
 from nbclient import NotebookClient
 
+from tests.lab_server import Lab
 from workbench.api.datasets import load_dataset
 from workbench.cli.lab import lab_arguments
 from workbench.cli.main import main
@@ -26,7 +22,6 @@ sys.argv = ["workbench", *sys.argv[2:]]
 from workbench.cli.main import run
 run()
 """
-SECONDS = 90
 
 
 @pytest.fixture
@@ -39,43 +34,18 @@ def swept(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def answered(url: str, process: Any) -> dict[str, Any]:
-    """What a starting server answers at last."""
-    ending = time.monotonic() + SECONDS
-    while time.monotonic() < ending and process.poll() is None:
-        try:
-            answer = requests.get(url, headers={"Authorization": "token t"}, timeout=10)
-            answer.raise_for_status()
-            return dict(answer.json())
-        except requests.ConnectionError:
-            time.sleep(0.2)
-    process.kill()
-    raise AssertionError(process.communicate()[1])
-
-
 @pytest.mark.parametrize("target", ["outputs/x", "x.yaml"])
 def test_jupyterlab_browses_the_working_directory_and_opens_the_executed_notebook(
-    swept: Path, start: Callable[..., Any], target: str
+    swept: Path, start_lab: Callable[..., Lab], target: str
 ) -> None:
-    port = free_port()
-    given = ["--", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=t"]
-    environment = {name: str(swept / ".jupyter") for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
-    process = start(LAB, swept, "lab", target, *given, env=environment)
-    contents = f"http://127.0.0.1:{port}/api/contents"
-    assert {"outputs", "x.yaml"} <= {entry["name"] for entry in answered(contents, process)["content"]}
-    assert [entry["path"] for entry in answered(f"{contents}/outputs", process)["content"]] == ["outputs/x"]
-    opened = answered(f"{contents}/outputs/x/notebooks/comparison.ipynb", process)
+    lab = start_lab(swept, target)
+    assert {"outputs", "x.yaml"} <= {entry["name"] for entry in lab.get("contents")["content"]}
+    assert [entry["path"] for entry in lab.get("contents/outputs")["content"]] == ["outputs/x"]
+    opened = lab.get("contents/outputs/x/notebooks/comparison.ipynb")
     assert opened["content"]["cells"][0]["source"] == "# Executed"
-    process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=SECONDS)
-    assert "/lab/tree/outputs/x/notebooks/comparison.ipynb" in said
-    assert "Traceback" not in said
+    lab.end()
+    assert "/lab/tree/outputs/x/notebooks/comparison.ipynb" in lab.log.read_text("utf-8")
+    assert "Traceback" not in lab.log.read_text("utf-8")
 
 
 def test_the_executed_notebook_and_the_one_it_was_made_from_run_by_hand_in_their_folders(

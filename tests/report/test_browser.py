@@ -1,21 +1,17 @@
 """report.html in Chromium: it works, everybody can use it, it asks nothing of anybody."""
 
-import os
-import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.page_checks import serious
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-ROOT = Path(__file__).parents[2]
-AXE = Path(os.environ.get("WORKBENCH_AXE", ROOT / ".venv" / "axe" / "package" / "axe.min.js"))
-_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run")
 LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)]
 
 
@@ -25,21 +21,6 @@ class Seen:
 
     page: "Page"
     complaints: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator["Browser"]:
-    binary = shutil.which("chromium") or shutil.which("google-chrome")
-    if binary is None:
-        pytest.fail("Chromium is not installed: apt-get install -y chromium")
-    # Only make browser installs it, and without that these tests are not chosen.
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Every launch has a user data directory of its own.
-        browser = playwright.chromium.launch(executable_path=binary, args=list(_FLAGS))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -84,19 +65,12 @@ def first_names(page, table="ranking-table"):
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
 @pytest.mark.parametrize("which", ["shown", "hostile", "untidy_page", "answered_page"])
 def test_axe_finds_nothing_serious_and_nothing_is_cut_off(request, opened, which, scheme, width):
-    if not AXE.is_file():
-        pytest.fail(f"axe-core is not at {AXE}: make browser fetches it")
     found = request.getfixturevalue(which)
     seen = opened(found if isinstance(found, Path) else found.report, scheme, width)
     page = seen.page
     page.locator("#queries-table tbody button").first.click()
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    # Over the developer tools, which the page's policy does not bind.
-    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": AXE.read_text("utf-8")})
-    ask = "axe.run(document).then((done) => [done.passes.length, done.violations.map((one) => [one.impact, one.id, one.nodes[0].html])])"
-    found = page.evaluate(ask)
-    assert found[0] > 20
-    assert [one for one in found[1] if one[0] in ("serious", "critical")] == []
+    assert serious(page) == []
     beyond = """[...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1
         && !one.closest(".frame, .canvas, nav, .unseen")).map((one) => one.outerHTML.slice(0, 120))"""
     assert page.evaluate(beyond) == []
