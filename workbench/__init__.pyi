@@ -107,6 +107,7 @@ from .targets.http.target import HttpTarget as HttpTarget
 from .targets.mcp.target import McpTarget as McpTarget
 from .targets.pipeline import PipelineTarget as PipelineTarget
 from .targets.recorded.target import RecordedTarget as RecordedTarget
+from .widgets.explorer.explore import explore as explore
 from .widgets.labeller.label import label as label
 
 __version__: str

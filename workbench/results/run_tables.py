@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from workbench.core.files import table_fault, write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
@@ -24,6 +25,8 @@ RETRIEVED = "retrieved"
 WHERE = "where"
 # The inode and the time of a run's manifest.
 RunMark = tuple[int, int] | None
+# Small enough that a configuration is read without the others.
+_ROWS_OF_A_GROUP = 2**15
 # Timings that describe a single run rather than the configuration's speed.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index", "judgements_made")
 
@@ -57,6 +60,29 @@ class Measure:
 
 
 @dataclass(frozen=True, eq=False)
+class TableFile:
+    """A table in the folder of a run, whose manifest must not change after it was opened."""
+
+    folder: Path
+    schema: TableSchema
+    manifest: Mapping[str, Any]
+
+    def __call__(self, _: object = None) -> pd.DataFrame:
+        """Read the whole table."""
+        return self._unchanged(read_table(self.folder, self.schema))
+
+    def rows(self, configuration: str) -> pd.DataFrame:
+        """Read the rows of one configuration, indexed from 0, without the groups of rows of other configurations."""
+        return self._unchanged(read_table(self.folder, self.schema, configuration))
+
+    def _unchanged(self, table: pd.DataFrame) -> pd.DataFrame:
+        # Another commit alone leaves the same results.
+        if not (self.folder / MANIFEST).is_file() or read_manifest(self.folder) | {"commit": None} != {**self.manifest, "commit": None}:
+            raise InputError(f"the run {self.folder} was replaced after it was opened", "open it again")
+        return table
+
+
+@dataclass(frozen=True, eq=False)
 class RunTables:
     """The tables of a run, each an attribute loaded on first use, and its `manifest`.
 
@@ -67,6 +93,7 @@ class RunTables:
     manifest: Mapping[str, Any]
     sources: Mapping[str, Callable[["RunTables"], pd.DataFrame]] = field(repr=False)
     _made: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
+    _parts: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunTables":
@@ -83,15 +110,8 @@ class RunTables:
             raise InputError(f"{place} contains no run (no readable {MANIFEST})", fix) from None
         # Tables are read later, from wherever the working directory is then.
         whole = place.resolve()
-
-        def read(schema: TableSchema) -> pd.DataFrame:
-            table = read_table(whole, schema)
-            # Another commit alone leaves the same results.
-            if not (whole / MANIFEST).is_file() or read_manifest(whole) | {"commit": None} != manifest | {"commit": None}:
-                raise InputError(f"the run {place} was replaced after it was opened", "open it again")
-            return table
-
-        sources = {name: lambda _, schema=schema: read(schema) for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
+        files = {name: schema for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
+        sources = {name: TableFile(whole, schema, manifest) for name, schema in files.items()}
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in sources]
         if missing or "metrics" not in manifest:
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
@@ -220,9 +240,14 @@ class RunTables:
         return fingerprint(parts, [frame.to_json(orient="values") for frame in frames])
 
     def of(self, name: str, configuration: str) -> pd.DataFrame:
-        """The rows of a table that belong to one configuration, indexed from 0."""
-        table = self.table(name)
-        return table[table["configuration"] == configuration].reset_index(drop=True)
+        """The rows of a table that belong to one configuration, indexed from 0. A file is not read for other configurations."""
+        source = self.sources.get(name)
+        if name in self._made or not isinstance(source, TableFile):
+            table = self.table(name)
+            return table[table["configuration"] == configuration].reset_index(drop=True)
+        if (name, configuration) not in self._parts:
+            self._parts[name, configuration] = conform(source.schema, source.rows(configuration))
+        return self._parts[name, configuration].copy(deep=False)
 
 
 def retrieved_values(queries: pd.DataFrame) -> pd.DataFrame:
@@ -260,14 +285,17 @@ def empty(schema: TableSchema) -> pd.DataFrame:
 
 def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
     """Write `<name>.parquet` atomically. `table` must conform to the schema."""
-    write_atomically(folder / f"{schema.name}.parquet", lambda aside: table.to_parquet(aside, index=False))
+    write_atomically(folder / f"{schema.name}.parquet", lambda aside: table.to_parquet(aside, index=False, row_group_size=_ROWS_OF_A_GROUP))
 
 
-def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
-    """Read `<name>.parquet`. Raises InputError if it is missing, unreadable or does not match the schema."""
+def read_table(folder: Path, schema: TableSchema, configuration: str | None = None) -> pd.DataFrame:
+    """Read `<name>.parquet`, or only the rows of a configuration.
+
+    Raises InputError if it is missing, unreadable or does not match the schema.
+    """
     path = folder / f"{schema.name}.parquet"
     try:
-        table = pd.read_parquet(path)
+        table = pd.read_parquet(path) if configuration is None else _rows_of(path, configuration)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist", _FIX) from error
     except (OSError, pa.ArrowException) as error:
@@ -278,3 +306,17 @@ def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
     if mismatched or list(dtypes) != schema.names:
         raise InputError(f"{path} is not a table of this version (columns: {', '.join(mismatched) or 'in another order'})", _FIX)
     return table
+
+
+def _rows_of(path: Path, configuration: str) -> pd.DataFrame:
+    """Read the rows of a configuration from the groups of rows that can contain it."""
+    with pq.ParquetFile(path) as file:
+        column = file.schema_arrow.names.index("configuration") if "configuration" in file.schema_arrow.names else -1
+        groups = [number for number in range(file.num_row_groups) if _may_contain(file.metadata.row_group(number), column, configuration)]
+        table: pd.DataFrame = file.read_row_groups(groups).to_pandas()
+    return table[table["configuration"] == configuration].reset_index(drop=True) if column >= 0 else table
+
+
+def _may_contain(group: pq.RowGroupMetaData, column: int, configuration: str) -> bool:
+    statistics = group.column(column).statistics if column >= 0 else None
+    return statistics is None or not statistics.has_min_max or statistics.min <= configuration <= statistics.max

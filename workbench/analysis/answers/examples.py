@@ -107,11 +107,17 @@ def question_in_conditions(run: RunTables, configuration: str, query_id: str, on
     place = known.index(query_id)
     question = run.questions.iloc[place]
     losses, causes = _losses(run, configuration)
-    rows = answers_of(run, configuration)
-    chosen = rows[(rows["query_id"] == query_id) & (rows["repeat"] == 0) & rows["condition"].isin(only)]
-    answers = [_answer(run, configuration, place, row) for row in sorted(chosen.to_dict("records"), key=_reading_order)]
+    answers = answers_in_conditions(run, configuration, query_id, only)
     expected, answerable = str(question["answer"] or ""), bool(question["answerable"])
     return AnsweredQuestion(query_id, str(question["text"]), expected, answerable, float(losses[place]), causes[place], answers)
+
+
+def answers_in_conditions(run: RunTables, configuration: str, query_id: str, only: Sequence[str] = CONDITIONS) -> list[ShownAnswer]:
+    """Return the first answers of a configuration to a question of the run in the order of the conditions."""
+    rows = answers_of(run, configuration)
+    chosen = rows[(rows["query_id"] == query_id) & (rows["repeat"] == 0) & rows["condition"].isin(only)]
+    place = run.questions["query_id"].tolist().index(query_id)
+    return [_answer(run, configuration, place, row) for row in sorted(chosen.to_dict("records"), key=_reading_order)]
 
 
 def _reading_order(row: dict[Any, Any]) -> tuple[int, int]:

@@ -2,12 +2,10 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
-
-import pandas as pd
 
 from workbench.results.run_tables import RETRIEVED, RunTables
 
@@ -86,19 +84,16 @@ def _all_claims(run: RunTables, configuration: str, condition: str) -> list[Show
 
 @lru_cache(maxsize=8)
 def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, ShownClaims]:
-    rows = run.of("claims", configuration)
-    found: dict[AnswerKey, ShownClaims] = {}
-    for _, group in rows.groupby(["condition", "variant", "repeat", "query_id"], sort=False):
-        first = group.iloc[0]
-        key = (str(first["condition"]), str(first["variant"]), int(first["repeat"]), str(first["query_id"]))
-        found[key] = _answer_claims(group)
-    return found
+    answers: dict[AnswerKey, list[Mapping[Any, Any]]] = {}
+    for row in run.of("claims", configuration).sort_values("number", kind="stable").to_dict("records"):
+        key = (str(row["condition"]), str(row["variant"]), int(row["repeat"]), str(row["query_id"]))
+        answers.setdefault(key, []).append(row)
+    return {key: _answer_claims(rows) for key, rows in answers.items()}
 
 
-def _answer_claims(rows: pd.DataFrame) -> ShownClaims:
-    records = rows.sort_values("number", kind="stable").to_dict("records")
-    errors = [str(row["error"]) for row in records if row["number"] < 0]
-    return ShownClaims(tuple(_claim(row) for row in records if row["number"] >= 0), errors[0] if errors else "")
+def _answer_claims(rows: Sequence[Mapping[Any, Any]]) -> ShownClaims:
+    errors = [str(row["error"]) for row in rows if row["number"] < 0]
+    return ShownClaims(tuple(_claim(row) for row in rows if row["number"] >= 0), errors[0] if errors else "")
 
 
 def _claim(row: Mapping[Any, Any]) -> ShownClaim:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
-Role = Literal["plain", "delivered", "missed", "planted", "supported", "contradicted", "absent", "scored", "unjudged", "deciding"]
+Role = Literal["plain", "delivered", "missed", "cut", "planted", "supported", "contradicted", "absent", "scored", "unjudged", "deciding"]
 Stretch = tuple[int, int, Role]
 
 

@@ -77,7 +77,7 @@ def _shown(run: RunTables, configuration: str, place: int, value: float) -> Show
     context = run.of("context", configuration)
     delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
     evidence = run.evidence[run.evidence["query_id"] == query_id]
-    needs = [_need(run, rows, delivered) for _, rows in evidence.groupby("need", sort=False)]
+    needs = [shown_need(run, rows, delivered) for _, rows in evidence.groupby("need", sort=False)]
     chunks, skipped = _chunks(run, query_id, delivered, list(zip(evidence["doc_id"], evidence["start"], evidence["end"], strict=True)))
     return ShownQuery(query_id, str(question["text"]), value, needs, chunks, skipped)
 
@@ -98,7 +98,8 @@ def _chunks(run: RunTables, query_id: str, delivered: pd.DataFrame, evidence: Sp
     return shown, skipped
 
 
-def _need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
+def shown_need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
+    """Mark what was delivered of a piece of evidence: rows of `evidence`, and those of `context` of which a part was delivered."""
     candidates = []
     for doc_id, start, end in zip(alternatives["doc_id"], alternatives["start"], alternatives["end"], strict=True):
         passage, slices = passage_of(run, doc_id, start, end), delivered[delivered["doc_id"] == doc_id]

@@ -1,0 +1,250 @@
+"""The explorer: a panel of controls over an `ExplorerModel`, and its display in a notebook."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from workbench.core.formatting import plural
+from workbench.errors import WorkbenchError, error_line
+from workbench.printable import printable_line
+from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
+from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
+from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
+from workbench.widgets.explorer.saved_display import SavedDisplay
+from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
+
+if TYPE_CHECKING:
+    import ipywidgets
+
+    from workbench.widgets.explorer.live import LiveSearch
+
+_LISTED = 300
+_ALL = ""
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What is displayed: a question with its sides, or none. The `key` is what it was computed from."""
+
+    question: ExploredQuestion | None
+    sides: tuple[Side, ...] = ()
+    key: tuple[str, ...] = ()
+
+
+class Explorer:
+    """Two configurations of a run side by side on any question. Make one with `wb.explore`."""
+
+    def __init__(
+        self, model: ExplorerModel, start: tuple[str, str], live: Callable[[], "LiveSearch"], panels: "Mapping[str, ipywidgets.Widget]"
+    ) -> None:
+        self.model, self._panels, self._make_live = model, dict(panels), live
+        first, second = start
+        self._start = model.known(first), model.known(second)
+        self._shown = _Shown(None)
+        self._quiet = False
+        self._pending: Future[None] | None = None
+        self._worker = ThreadPoolExecutor(1, "workbench-explorer")
+        self._saved = SavedDisplay()
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """The questions that pass the filters, with the values of both configurations and their difference.
+
+        `first` and `second` are the values of the metric, `difference` is the first minus the second. `attrs` names the metric and both
+        configurations.
+        """
+        return self.model.selection(*self.configurations, self.filter)
+
+    @property
+    def configurations(self) -> tuple[str, str]:
+        """The first and the second configuration."""
+        return str(self.panel.first.value), str(self.panel.second.value)
+
+    @property
+    def filter(self) -> QuestionFilter:
+        """What the controls filter by."""
+        panel = self.panel
+        return QuestionFilter(panel.question.value, panel.outcome.value, panel.slice.value, panel.cause.value, panel.metric.value)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """What is shown of both configurations, empty without a question."""
+        _ = self.panel
+        return self._shown.sides
+
+    @cached_property
+    def panel(self) -> Panel:
+        """The controls."""
+        panel, model = make_panel(), self.model
+        panel.first.options = panel.second.options = visible_options(model.names)
+        panel.first.value, panel.second.value = self._start
+        panel.metric.options = visible_options(model.metrics)
+        panel.metric.value = model.metrics[0]
+        panel.outcome.options = [(meaning, outcome) for outcome, meaning in OUTCOMES.items()]
+        panel.outcome.value = "all"
+        panel.slice.options = visible_options(model.slices)
+        panel.slice.value = "all"
+        panel.condition.options = [("all conditions", _ALL), *visible_options(model.conditions)]
+        panel.condition.value = "retrieved" if "retrieved" in model.conditions else _ALL
+        panel.condition.layout.display = "flex" if len(model.conditions) > 1 else "none"
+        # Now the controls are complete, and what they show can be computed.
+        panel.failed.value = failures_html(model.run.failures)
+        self.__dict__["panel"] = panel
+        self._list_causes()
+        self._list_questions()
+        self._connect(panel)
+        return panel
+
+    @cached_property
+    def widget(self) -> "ipywidgets.Widget":
+        """The whole display: the explorer, and a tab for every further panel."""
+        import ipywidgets
+
+        own = arranged(self.panel)
+        if not self._panels:
+            return ipywidgets.VBox([own, self._saved.style])
+        tabs = ipywidgets.Tab([own, *self._panels.values()])
+        for place, title in enumerate(["Explore", *self._panels]):
+            tabs.set_title(place, printable_line(title))
+        return ipywidgets.VBox([tabs, self._saved.style])
+
+    def ask(self, question: str) -> None:
+        """Ask both configurations a question, in the background: `wait` waits for the answers."""
+        text = question.strip()
+        if known := self.model.query_with(text):
+            self._show_question(known)
+        elif not text:
+            self._say("Type a question first.")
+        elif self._pending is None or self._pending.done():
+            names = self.configurations
+            self._pending = self._worker.submit(self._guarded, lambda: self._ask_live(text, names))
+        else:
+            self._say("The last question is still being asked.")
+
+    def load_texts(self) -> None:
+        """Load the texts that the run does not store from its dataset, in the background."""
+        self._pending = self._worker.submit(self._guarded, self._load_texts)
+
+    def wait(self, seconds: float = 600) -> None:
+        """Wait until everything that was asked is shown."""
+        if self._pending:
+            self._pending.result(seconds)
+
+    def static(self) -> str:
+        """The current question and both configurations as HTML without controls."""
+        _ = self.panel
+        return static_html(self._shown.question, self._shown.sides)
+
+    def __repr__(self) -> str:
+        return f"Explorer({self.model.run.name!r}, {plural(len(self.model.names), 'configuration')})"
+
+    def _ipython_display_(self) -> None:
+        self._saved.display(self.widget, self.static(), repr(self))
+
+    @cached_property
+    def _live(self) -> "LiveSearch":
+        return self._make_live()
+
+    def _connect(self, panel: Panel) -> None:
+        for control in (panel.question, panel.metric, panel.outcome, panel.slice, panel.cause):
+            control.observe(self._when(self._list_questions), "value")
+        for control in (panel.first, panel.second):
+            control.observe(self._when(self._switch), "value")
+        for control in (panel.questions, panel.condition):
+            control.observe(self._when(self._show_selected), "value")
+        panel.ask.on_click(lambda _: self.ask(panel.question.value))
+        panel.load.on_click(lambda _: self.load_texts())
+        panel.question.on_msg(lambda _, content, __: self.ask(panel.question.value) if content.get("event") == "submit" else None)
+
+    def _when(self, action: Callable[[], None]) -> Callable[[object], None]:
+        def act(_: object) -> None:
+            if not self._quiet:
+                action()
+
+        return act
+
+    @contextlib.contextmanager
+    def _without_events(self) -> Iterator[None]:
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
+
+    def _switch(self) -> None:
+        if self._shown.question and not self._shown.question.query_id:
+            asked = self._shown.question.text
+            self._list_causes()
+            self.ask(asked)
+            return
+        self._list_causes()
+        self._list_questions()
+
+    def _list_causes(self) -> None:
+        with self._without_events():
+            cause, found = self.panel.cause.value, self.model.causes(*self.configurations)
+            self.panel.cause.options = [("any or none", _ALL), *visible_options(found)]
+            self.panel.cause.value = cause if cause in found else _ALL
+
+    def _list_questions(self) -> None:
+        table = self.selection
+        rows = zip(table["query_id"], table["question"], table["difference"], strict=True)
+        options = [(option_line(query_id, asked, difference), query_id) for query_id, asked, difference in list(rows)[:_LISTED]]
+        with self._without_events():
+            before = self.panel.questions.value
+            self.panel.questions.options = options
+            known = [query_id for _, query_id in options]
+            self.panel.questions.value = before if before in known else known[0] if known else None
+        listed = f", the first {_LISTED} listed" if len(table) > _LISTED else ""
+        hint = "; press Enter to ask both configurations what is typed" if not options and self.panel.question.value.strip() else ""
+        self._say(f"{len(table):,} of {plural(len(self.model.query_ids), 'question')}{listed}{hint}")
+        self._show_selected()
+
+    def _show_selected(self) -> None:
+        query_id = self.panel.questions.value
+        self._show_question(query_id) if query_id is not None else self._show(_Shown(None))
+
+    def _show_question(self, query_id: str) -> None:
+        key = (query_id, *self.configurations, self.panel.metric.value, self.panel.condition.value)
+        # Typing changes the list, and rarely what is shown.
+        if key != self._shown.key:
+            sides = tuple(self.model.side(name, query_id, *key[3:]) for name in self.configurations)
+            self._show(_Shown(sides[0].question, sides, key))
+
+    def _show(self, shown: _Shown) -> None:
+        self._shown, panel = shown, self.panel
+        panel.asked.value = question_html(shown.question) if shown.question else ""
+        for part, side, position in zip(panel.sides, shown.sides or (None, None), ("First", "Second"), strict=True):
+            part.value = side_html(side, position) if side else ""
+        unstored = any(not chunk.pieces for side in shown.sides for chunk in side.chunks)
+        panel.load.layout.display = "inline-flex" if unstored else "none"
+        self._saved.update(static_html(shown.question, shown.sides))
+
+    def _ask_live(self, text: str, names: tuple[str, str]) -> None:
+        sides = tuple(self.model.live_side(name, text, self._live.ask(name, text, self._say)) for name in names)
+        self._say(f"asked both configurations: {text}")
+        self._show(_Shown(sides[0].question, sides))
+
+    def _load_texts(self) -> None:
+        self._say("loading the documents …")
+        self.model = self.model.with_documents(self._live.documents())
+        self._say(f"{plural(len(self.model.documents), 'document')} loaded")
+        shown, self._shown = self._shown, _Shown(None)
+        if shown.question and shown.question.query_id:
+            self._show_question(shown.question.query_id)
+
+    def _guarded(self, work: Callable[[], Any]) -> None:
+        try:
+            work()
+        except WorkbenchError as error:
+            self._say(str(error))
+        except Exception as error:  # in a thread it would be lost
+            self._say(error_line(error))
+
+    def _say(self, line: str) -> None:
+        self.panel.status.value = printable_line(line)
