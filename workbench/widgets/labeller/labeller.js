@@ -60,7 +60,6 @@ class LabellerView {
     // JupyterLab's own shortcuts (d, d deletes a cell) must not act on keys that are typed here.
     root.setAttribute("data-lm-suppress-shortcuts", "true");
     root.addEventListener("keydown", (event) => this.key(event));
-    root.addEventListener("copy", (event) => event.stopPropagation());
   }
 
   send(kind, values = {}) {
@@ -148,7 +147,7 @@ class LabellerView {
     this.pieces = pieces;
     const bar = make("div", { class: "wbl-bar", role: "toolbar", "aria-label": "Judgement" }, ...grades);
     const marking = make("div", { class: "wbl-bar", role: "toolbar", "aria-label": "Text and evidence" },
-      button("whole", state.whole ? "Passages only (d)" : "Whole document (d)", () => this.send("whole", { on: !state.whole }), { "aria-pressed": String(state.whole), disabled: !state.current }),
+      button("whole", state.whole && state.has_passages ? "Passages only (d)" : "Whole document (d)", () => this.send("whole", { on: !state.whole }), { disabled: !state.has_passages }),
       button("mark", "Mark as evidence (e)", () => this.mark(null), { disabled: !state.current }),
       ...(state.numbers.length ? [button("alternative", "Same piece, other words (a)", () => this.mark(Number(this.pieces.value))), pieces] : []),
       ...(state.parts > 1 ? [

@@ -100,13 +100,15 @@ def _question(session: LabellingSession) -> dict[str, Any]:
 def _text(session: LabellingSession, reading: Reading) -> dict[str, Any]:
     document = session.checker.documents.get(reading.doc_id)
     if document is None:
-        return {"current": "", "title": "", "whole": False, "part": 0, "parts": 1, "pieces": [], "grade": None}
+        return {"current": "", "title": "", "whole": False, "has_passages": False, "part": 0, "parts": 1, "pieces": [], "grade": None}
     passages = next((each.passages for each in session.documents if each.doc_id == document.doc_id), ())
     own = [(mark.span.start, mark.span.end) for mark in session.evidence() if mark.span.doc_id == document.doc_id]
     length = len(document.text)
-    slices = ((0, length),) if reading.whole or not passages else merged([*passages, *own], document)
-    # A cut passage can be read to its end in the whole document.
-    whole = len(slices) == 1 and slices[0] == (0, length)
+    everything = ((0, length),)
+    found = merged([*passages, *own], document) if passages else everything
+    # A passage that is cut here can be read to its end in the whole document.
+    whole = reading.whole or found == everything
+    slices = everything if whole else found
     parts = max(1, -(-length // PART)) if whole else 1
     part = min(reading.part, parts - 1)
     shown = [(part * PART, min(length, (part + 1) * PART))] if whole else [(start, min(end, start + PART)) for start, end in slices[:FOUND]]
@@ -116,6 +118,7 @@ def _text(session: LabellingSession, reading: Reading) -> dict[str, Any]:
         "current": document.doc_id,
         "title": f"{_title(document)} ({plural(length, 'character')}{'' if whole else ', ' + plural(len(shown), 'passage')})",
         "whole": whole,
+        "has_passages": found != everything,
         "part": part,
         "parts": parts,
         "grade": own_grade if own_grade is not None else session.dataset_grade(document.doc_id),

@@ -1,10 +1,12 @@
 """The labeller as a widget: a thin layer between a session and its view in the browser."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import anywidget
+import ipywidgets
 import pandas as pd
 import traitlets
 
@@ -13,27 +15,49 @@ from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
 from workbench.labelling.session import LabellingSession
 from workbench.records import Span
+from workbench.widgets.explorer.saved_display import SavedDisplay
 from workbench.widgets.labeller.view import FOUND, Reading, listed_documents, view_state
 
 _FOLDER = Path(__file__).parent
 _COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
-_SHOWN_LABELS = 200
+_SHOWN_LABELS = 100
+# What changes labels, and so the table that a saved notebook keeps.
+_WRITING = ("judge", "mark", "unmark", "answer", "take", "answerable", "accept", "undo")
 
 
-class Labeller(anywidget.AnyWidget):
-    """The labeller in a notebook. `labels` is a DataFrame of the labels so far, and `session` does everything without a screen."""
+class LabellerPane(anywidget.AnyWidget):
+    """The part of the labeller in the browser. It draws `state`, and sends what the person does."""
 
     _esm = _FOLDER / "labeller.js"
     _css = _FOLDER / "labeller.css"
     state = traitlets.Dict().tag(sync=True)
 
+
+class Labeller:
+    """The labeller, as `label` returns it. At the end of a notebook's cell it is displayed.
+
+    `labels` is a DataFrame of the labels so far, and `session` does everything without a screen.
+    """
+
     def __init__(self, session: LabellingSession) -> None:
         self.session = session
         self._reading = Reading()
         self._open_first()
-        skipped = f" {plural(len(session.faults), 'line')} of the file are skipped, see below." if session.faults else ""
-        super().__init__(state=view_state(session, self._reading, f"Labels are saved at once.{skipped}", bool(session.faults)))
-        self.on_msg(self._receive)
+        self._saved_display: SavedDisplay | None = None
+        skipped = f" {plural(len(session.faults), 'line')} of the file are skipped; see below." if session.faults else ""
+        self._shown = view_state(session, self._reading, f"Labels are saved at once.{skipped}", bool(session.faults))
+
+    @cached_property
+    def pane(self) -> LabellerPane:
+        """The widget, made on first use."""
+        pane = LabellerPane(state=self._shown)
+        pane.on_msg(lambda _, content, __: self.act(content))
+        return pane
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the pane draws."""
+        return self._shown
 
     @property
     def labels(self) -> pd.DataFrame:
@@ -53,10 +77,10 @@ class Labeller(anywidget.AnyWidget):
             message, error = self._saved() if done is None else done, False
         except WorkbenchError as problem:
             message, error = f"Not saved: {error_line(problem)}", True
-        self.state = view_state(self.session, self._reading, message, error)
-
-    def _receive(self, _: object, content: Mapping[str, Any], __: object) -> None:
-        self.act(content)
+        self._shown = view_state(self.session, self._reading, message, error)
+        self.pane.state = self._shown
+        if self._saved_display is not None and content["kind"] in _WRITING:
+            self._saved_display.update(self._repr_html_())
 
     def _actions(self) -> Mapping[str, Callable[[Mapping[str, Any]], str | None]]:
         session = self.session
@@ -151,18 +175,20 @@ class Labeller(anywidget.AnyWidget):
         waiting = (doc_id for doc_id in documents if session.grade(doc_id) is None and session.dataset_grade(doc_id) is None)
         self._open(next(waiting, next(iter(documents), "")))
 
-    def static_html(self) -> str:
+    def __repr__(self) -> str:
+        return f"Labeller({str(self.session.file.path)!r}, {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator})"
+
+    def _repr_html_(self) -> str:
         """Return the labels so far as a table, which a saved notebook shows without a kernel."""
-        table = self.labels
-        title = f"{plural(len(table), 'label')} in {self.session.file.path}, {self.session.finished()} of {plural(len(self.session.task.queue), 'question')} finished"
+        table, session = self.labels, self.session
+        finished = f"{session.finished()} of {plural(len(session.task.queue), 'question')} finished by {session.annotator}"
         rows = [
-            {name: excerpt(str(value)) if value not in (None, "") else "" for name, value in row.items()}
+            {str(name): excerpt(str(value)) if value not in (None, "") else "" for name, value in row.items()}
             for row in table.drop(columns=["start", "end"]).tail(_SHOWN_LABELS).to_dict("records")
         ]
-        return table_html(title, [{str(name): value for name, value in row.items()} for row in rows], "Run the cell to go on labelling.")
+        note = f"The last {len(rows)} labels. Run the cell to go on." if len(rows) < len(table) else "Run the cell to go on."
+        return table_html(f"{plural(len(table), 'label')} in {session.file.path}, {finished}", rows, note)
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Show the view, and beside it the labels as a table."""
-        shown = super()._repr_mimebundle_(**options)
-        data, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
-        return {**data, "text/html": self.static_html()}, metadata
+    def _ipython_display_(self) -> None:
+        self._saved_display = SavedDisplay()
+        self._saved_display.display(ipywidgets.VBox([self._saved_display.style, self.pane]), self._repr_html_(), repr(self))
