@@ -109,7 +109,7 @@ def test_three_documents_a_mark_by_mouse_an_undo_and_a_reload(start_lab, open_no
     saved(page, "4 labels of ann")
     page.keyboard.press("x")
     saved(page, "Saved: 4 labels of ann")
-    page.wait_for_function("document.querySelector('[data-key=\"grade--1\"]').getAttribute('aria-pressed') === 'true' || true")
+    page.wait_for_selector("[data-key='document-harbour'] >> text=misleading")
     page.keyboard.press("u")
     saved(page, "Undone: relevance of question q1")
     expected = [("relevance", "ferry", 2), ("span", "ferry", 1), ("relevance", "ferry-old", 0), ("relevance", "harbour", 1)]
@@ -171,7 +171,34 @@ def test_evidence_is_marked_by_keyboard_and_a_new_kernel_finds_the_labels(start_
 def test_a_saved_notebook_shows_the_labels_without_a_kernel(start_lab, open_notebook, workplace):
     notebook = open_notebook(start_lab(workplace), "label.ipynb")
     notebook.run_all()
+    page = notebook.page
+    notebook.show_cell(2)
+    page.wait_for_selector(".wbl-document")
+    open_document(page, "ferry")
+    page.locator(".wbl-pane").focus()
+    page.keyboard.press("2")
+    saved(page, "1 label of ann")
+    assert not page.get_by_text("1 label in labels.jsonl").is_visible()
+    notebook.save()
+    notebook.lab.end_kernel("label.ipynb")
+    page.evaluate("window.notebook.context.sessionContext.shutdown()")
+    notebook.page.goto("about:blank")
+    other = open_notebook(notebook.lab, "label.ipynb")
+    other.show_cell(2)
+    other.page.get_by_text("1 label in labels.jsonl").wait_for(timeout=20_000)
+    assert "Loading widget" not in other.page.inner_text(".jp-Notebook")
+    other.screenshot("labeller-without-kernel")
+
+
+def test_the_dark_theme_is_readable(start_lab, open_notebook, workplace):
+    notebook = open_notebook(start_lab(workplace), "label.ipynb")
+    notebook.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    notebook.run_all()
+    notebook.show_cell(2)
     notebook.page.wait_for_selector(".wbl-document")
-    (output,) = notebook.outputs()
-    assert "labels.jsonl" in output.data["text/html"]
-    assert "application/vnd.jupyter.widget-view+json" in output.data
+    open_document(notebook.page, "ferry")
+    select(notebook.page, "nine euros")
+    notebook.page.keyboard.press("e")
+    saved(notebook.page, "1 label of ann")
+    notebook.screenshot("labeller-dark")
+    assert notebook.serious() == []
