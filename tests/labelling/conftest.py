@@ -30,7 +30,7 @@ def dataset() -> Dataset:
         Query("q3", "Which honey is bad?", metadata={"synthetic": True, "accepted_by": ""}, answer="Foreign honey."),
     )
     documents = tuple(Document(doc_id, text) for doc_id, text in TEXTS.items())
-    needs = (Need("q1", (Span("ferry", 2, 30),)),)
+    needs = (Need("q1", (Span("ferry", 2, 29),)),)
     return Dataset("sea", documents, queries, (Qrel("q1", "ferry", 1), Qrel("q3", "bees", 1)), needs)
 
 

@@ -94,7 +94,7 @@ def test_two_people_are_named_and_have_something_in_common(session, dataset, tmp
     ann, bob = session("ann"), session("bob")
     ann.judge("bread", 2)
     path = tmp_path / "labels.jsonl"
-    with pytest.raises(InputError, match=r"the labels are of 1 people \(ann\); name two of them"):
+    with pytest.raises(InputError, match=r"the labels are of 1 person \(ann\); name two of them"):
         wb.label_agreement(dataset, path)
     with pytest.raises(InputError, match=r"'bob' has labelled nothing; the labels are of ann"):
         wb.label_agreement(dataset, path, "ann", "bob")

@@ -64,7 +64,7 @@ def test_a_span_is_an_alternative_of_a_piece_of_the_dataset_or_a_new_piece(sessi
     ann.mark(Span("old", 0, 10), 1)
     ann.mark(Span("old", 14, 29))
     assert [(mark.piece, mark.own) for mark in ann.evidence()] == [(1, False), (1, True), (2, True)]
-    ann.unmark(Span("ferry", 2, 30))
+    ann.unmark(Span("ferry", 2, 29))
     ann.unmark(Span("old", 14, 29))
     assert [(mark.span, mark.own) for mark in ann.evidence()] == [(Span("old", 0, 10), True)]
     ann.undo()
@@ -135,7 +135,7 @@ def test_lines_that_do_not_fit_are_skipped_with_their_number_and_kept_in_the_fil
     before = path.read_bytes()
     again = session()
     assert [str(fault) for fault in again.faults] == [
-        "line 4 labels question 'q7', which is not in the dataset (did you mean 'q1'?)",
+        "line 4 labels question 'q7', which is not in the dataset (did you mean 'q3'?)",
         "line 5 labels question 'q2', whose text has changed since",
         "line 6 labels document 'bred', but this document does not exist (did you mean 'bread'?)",
         "line 7 marks [0, 99) in document 'bread' of 38 characters",

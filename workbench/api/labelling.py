@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.api.arguments import require
-from workbench.core.formatting import meant
+from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
 from workbench.labelling.agreement import LabelAgreement, agreement_of
 from workbench.labelling.applying import AppliedLabels, apply_to
@@ -79,7 +79,7 @@ def label_agreement(dataset: Dataset, files: str | Path | Sequence[str | Path], 
     labels, _ = read_label_files(checker, paths)
     names = [first, second] if first or second else list(labels)
     if len(names) != 2 or names[0] == names[1]:
-        raise InputError(f"the labels are of {len(labels)} people ({', '.join(labels) or 'nobody'})", "name two of them: first, second")
+        raise InputError(f"the labels are of {plural(len(labels), 'person', 'people')} ({', '.join(labels) or 'nobody'})", "name two of them: first, second")
     for name in names:
         if name not in labels:
             raise InputError(f"{name!r} has labelled nothing{meant(name, labels)}", f"the labels are of {', '.join(labels) or 'nobody'}")
