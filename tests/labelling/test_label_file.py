@@ -73,7 +73,10 @@ def test_a_line_that_only_lacks_its_line_break_counts(file: LabelFile) -> None:
     [
         ("[1]", "is not a JSON object"),
         ('{"n": 1, "at": "x", "by": "ann", "kind": "relevant"}', "has the kind 'relevant' (did you mean 'relevance'?)"),
-        ('{"n": 1, "at": "x", "by": "ann", "kind": "relevance", "value": "2"}', "has the value '2'; relevance takes a whole number or null"),
+        (
+            '{"n": 1, "at": "x", "by": "ann", "kind": "relevance", "value": "2"}',
+            "has the value '2'; relevance takes a whole number or null",
+        ),
         ('{"n": 1, "at": "x", "by": "ann", "kind": "answerable", "value": 1}', "has the value 1; answerable takes true or false or null"),
         ('{"n": 0, "at": "x", "by": " ", "kind": "relevance", "query_id": 3}', "has a wrong or no query_id, by and n"),
         ('{"n": 1, "at": "x", "by": "\\ud800", "kind": "relevance"}', "is not a complete JSON object"),

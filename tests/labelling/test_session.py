@@ -155,5 +155,7 @@ def test_labels_of_another_dataset_are_refused_and_those_of_an_edited_one_are_ch
     assert [action.doc_id for action in fitting] == ["bread"]
     assert [str(fault) for fault in faults] == ["line 3 labels document 'bees', whose text has changed since"]
     other = Dataset("land", (Document("hill", "A hill."),), dataset.queries, ())
-    with pytest.raises(InputError, match=r"has labels of another dataset \(sea; this one is land, with other documents\); name another file"):
+    with pytest.raises(
+        InputError, match=r"has labels of another dataset \(sea; this one is land, with other documents\); name another file"
+    ):
         LabelChecker(other).checked(file)

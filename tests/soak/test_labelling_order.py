@@ -55,6 +55,8 @@ def test_the_bounds_of_the_leading_difference_shrink_faster_than_in_random_order
     left = np.array(steps[1:])
     halved, needed = int((left < steps[0] / 2).argmax()) + 1, (randomly < steps[0] / 2).argmax(axis=1) + 1
     area = left.mean() / randomly.mean()
-    print(f"{metric}: half of the width is gone after {halved} of {len(order)} questions, in random orders after {needed.mean():.1f}; area {area:.2f}")
+    print(
+        f"{metric}: half of the width is gone after {halved} of {len(order)} questions, in random orders after {needed.mean():.1f}; area {area:.2f}"
+    )
     assert left.mean() < randomly.mean(axis=1).min()
     assert halved < needed.min()

@@ -38,9 +38,11 @@ def apply_labels(dataset: Dataset, *files: str | Path, adjudicator: str = "") ->
     --------
     >>> import workbench as wb
     >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
-    >>> wb.apply_labels(dataset, "labels/handbook.jsonl")
-    Traceback (most recent call last):
-    workbench.errors.InputError: there is no label file labels/handbook.jsonl; label questions with wb.label, or give another path
+    >>> session = wb.label(dataset, annotator="ann", file="labels/ann.jsonl").session
+    >>> session.go_to("hb-001")
+    >>> session.judge(session.documents[0].doc_id, 2)
+    >>> wb.apply_labels(dataset, "labels/ann.jsonl")  # doctest: +ELLIPSIS
+    AppliedLabels(Dataset('handbook', 54 documents, 98 questions, ...), 0 conflicts, 0 questions left out)
     """
     require(dataset, Dataset, "dataset")
     labels, notes = read_label_files(LabelChecker(dataset), [Path(file) for file in files])
@@ -69,9 +71,12 @@ def label_agreement(dataset: Dataset, files: str | Path | Sequence[str | Path], 
     --------
     >>> import workbench as wb
     >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
-    >>> wb.label_agreement(dataset, "labels/handbook.jsonl", "ann", "bob")
-    Traceback (most recent call last):
-    workbench.errors.InputError: there is no label file labels/handbook.jsonl; label questions with wb.label, or give another path
+    >>> for name, grade in (("ann", 2), ("bob", 1)):
+    ...     session = wb.label(dataset, annotator=name, file="labels/both.jsonl").session
+    ...     session.go_to("hb-001")
+    ...     session.judge(session.documents[0].doc_id, grade)
+    >>> wb.label_agreement(dataset, "labels/both.jsonl").disagreements[["first", "second"]].values.tolist()
+    [['relevant', 'partly relevant']]
     """
     require(dataset, Dataset, "dataset")
     checker = LabelChecker(dataset)
@@ -79,7 +84,10 @@ def label_agreement(dataset: Dataset, files: str | Path | Sequence[str | Path], 
     labels, _ = read_label_files(checker, paths)
     names = [first, second] if first or second else list(labels)
     if len(names) != 2 or names[0] == names[1]:
-        raise InputError(f"the labels are of {plural(len(labels), 'person', 'people')} ({', '.join(labels) or 'nobody'})", "name two of them: first, second")
+        raise InputError(
+            f"the labels are of {plural(len(labels), 'person', 'people')} ({', '.join(labels) or 'nobody'})",
+            "name two of them: first, second",
+        )
     for name in names:
         if name not in labels:
             raise InputError(f"{name!r} has labelled nothing{meant(name, labels)}", f"the labels are of {', '.join(labels) or 'nobody'}")

@@ -124,7 +124,11 @@ def test_three_documents_a_mark_by_mouse_an_undo_and_a_reload(start_lab, open_no
     notebook.show_cell(2)
     page.wait_for_selector(".wbl-document")
     found = page.locator(".wbl-document").all_inner_texts()
-    assert {name for text in found for name in PAGES if text.split("\n")[0].endswith(f" {name}") and "to judge" not in text} == {"ferry", "ferry-old", "harbour"}
+    assert {name for text in found for name in PAGES if text.split("\n")[0].endswith(f" {name}") and "to judge" not in text} == {
+        "ferry",
+        "ferry-old",
+        "harbour",
+    }
     assert "Å̱land costs nine euros" in page.inner_text(".wbl-evidence")
     page.get_by_role("button", name="Undo (u)").click()
     saved(page, "3 labels of ann")
@@ -155,9 +159,10 @@ def test_evidence_is_marked_by_keyboard_and_a_new_kernel_finds_the_labels(start_
     page.locator(".wbl-answer textarea").fill("Nine euros 💶")
     page.get_by_role("button", name="Save answer").click()
     saved(page, "3 labels of ann")
-    page.evaluate("void window.jupyterapp.commands.execute('kernelmenu:restart')")
-    page.get_by_role("button", name="Restart", exact=True).click()
-    page.wait_for_function("notebook.context.sessionContext.session?.kernel?.status === 'idle'")
+    page.evaluate(
+        "() => { window.restarted = false; void notebook.context.sessionContext.session.kernel.restart().then(() => { window.restarted = true; }); }"
+    )
+    page.wait_for_function("window.restarted && notebook.context.sessionContext.session.kernel.status === 'idle'", timeout=60_000)
     notebook.run_all()
     notebook.show_cell(2)
     page.wait_for_selector(".wbl-document")
@@ -179,14 +184,15 @@ def test_a_saved_notebook_shows_the_labels_without_a_kernel(start_lab, open_note
     page.keyboard.press("2")
     saved(page, "1 label of ann")
     assert not page.get_by_text("1 label in labels.jsonl").is_visible()
+    page.wait_for_function("JSON.stringify(notebook.content.model.toJSON()).includes('1 label in labels.jsonl')")
     notebook.save()
+    page.goto("about:blank")
     notebook.lab.end_kernel("label.ipynb")
-    notebook.page.goto("about:blank")
     other = open_notebook(notebook.lab, "label.ipynb")
     other.show_cell(2)
+    other.screenshot("labeller-without-kernel")
     other.page.get_by_text("1 label in labels.jsonl").wait_for(timeout=20_000)
     assert "Loading widget" not in other.page.inner_text(".jp-Notebook")
-    other.screenshot("labeller-without-kernel")
 
 
 def test_the_dark_theme_is_readable(start_lab, open_notebook, workplace):

@@ -21,7 +21,10 @@ def dataset(tmp_path: Path) -> wb.Dataset:
     (tmp_path / "data").mkdir()
     lines = [json.dumps({"doc_id": doc_id, "title": HOSTILE, "text": text}) for doc_id, text in documents.items()]
     (tmp_path / "data" / "documents.jsonl").write_text("\n".join(lines))
-    rows = [{"query_id": "q1", "query": f"What does the ferry cost? {HOSTILE}", "synthetic": True}, {"query_id": "q2", "query": "How long does dough rest?"}]
+    rows = [
+        {"query_id": "q1", "query": f"What does the ferry cost? {HOSTILE}", "synthetic": True},
+        {"query_id": "q2", "query": "How long does dough rest?"},
+    ]
     (tmp_path / "data" / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return wb.load_dataset(tmp_path / "data", unlabelled=True)
 

@@ -51,7 +51,7 @@ def label(
     --------
     >>> import workbench as wb
     >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
-    >>> labeller = wb.label(dataset, annotator="ann")
+    >>> labeller = wb.label(dataset, annotator="ann", file="labels/new.jsonl")
     >>> labeller.session.progress("hb-001")[1] >= 10
     True
     >>> labeller.labels.empty
