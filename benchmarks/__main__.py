@@ -38,6 +38,7 @@ BENCHMARKS = {
     "hostile": "files made to be slow, read and split",
     "screening": "how often screening keeps the true best",
     "calls": "2,000 calls of a chat model at once, against the ideal time",
+    "exploring": "the explorer on 24 configurations and 1,000 questions",
     "checks": "what checking stored results adds to a warm re-run",
 }
 _FINE = ("done", "left out")

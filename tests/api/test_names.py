@@ -87,6 +87,7 @@ NAMES = [
     "compare",
     "complete",
     "evaluate",
+    "explore",
     "hit_precision",
     "hit_recall",
     "irrelevant",

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import ipywidgets
+
 from workbench.api.arguments import require
 from workbench.api.results import Results, load
 from workbench.widgets.explorer.explorer import Explorer
 from workbench.widgets.explorer.model import ExplorerModel
 
 if TYPE_CHECKING:
-    import ipywidgets
-
     from workbench.widgets.explorer.live import LiveSearch
 
 
@@ -20,7 +20,7 @@ def explore(
     first: str = "",
     second: str = "",
     *,
-    panels: "Mapping[str, ipywidgets.Widget] | None" = None,
+    panels: Mapping[str, ipywidgets.Widget] | None = None,
     allow_code: bool = False,
 ) -> Explorer:
     """Show two configurations of a run side by side on any question, in a notebook.

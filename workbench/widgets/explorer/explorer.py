@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import ipywidgets
 import pandas as pd
 
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
 from workbench.printable import printable_line
+from workbench.results.run_tables import RETRIEVED
 from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
 from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
 from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
@@ -19,8 +21,6 @@ from workbench.widgets.explorer.saved_display import SavedDisplay
 from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
 
 if TYPE_CHECKING:
-    import ipywidgets
-
     from workbench.widgets.explorer.live import LiveSearch
 
 _LISTED = 300
@@ -40,16 +40,20 @@ class Explorer:
     """Two configurations of a run side by side on any question. Make one with `wb.explore`."""
 
     def __init__(
-        self, model: ExplorerModel, start: tuple[str, str], live: Callable[[], "LiveSearch"], panels: "Mapping[str, ipywidgets.Widget]"
+        self, model: ExplorerModel, start: tuple[str, str], live: Callable[[], "LiveSearch"], panels: Mapping[str, ipywidgets.Widget]
     ) -> None:
         self.model, self._panels, self._make_live = model, dict(panels), live
-        first, second = start
-        self._start = model.known(first), model.known(second)
+        first, second = map(model.known, start)
         self._shown = _Shown(None)
         self._quiet = False
         self._pending: Future[None] | None = None
         self._worker = ThreadPoolExecutor(1, "workbench-explorer")
         self._saved = SavedDisplay()
+        self.panel = make_panel()
+        self._fill(first, second)
+        self._list_causes()
+        self._list_questions()
+        self._connect(self.panel)
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -74,37 +78,11 @@ class Explorer:
     @property
     def sides(self) -> tuple[Side, ...]:
         """What is shown of both configurations, empty without a question."""
-        _ = self.panel
         return self._shown.sides
 
     @cached_property
-    def panel(self) -> Panel:
-        """The controls."""
-        panel, model = make_panel(), self.model
-        panel.first.options = panel.second.options = visible_options(model.names)
-        panel.first.value, panel.second.value = self._start
-        panel.metric.options = visible_options(model.metrics)
-        panel.metric.value = model.metrics[0]
-        panel.outcome.options = [(meaning, outcome) for outcome, meaning in OUTCOMES.items()]
-        panel.outcome.value = "all"
-        panel.slice.options = visible_options(model.slices)
-        panel.slice.value = "all"
-        panel.condition.options = [("all conditions", _ALL), *visible_options(model.conditions)]
-        panel.condition.value = "retrieved" if "retrieved" in model.conditions else _ALL
-        panel.condition.layout.display = "flex" if len(model.conditions) > 1 else "none"
-        # Now the controls are complete, and what they show can be computed.
-        panel.failed.value = failures_html(model.run.failures)
-        self.__dict__["panel"] = panel
-        self._list_causes()
-        self._list_questions()
-        self._connect(panel)
-        return panel
-
-    @cached_property
-    def widget(self) -> "ipywidgets.Widget":
+    def widget(self) -> ipywidgets.Widget:
         """The whole display: the explorer, and a tab for every further panel."""
-        import ipywidgets
-
         own = arranged(self.panel)
         if not self._panels:
             return ipywidgets.VBox([own, self._saved.style])
@@ -137,7 +115,6 @@ class Explorer:
 
     def static(self) -> str:
         """The current question and both configurations as HTML without controls."""
-        _ = self.panel
         return static_html(self._shown.question, self._shown.sides)
 
     def __repr__(self) -> str:
@@ -149,6 +126,22 @@ class Explorer:
     @cached_property
     def _live(self) -> "LiveSearch":
         return self._make_live()
+
+    def _fill(self, first: str, second: str) -> None:
+        """Give the controls their options and what they show first."""
+        panel, model = self.panel, self.model
+        panel.first.options = panel.second.options = visible_options(model.names)
+        panel.first.value, panel.second.value = first, second
+        panel.metric.options = visible_options(model.metrics)
+        panel.metric.value = model.metrics[0]
+        panel.outcome.options = [(meaning, outcome) for outcome, meaning in OUTCOMES.items()]
+        panel.outcome.value = "all"
+        panel.slice.options = visible_options(model.slices)
+        panel.slice.value = "all"
+        panel.condition.options = [("all conditions", _ALL), *visible_options(model.conditions)]
+        panel.condition.value = RETRIEVED if RETRIEVED in model.conditions else _ALL
+        panel.condition.layout.display = "flex" if len(model.conditions) > 1 else "none"
+        panel.failed.value = failures_html(model.run.failures)
 
     def _connect(self, panel: Panel) -> None:
         for control in (panel.question, panel.metric, panel.outcome, panel.slice, panel.cause):
@@ -229,6 +222,8 @@ class Explorer:
         sides = tuple(self.model.live_side(name, text, self._live.ask(name, text, self._say)) for name in names)
         self._say(f"asked both configurations: {text}")
         self._show(_Shown(sides[0].question, sides))
+        if self.configurations != names:
+            self._ask_live(text, self.configurations)
 
     def _load_texts(self) -> None:
         self._say("loading the documents …")

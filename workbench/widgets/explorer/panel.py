@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import ipywidgets
 
 from workbench.printable import printable_line
-
-if TYPE_CHECKING:
-    import ipywidgets
 
 _WIDE = "calc(100% - 4px)"
 
@@ -16,27 +14,25 @@ _WIDE = "calc(100% - 4px)"
 class Panel:
     """The controls, and the parts of the display that they change."""
 
-    question: "ipywidgets.Text"
-    ask: "ipywidgets.Button"
-    load: "ipywidgets.Button"
-    questions: "ipywidgets.Select"
-    first: "ipywidgets.Dropdown"
-    second: "ipywidgets.Dropdown"
-    metric: "ipywidgets.Dropdown"
-    outcome: "ipywidgets.Dropdown"
-    slice: "ipywidgets.Dropdown"
-    cause: "ipywidgets.Dropdown"
-    condition: "ipywidgets.Dropdown"
-    status: "ipywidgets.Label"
-    failed: "ipywidgets.HTML"
-    asked: "ipywidgets.HTML"
-    sides: tuple["ipywidgets.HTML", "ipywidgets.HTML"]
+    question: ipywidgets.Text
+    ask: ipywidgets.Button
+    load: ipywidgets.Button
+    questions: ipywidgets.Select
+    first: ipywidgets.Dropdown
+    second: ipywidgets.Dropdown
+    metric: ipywidgets.Dropdown
+    outcome: ipywidgets.Dropdown
+    slice: ipywidgets.Dropdown
+    cause: ipywidgets.Dropdown
+    condition: ipywidgets.Dropdown
+    status: ipywidgets.Label
+    failed: ipywidgets.HTML
+    asked: ipywidgets.HTML
+    sides: tuple[ipywidgets.HTML, ipywidgets.HTML]
 
 
 def make_panel() -> Panel:
     """Make the controls without options."""
-    import ipywidgets
-
     label = {"description_width": "6.5em"}
     return Panel(
         ipywidgets.Text(
@@ -59,10 +55,8 @@ def make_panel() -> Panel:
     )
 
 
-def arranged(panel: Panel) -> "ipywidgets.VBox":
+def arranged(panel: Panel) -> ipywidgets.VBox:
     """Arrange the controls above the sides, which stand below each other if the page is narrow."""
-    import ipywidgets
-
     row = {"flex_flow": "row wrap", "width": "100%"}
     typed = ipywidgets.HBox([ipywidgets.Box([panel.question], layout={"flex": "1 1 300px"}), panel.ask, panel.load], layout=row)
     drops = [panel.first, panel.second, panel.metric, panel.outcome, panel.slice, panel.cause, panel.condition]
@@ -76,13 +70,9 @@ def visible_options(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(printable_line(name), name) for name in names]
 
 
-def _dropdown(name: str) -> "ipywidgets.Dropdown":
-    import ipywidgets
-
+def _dropdown(name: str) -> ipywidgets.Dropdown:
     return ipywidgets.Dropdown(description=name, style={"description_width": "6.5em"}, layout={"flex": "1 1 300px", "width": "auto"})
 
 
-def _side() -> "ipywidgets.HTML":
-    import ipywidgets
-
+def _side() -> ipywidgets.HTML:
     return ipywidgets.HTML(layout={"flex": "1 1 360px", "min_width": "0", "margin": "0 8px 0 0"})

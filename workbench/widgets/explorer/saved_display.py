@@ -3,8 +3,9 @@
 import secrets
 from typing import TYPE_CHECKING, Any
 
+import ipywidgets
+
 if TYPE_CHECKING:
-    import ipywidgets
     from IPython.display import DisplayHandle
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
@@ -23,15 +24,13 @@ class SavedDisplay:
         self._handle: DisplayHandle | None = None
 
     @property
-    def style(self) -> "ipywidgets.HTML":
+    def style(self) -> ipywidgets.HTML:
         """The part of the widget that hides the table while the widget is alive."""
-        import ipywidgets
-
         output = f".jp-OutputArea-child:has(.{self._mark}):not(:has(.{self._mark}-alive))"
         value = f'<style class="{self._mark}-alive">.{self._mark},{output}{{display:none!important}}</style>'
         return ipywidgets.HTML(value, layout={"display": "none"})
 
-    def display(self, widget: "ipywidgets.Widget", table: str, name: str) -> None:
+    def display(self, widget: ipywidgets.Widget, table: str, name: str) -> None:
         """Display the widget and the table, or the table alone where nobody can use the widget."""
         from IPython.display import display
 
