@@ -41,19 +41,22 @@ def test_the_bounds_of_the_leading_difference_shrink_faster_than_in_random_order
     wanted -= {(qrel.query_id, qrel.doc_id) for qrel in partial.qrels}
     labels = {key: whole.get(key, Qrel(*key, 0)) for key in sorted(wanted)}
 
-    def width_after(query_ids: list[str]) -> float:
+    def widths_after(query_ids: list[str]) -> np.ndarray:
         given = tuple(qrel for (query_id, _), qrel in labels.items() if query_id in query_ids)
         low, high = difference_bounds(replace(partial, qrels=(*partial.qrels, *given)), rankings, by, a, b)
-        return float((high - low).sum())
+        return high - low
 
-    steps = [width_after(order[:number]) for number in range(0, len(order) + 1)]
-    assert steps[0] > 0
-    assert steps[-1] == pytest.approx(0, abs=1e-9)
+    places = {query.query_id: place for place, query in enumerate(partial.queries)}
+    before, after = widths_after([]), widths_after(order)
+    assert before.sum() > 0
+    assert after == pytest.approx(0, abs=1e-9)
+    gains = before[[places[query_id] for query_id in order]]
+    left = before.sum() - np.cumsum(gains)
     # Questions do not share labels, so that what one gains is the same in every order.
-    gains = -np.diff(steps)
-    randomly = np.array([steps[0] - np.cumsum(rng.permutation(gains)) for _ in range(RANDOM_ORDERS)])
-    left = np.array(steps[1:])
-    halved, needed = int((left < steps[0] / 2).argmax()) + 1, (randomly < steps[0] / 2).argmax(axis=1) + 1
+    for number in (1, len(order) // 4, len(order) // 2):
+        assert widths_after(order[:number]).sum() == pytest.approx(left[number - 1], abs=1e-9)
+    randomly = np.array([before.sum() - np.cumsum(rng.permutation(gains)) for _ in range(RANDOM_ORDERS)])
+    halved, needed = int((left < before.sum() / 2).argmax()) + 1, (randomly < before.sum() / 2).argmax(axis=1) + 1
     area = left.mean() / randomly.mean()
     print(
         f"{metric}: half of the width is gone after {halved} of {len(order)} questions, in random orders after {needed.mean():.1f}; area {area:.2f}"

@@ -73,7 +73,8 @@ def _bounds(dataset: Dataset, labels: Labels, ranked: Mapping[str, Sequence[str]
     hits = pd.DataFrame(columns=["query", "rank", "chunk", "score"], dtype=np.int64)
     case = Case(labels, Retrieved(chunks, hits, ranking, np.zeros(labels.queries)), "exact", frozenset([metric.k or 0]))
     values = unjudged_values(case, metric)
-    return values.low, values.high
+    # A relevant document below a gap lowers nDCG.
+    return np.minimum(values.low, values.high), np.maximum(values.low, values.high)
 
 
 def queue(dataset: Dataset, run: RunTables, rankings: Rankings) -> tuple[QueuedQuestion, ...]:
