@@ -28,7 +28,16 @@ def tagged(notebook, tag):
 
 def test_the_notebook_to_start_from_and_those_of_a_sweep_are_there():
     found = {path.stem: made_by_a_sweep(nbformat.read(path, as_version=4)) for path in NOTEBOOKS}
-    assert found == {"start": False, "explore": False, "label": False, "comparison": True, "configuration": True, "answers": True, "judge": True, "trends": True}
+    assert found == {
+        "start": False,
+        "explore": False,
+        "label": False,
+        "comparison": True,
+        "configuration": True,
+        "answers": True,
+        "judge": True,
+        "trends": True,
+    }
 
 
 def test_nothing_that_a_run_leaves_is_kept(notebook):
