@@ -57,7 +57,7 @@ def test_a_mark_is_drawn_in_the_text_and_in_the_list(labeller) -> None:
     labeller.act({"kind": "mark", "start": 20, "end": 26, "piece": 1})
     assert labeller.state["numbers"] == [1]
     labeller.act({"kind": "unmark", "doc_id": "ferry", "start": 4, "end": 15})
-    assert [each["start"] for each in labeller.state["evidence"]] == [20]
+    assert [each["start"] for each in labeller.state["evidence"]] == [21]
 
 
 def test_a_synthetic_question_is_accepted_and_an_answer_written(labeller) -> None:
@@ -143,6 +143,6 @@ def test_another_persons_labels_are_in_the_table_and_not_in_the_view(labeller, d
     bob = wb.label(dataset, annotator="bob", file=tmp_path / "labels.jsonl")
     doc_id = bob.state["current"]
     bob.act({"kind": "judge", "doc_id": doc_id, "grade": 2})
-    labeller.act({"kind": "open"})
+    labeller.act({"kind": "go", "place": 0})
     assert drawn(labeller, doc_id) == ""
     assert labeller.labels["annotator"].tolist() == ["bob"]
