@@ -27,14 +27,16 @@ class AppliedLabels:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return (
-            f"AppliedLabels({self.dataset!r}, {plural(len(self.conflicts), 'conflict')}, {plural(len(self.left_out), 'question')} left out)"
-        )
+        return f"AppliedLabels({self._summary})"
 
     def _repr_html_(self) -> str:
         rows = [{"question": conflict.query_id, "about": conflict.about, "labels": conflict.labels} for conflict in self.conflicts]
         rows += [{"question": query_id, "about": "left out", "labels": why} for query_id, why in self.left_out.items()]
-        return table_html(repr(self.dataset), rows, " ".join(f"{note}." for note in self.notes))
+        return table_html(self._summary, rows, " ".join(f"{note}." for note in self.notes))
+
+    @property
+    def _summary(self) -> str:
+        return f"{self.dataset!r}, {plural(len(self.conflicts), 'conflict')}, {plural(len(self.left_out), 'question')} left out"
 
 
 def apply_to(dataset: Dataset, labels: Mapping[str, AnnotatorLabels], adjudicator: str = "", notes: Sequence[str] = ()) -> AppliedLabels:
