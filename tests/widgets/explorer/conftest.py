@@ -20,9 +20,9 @@ from workbench.schemas import SCHEMAS
 from workbench.widgets.explorer.explorer import Explorer
 from workbench.widgets.explorer.model import ExplorerModel
 
-EVIL = "Run <script>window.xss=1</script> and <img src=x onerror=window.xss=2> now. \u202eesrever\u202c \x1b[31m \x00 Ask $x$ in room 7."
+EVIL = "Run <script>window.xss=1</script> and <img src=x onerror=window.xss=2> now. \u202eesrever\u202c \x1b[31m \x07 Ask $x$ in room 7."
 MARKED = "</mark></td></table><h1>Injected</h1> The key is under the mat of room 9."
-LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross"
+LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross-encoder-mmarco"
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +70,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
 @pytest.fixture(scope="session")
 def untidy(made: Made) -> RunTables:
     """26 configurations, every fifth under a name of 80 letters, one more that failed, and a single question."""
-    experiment = experiment_of(made.experiment(26, name="untidy"), "here")
+    experiment = experiment_of(made.experiment(26, documents=2, name="untidy"), "here")
     names = [LONG.format(number=number)[:80] if number % 5 == 0 else each.name for number, each in enumerate(experiment.configurations)]
     renamed = tuple(replace(each, name=name) for each, name in zip(experiment.configurations, names, strict=True))
     run = collect(run_experiment(replace(experiment, configurations=renamed), made.folder / "outputs", lambda _: None))

@@ -10,8 +10,9 @@ pytestmark = pytest.mark.browser
 NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "explore.ipynb"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # What is visible of the explorer's two outputs.
-SEEN = """() => [...document.querySelectorAll(".jp-OutputArea-output")].map((output) => output.innerText).join("\\n")"""
-WAIT = 60_000
+SEEN = """() => [...document.querySelectorAll(".jp-OutputArea-output")]
+    .filter((output) => output.checkVisibility()).map((output) => output.innerText).join("\\n")"""
+WAIT = 240_000
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ def test_a_slice_keeps_its_questions(valued):
 def test_a_cause_keeps_the_questions_in_which_it_occurs_in_either(judged_run):
     first, second = judged_run.names
     causes = causes_between(judged_run, first, second)
-    assert {"refusal", "unused", "unrefused"} <= set(causes)
+    assert {"refusal", "unused"} <= set(causes)
     for cause in causes:
         rows = judged_run.causes[judged_run.causes["cause"] == cause]
         kept = selection(judged_run, first, second, QuestionFilter(cause=cause))

@@ -17,7 +17,7 @@ from workbench.results.run_tables import RETRIEVED
 from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
 from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
 from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
-from workbench.widgets.explorer.saved_display import SavedDisplay
+from workbench.widgets.explorer.saved_display import SavedDisplay, attended, display_table
 from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
 
 if TYPE_CHECKING:
@@ -43,17 +43,13 @@ class Explorer:
         self, model: ExplorerModel, start: tuple[str, str], live: Callable[[], "LiveSearch"], panels: Mapping[str, ipywidgets.Widget]
     ) -> None:
         self.model, self._panels, self._make_live = model, dict(panels), live
-        first, second = map(model.known, start)
+        self._start = model.known(start[0]), model.known(start[1])
+        self._panel: Panel | None = None
         self._shown = _Shown(None)
         self._quiet = False
         self._pending: Future[None] | None = None
         self._worker = ThreadPoolExecutor(1, "workbench-explorer")
         self._saved = SavedDisplay()
-        self.panel = make_panel()
-        self._fill(first, second)
-        self._list_causes()
-        self._list_questions()
-        self._connect(self.panel)
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -67,18 +63,32 @@ class Explorer:
     @property
     def configurations(self) -> tuple[str, str]:
         """The first and the second configuration."""
-        return str(self.panel.first.value), str(self.panel.second.value)
+        return (str(self._panel.first.value), str(self._panel.second.value)) if self._panel else self._start
 
     @property
     def filter(self) -> QuestionFilter:
         """What the controls filter by."""
-        panel = self.panel
+        panel = self._panel
+        if panel is None:
+            return QuestionFilter()
         return QuestionFilter(panel.question.value, panel.outcome.value, panel.slice.value, panel.cause.value, panel.metric.value)
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """What is shown of both configurations, empty without a question."""
+        _ = self.panel
         return self._shown.sides
+
+    @property
+    def panel(self) -> Panel:
+        """The controls, made on first use: a notebook that nobody looks at keeps no state of them."""
+        if self._panel is None:
+            self._panel = make_panel()
+            self._fill(*self._start)
+            self._list_causes()
+            self._list_questions()
+            self._connect(self._panel)
+        return self._panel
 
     @cached_property
     def widget(self) -> ipywidgets.Widget:
@@ -115,13 +125,17 @@ class Explorer:
 
     def static(self) -> str:
         """The current question and both configurations as HTML without controls."""
-        return static_html(self._shown.question, self._shown.sides)
+        shown = self._shown if self._panel else self._first_shown()
+        return static_html(shown.question, shown.sides)
 
     def __repr__(self) -> str:
         return f"Explorer({self.model.run.name!r}, {plural(len(self.model.names), 'configuration')})"
 
     def _ipython_display_(self) -> None:
-        self._saved.display(self.widget, self.static(), repr(self))
+        if attended():
+            self._saved.display(self.widget, self.static(), repr(self))
+        else:
+            display_table(self.static(), repr(self))
 
     @cached_property
     def _live(self) -> "LiveSearch":
@@ -201,6 +215,13 @@ class Explorer:
     def _show_selected(self) -> None:
         query_id = self.panel.questions.value
         self._show_question(query_id) if query_id is not None else self._show(_Shown(None))
+
+    def _first_shown(self) -> _Shown:
+        """What is shown first."""
+        query_id, metric = self.model.query_ids[0], self.model.metrics[0]
+        condition = RETRIEVED if RETRIEVED in self.model.conditions else _ALL
+        sides = tuple(self.model.side(name, query_id, metric, condition) for name in self._start)
+        return _Shown(sides[0].question, sides)
 
     def _show_question(self, query_id: str) -> None:
         key = (query_id, *self.configurations, self.panel.metric.value, self.panel.condition.value)

@@ -35,7 +35,7 @@ class SavedDisplay:
         from IPython.display import display
 
         if not attended():
-            display({"text/html": table, "text/plain": name}, raw=True)
+            display_table(table, name)
             return
         view = widget._repr_mimebundle_()
         bundle: dict[str, Any] = view[0] if isinstance(view, tuple) else view
@@ -51,6 +51,13 @@ class SavedDisplay:
         # A widget that is not there is a text without elements.
         unrendered = f".jp-OutputArea-child:has(+ .jp-OutputArea-child .{self._mark}) .jp-OutputArea-output:not(:has(> *))"
         return f'<style>{unrendered}{{display:none}}</style><div class="{self._mark}">{table}</div>'
+
+
+def display_table(table: str, name: str) -> None:
+    """Display the table alone."""
+    from IPython.display import display
+
+    display({"text/html": table, "text/plain": name}, raw=True)
 
 
 def attended() -> bool:
