@@ -52,6 +52,7 @@ STAGES = [
     ("pipeline",),
     ("results",),
     ("analysis",),
+    ("labelling",),
     ("report",),
     ("gate",),
     ("notebook_runner",),

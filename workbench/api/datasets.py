@@ -24,6 +24,7 @@ def load_dataset(
     kind: str | None = None,
     documents: str | Path | None = None,
     qrels: str | Path | None = None,
+    unlabelled: bool = False,
     **settings: int,
 ) -> Dataset:
     """Load documents, questions and labels, and check them.
@@ -35,6 +36,7 @@ def load_dataset(
     kind: `golden`, `list`, `beir`, `nfcorpus`, `trec` or `table`. By default it is recognised from the path.
     documents: the documents, if they are not in `path`.
     qrels: the judgements of TREC topics, if they are not in `path`.
+    unlabelled: accept questions without a relevant document, so that `label` can label them.
     settings: other settings of the dataset: `recurrences=True` makes other verbatim occurrences of evidence alternatives, and
         `max_file_mb` is the largest file that is read.
 
@@ -52,7 +54,7 @@ def load_dataset(
     places = {"documents": documents, "qrels": qrels}
     given = {name: str(place) for name, place in places.items() if place}
     source = recognise(str(path), split, kind=kind, **given, **settings)
-    return replace(source.load(), source=source.settings())
+    return replace(source.load(unlabelled), source=source.settings())
 
 
 def save_dataset(dataset: Dataset, folder: str | Path) -> Dataset:
