@@ -17,22 +17,51 @@ from pypdf import PdfReader, PdfWriter
 Sections = list[tuple[str, list[str]]]
 
 BIKES: Sections = [
-    ("Lending a bike", ["Members can borrow a cargo bike for up to three days.", "The deposit is 80 euros and is paid by card at the counter."]),
+    (
+        "Lending a bike",
+        ["Members can borrow a cargo bike for up to three days.", "The deposit is 80 euros and is paid by card at the counter."],
+    ),
     ("Returning a bike", ["Every bike must be returned to the shed before 18:30.", "A late return costs 15 euros for each started hour."]),
 ]
 SHED: Sections = [
-    ("Opening hours", ["The shed is open from 9:00 to 18:30 on workdays.", "On Saturdays the shed closes at 13:00, and on Sundays it stays closed."]),
-    ("Repairs", ["Volunteers must report broken brakes within two days.", "A repair kit contains two inner tubes, a pump and a chain tool."]),
+    (
+        "Opening hours",
+        ["The shed is open from 9:00 to 18:30 on workdays.", "On Saturdays the shed closes at 13:00, and on Sundays it stays closed."],
+    ),
+    (
+        "Repairs",
+        ["Volunteers must report broken brakes within two days.", "A repair kit contains two inner tubes, a pump and a chain tool."],
+    ),
     ("Insurance", ["The insurance is a group policy of the city of Ghent.", "Damage above 500 euros has to be reported to the police."]),
 ]
 ENERGY: Sections = [
-    ("What a heat pump is", ["A heat pump is a machine that moves heat from the ground into the house.", "It needs about a quarter of the energy of a gas boiler."]),
-    ("Maintenance", ["Technicians should inspect the compressor every 24 months.", "The filter is cleaned twice a year, in April and in October."]),
+    (
+        "What a heat pump is",
+        [
+            "A heat pump is a machine that moves heat from the ground into the house.",
+            "It needs about a quarter of the energy of a gas boiler.",
+        ],
+    ),
+    (
+        "Maintenance",
+        ["Technicians should inspect the compressor every 24 months.", "The filter is cleaned twice a year, in April and in October."],
+    ),
 ]
 GERMAN: Sections = [
-    ("Urlaub", ["Jede Mitarbeiterin hat im Jahr 30 Tage Urlaub, und Kinder unter zwölf Jahren geben zwei weitere Tage.",
-                "Anträge müssen spätestens zwei Wochen vorher bei der Leitung eingereicht werden."]),
-    ("Reisekosten", ["Eine Dienstreise ist eine Reise, die die Leitung vorher genehmigt hat.", "Die Tagespauschale beträgt 28 Euro für jeden vollen Tag."]),
+    (
+        "Urlaub",
+        [
+            "Jede Mitarbeiterin hat im Jahr 30 Tage Urlaub, und Kinder unter zwölf Jahren geben zwei weitere Tage.",
+            "Anträge müssen spätestens zwei Wochen vorher bei der Leitung eingereicht werden.",
+        ],
+    ),
+    (
+        "Reisekosten",
+        [
+            "Eine Dienstreise ist eine Reise, die die Leitung vorher genehmigt hat.",
+            "Die Tagespauschale beträgt 28 Euro für jeden vollen Tag.",
+        ],
+    ),
 ]
 
 
@@ -148,7 +177,10 @@ def long_text(megabytes: float) -> str:
     parts, size, day = [], 0, 0
     while size < megabytes * 1_000_000:
         day += 1
-        lines = [f"{draw.choice(names)} lent bike {draw.randrange(900)} for {draw.randrange(2, 70)} hours and paid {draw.randrange(5, 400)} euros." for _ in range(40)]
+        lines = [
+            f"{draw.choice(names)} lent bike {draw.randrange(900)} for {draw.randrange(2, 70)} hours and paid {draw.randrange(5, 400)} euros."
+            for _ in range(40)
+        ]
         parts.append(f"# Day {day}\n\n{' '.join(lines)}\n")
         size += len(parts[-1])
     return "\n".join(parts)

@@ -15,7 +15,7 @@ def convert_docx(raw: bytes) -> ConvertedText:
 
     file = office_file(raw, "word", ".docx")
     try:
-        made = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=lambda image: [])
+        made = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=lambda _: [])
     except (KeyError, IndexError, ValueError, AttributeError, BadZipFile, SyntaxError) as error:
         raise UnreadableFileError(f"cannot be read as .docx ({type(error).__name__}: {error})") from None
     return ConvertedText(markdown_of(str(made.value)))

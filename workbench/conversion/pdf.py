@@ -36,7 +36,9 @@ def convert_pdf(raw: bytes) -> ConvertedText:
     blank = [str(number) for number, lines in enumerate(pages, 1) if not lines]
     if len(blank) == len(pages):
         raise UnreadableFileError(f"has no text on its {plural(len(pages), 'page')}, as scanned images; recognise the text first (OCR)")
-    notes = (f"has no text on page {listed(blank)}",) if len(blank) == 1 else (f"has no text on the pages {listed(blank)}",) if blank else ()
+    notes = (
+        (f"has no text on page {listed(blank)}",) if len(blank) == 1 else (f"has no text on the pages {listed(blank)}",) if blank else ()
+    )
     return ConvertedText(markdown_of_lines(pages, bookmarks), notes)
 
 

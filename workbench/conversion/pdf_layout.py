@@ -16,8 +16,8 @@ _ITEM = re.compile(r"(?:[•◦▪‣●○■·*–—-]|\d{1,3}[.)]|[a-z][.)])
 _BULLET = re.compile(r"[•◦▪‣●○■·–—]\s+")
 _ENDS = re.compile(r"[.!?:;,]$")
 _NUMBER = re.compile(r"\d+")
-# Lines that repeat at the edge of this share of the pages, and of at least three, are headers and footers.
-_REPEATS, _FEWEST_PAGES = 0.5, 3
+# Lines that repeat at the edge of this share of the pages, and of at least two, are headers and footers.
+_REPEATS, _FEWEST_PAGES = 0.5, 2
 
 
 @dataclass(frozen=True)
