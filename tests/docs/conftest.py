@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README, TUTORIAL, EXTENDING = ROOT / "README.md", DOCS / "tutorial.md", DOCS / "extending.md"
 PAGES = sorted([README, *DOCS.rglob("*.md")])
-# Each of these makes its own files: test_tutorial.py and test_extending.py follow them from the first block to the last.
-LESSONS = (README, TUTORIAL, EXTENDING)
+# Each of these makes its own files: test_tutorial.py, test_extending.py and test_start_on_your_documents.py follow them from the first block to the last.
+LESSONS = (README, TUTORIAL, EXTENDING, DOCS / "how-to" / "start_on_your_documents.md")
 WORKBENCH = Path(sys.executable).parent / "workbench"
 # The names of experiments/quickstart.yaml, but fewer configurations and questions.
 QUICKSTART = """

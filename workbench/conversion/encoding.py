@@ -26,8 +26,8 @@ def decode_text(raw: bytes) -> tuple[str, str]:
         return text, ""
     if not text:
         raise UnreadableFileError(fault.strip())
-    # UTF-16 without a replaced character.
-    if "\ufffd" not in text:
+    # UTF-16 without a replaced character. Binary files of many zeros look like it.
+    if "\ufffd" not in text and "\0" not in text:
         return text, "was read as UTF-16"
     if _is_binary(raw) and not raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UnreadableFileError("is binary, not text")

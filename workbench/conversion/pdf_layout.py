@@ -67,7 +67,7 @@ def _without_running(pages: Sequence[Sequence[PrintedLine]]) -> list[Sequence[Pr
     """Remove the headers and footers that most pages repeat, except for their numbers, and page numbers."""
     edges = Counter(edge for page in pages for edge in {_edge(line) for line in (*page[:2], *page[-2:])})
     running = {edge for edge, times in edges.items() if times >= max(_FEWEST_PAGES, _REPEATS * len(pages))}
-    kept = []
+    kept: list[Sequence[PrintedLine]] = []
     for page in pages:
         inner = range(2, len(page) - 2)
         kept.append([line for place, line in enumerate(page) if place in inner or _edge(line) not in running])

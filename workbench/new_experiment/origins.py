@@ -8,9 +8,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core.files import write_text
+from workbench.datasets.unread_files import ORIGINS
 from workbench.errors import InputError
-
-ORIGINS = "origins.json"
 
 
 class DocumentOrigin(BaseModel):

@@ -472,7 +472,7 @@ def _subject(text: str, common: bool) -> str:
         or len(parts) > 10
         or joined
         or re.search(
-            r"\b(?:that|which|who|whose|where|is|are|was|were|must|can|if|when|has|have|used|within|until|because|not)\b|\bthe (?:former|latter)$",
+            r"\b(?:that|which|who|whose|where|is|are|was|were|must|can|if|when|has|have|used|within|until|because|not)\b|\b[Tt]he (?:former|latter)$",
             text,
         )
     ):
