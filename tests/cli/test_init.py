@@ -13,7 +13,12 @@ from tests.mixed_documents import BIKES, ENERGY, SHED, markdown, mixed_folder
 from tests.reading_model import ReadingModel
 from workbench.cli.main import main
 
-FAST = ("--set", "pipeline={retrieval: {kind: bm25}}", "--set", "sweep={chunking: [{kind: fixed, size: 256, overlap: 0}, {kind: markdown, size: 64}]}")
+FAST = (
+    "--set",
+    "pipeline={retrieval: {kind: bm25}}",
+    "--set",
+    "sweep={chunking: [{kind: fixed, size: 256, overlap: 0}, {kind: markdown, size: 64}]}",
+)
 
 
 def workbench(*words: object) -> Result:

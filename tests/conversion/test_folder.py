@@ -44,7 +44,6 @@ def test_files_that_are_not_read_have_a_reason(tmp_path: Path):
         assert re.match(reason, reasons[name]), (name, reasons[name])
 
 
-
 def test_the_experiments_own_folder_is_left_out(tmp_path: Path):
     (tmp_path / "experiments" / "mine" / "documents").mkdir(parents=True)
     (tmp_path / "experiments" / "mine" / "documents" / "a.md").write_text("text")

@@ -39,7 +39,11 @@ def test_plain_text_gets_paragraphs_and_other_languages_get_words():
     assert kinds(proposal) == ["fixed", "fixed", "recursive"]
     assert [each.settings["kind"] for each in proposal.retrievers] == ["dense", "bm25"]
     assert "100.0 % German" in proposal.retrievers[0].why
-    assert propose(measure([Document("hr", markdown(GERMAN * 9, "x"))])).metrics == ("span_recall@500t", "span_precision@500t", "span_recall@5")
+    assert propose(measure([Document("hr", markdown(GERMAN * 9, "x"))])).metrics == (
+        "span_recall@500t",
+        "span_precision@500t",
+        "span_recall@5",
+    )
 
 
 def test_millions_of_tokens_are_estimated_and_embedded_fast_first():

@@ -185,7 +185,8 @@ class RunTables:
     @property
     def unread(self) -> Sequence[Mapping[str, str]]:
         """The `file` and the `reason` of each file that workbench init left out of the dataset."""
-        return self.manifest.get("unread", ())
+        unread: Sequence[Mapping[str, str]] = self.manifest.get("unread", ())
+        return unread
 
     @property
     def judging(self) -> Mapping[str, Any] | None:

@@ -46,7 +46,10 @@ def test_an_instruction_has_its_whole_section_as_evidence():
     (draft, *_) = draft_questions([Document("a", text)], 1)
     span = draft.spans[0]
     assert draft.question == "How do I return a cargo bike?"
-    assert text[span.start : span.end] == "Ring the bell at the shed door. Hand over the key to a volunteer. Wait for the receipt of your deposit."
+    assert (
+        text[span.start : span.end]
+        == "Ring the bell at the shed door. Hand over the key to a volunteer. Wait for the receipt of your deposit."
+    )
 
 
 def test_statements_are_sentences_and_items_but_not_code_tables_or_fragments():
