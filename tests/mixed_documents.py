@@ -173,7 +173,7 @@ def zip_bomb() -> bytes:
 def long_text(megabytes: float) -> str:
     """A text of about so many megabytes without equal paragraphs: a log of lendings, below headings."""
     draw = random.Random(7)
-    names = "Ada Bo Cem Dora Emil Fay Gus Hana Ivo Jin Kaya Lou".split()
+    names = ["Ada", "Bo", "Cem", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jin", "Kaya", "Lou"]
     parts, size, day = [], 0, 0
     while size < megabytes * 1_000_000:
         day += 1

@@ -41,7 +41,7 @@ class Bookmark:
 
 
 @dataclass
-class _Block:
+class _PrintedBlock:
     """Lines that belong together. `level` is 0 for a paragraph."""
 
     text: str
@@ -53,13 +53,13 @@ def markdown_of_lines(pages: Sequence[Sequence[PrintedLine]], bookmarks: Sequenc
     """Return the text of pages as Markdown, without running headers, footers and hyphens at line ends."""
     lines = [line for page in _without_running(pages) for line in page]
     headings = _headings(lines, bookmarks)
-    blocks: list[_Block] = []
+    blocks: list[_PrintedBlock] = []
     for number, line in enumerate(lines):
         level = headings.get(number, 0)
         if blocks and _continues(blocks[-1], line, level):
             blocks[-1].text, blocks[-1].last = _joined(blocks[-1].text, line.text), line
         else:
-            blocks.append(_Block(line.text, line, level))
+            blocks.append(_PrintedBlock(line.text, line, level))
     return "\n\n".join(_markdown(block) for block in blocks)
 
 
@@ -122,7 +122,7 @@ def _bold_heading(lines: Sequence[PrintedLine], number: int, body: float) -> boo
     return alone and below is not None and not below.bold and below.page == line.page
 
 
-def _continues(block: _Block, line: PrintedLine, level: int) -> bool:
+def _continues(block: _PrintedBlock, line: PrintedLine, level: int) -> bool:
     """Return whether a line goes on with the block before it."""
     last, distance = block.last, block.last.bottom - line.bottom
     if level or block.level:
@@ -145,7 +145,7 @@ def _joined(text: str, following: str) -> str:
     return f"{text} {following}"
 
 
-def _markdown(block: _Block) -> str:
+def _markdown(block: _PrintedBlock) -> str:
     text = " ".join(block.text.replace(SOFT_HYPHEN, "").split())
     if block.level:
         return f"{'#' * block.level} {text}"

@@ -19,7 +19,7 @@ DOCUMENTS = "documents"
 
 
 @dataclass
-class Conversion:
+class FolderConversion:
     """What a run found: origins of all documents, the `added` ones, files that were skipped, and remarks on documents that exist."""
 
     known: dict[str, DocumentOrigin]
@@ -38,12 +38,12 @@ class Conversion:
         return Origins(source=source, documents=tuple(documents), skipped=tuple(self.skipped))
 
 
-def convert_folder(source: Path, folder: Path, known: Origins, limits: ConverterProcess) -> Conversion:
+def convert_folder(source: Path, folder: Path, known: Origins, limits: ConverterProcess) -> FolderConversion:
     """Convert the files of `source` that the experiment in `folder` does not have yet.
 
     A document that was edited, and one whose file was changed, stay as they are and are remarked upon, and so is one whose file is gone.
     """
-    conversion = Conversion(dict(known.by_file))
+    conversion = FolderConversion(dict(known.by_file))
     files = FileAccess((source,), limits.max_file_mb)
     found = list(find_files(source, files, {folder.resolve()}))
     conversion.files = len(found)
@@ -77,7 +77,7 @@ def _remarks(file: FoundFile, origin: DocumentOrigin, folder: Path) -> Iterator[
         yield f"{file.relative} changed, and {origin.document} is kept, since evidence refers to its text; give another --name to start over"
 
 
-def _add(file: FoundFile, folder: Path, conversion: Conversion, limits: ConverterProcess) -> None:
+def _add(file: FoundFile, folder: Path, conversion: FolderConversion, limits: ConverterProcess) -> None:
     suffix = file.path.suffix.lower()
     try:
         converted, digest = limits.convert(file.path, suffix)

@@ -16,7 +16,7 @@ from workbench.datasets.sources import GoldenSource
 from workbench.errors import InputError
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
-from workbench.new_experiment.documents import Conversion, convert_folder, texts_of
+from workbench.new_experiment.documents import FolderConversion, convert_folder, texts_of
 from workbench.new_experiment.experiment_text import experiment_text
 from workbench.new_experiment.measures import measure
 from workbench.new_experiment.origins import Origins, read_origins, write_origins
@@ -66,7 +66,7 @@ class StartedExperiment:
     """An experiment and what was done for it: documents, drafts, the proposal of a new file, and the faults of its dataset."""
 
     place: Place
-    conversion: Conversion
+    conversion: FolderConversion
     drafts: tuple[DraftQuestion, ...]
     written: int
     proposal: Proposal | None
@@ -131,7 +131,7 @@ def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[Draft
 
 def _checked(
     place: Place,
-    conversion: Conversion,
+    conversion: FolderConversion,
     drafts: tuple[DraftQuestion, ...],
     written: int,
     proposal: Proposal | None,
