@@ -8,8 +8,8 @@ from workbench.datasets.lines import decoded
 
 # Bytes that no text in a one-byte encoding contains.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-# More of them than this share make a file binary. Logs have a few.
-_MOST_BINARY = 0.002
+# More of them than this number and this share make a file binary. Logs have a few.
+_FEW_BINARY, _MOST_BINARY = 8, 0.002
 # Encodings that files are still saved in. A recogniser that may choose any encoding reads "Straße" as Chinese.
 _ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"]
 _WESTERN = "cp1252"
@@ -36,7 +36,7 @@ def decode_text(raw: bytes) -> tuple[str, str]:
 
 
 def _is_binary(raw: bytes) -> bool:
-    return len(_BINARY.findall(raw)) > _MOST_BINARY * len(raw)
+    return b"\0" in raw or len(_BINARY.findall(raw)) > max(_FEW_BINARY, _MOST_BINARY * len(raw))
 
 
 def _recognised(raw: bytes) -> str:

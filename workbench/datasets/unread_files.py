@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workbench.core.environment import expand
 
@@ -13,9 +12,9 @@ ORIGINS = "origins.json"
 _MOST, _LARGEST = 1_000, 100_000_000
 
 
-def unread_files(source: Mapping[str, Any] | None) -> list[dict[str, str]]:
+def unread_files(source: object) -> list[dict[str, str]]:
     """Return `file` and `reason` of the skipped files of a golden folder, from its settings in an experiment. Empty without a record."""
-    path = (source or {}).get("path")
+    path = source.get("path") if isinstance(source, Mapping) else None
     record = Path(expand(path), ORIGINS) if isinstance(path, str) else None
     try:
         if record is None or record.is_symlink() or not record.is_file() or record.stat().st_size > _LARGEST:

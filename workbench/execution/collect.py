@@ -144,7 +144,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "configurations": {configuration.name: graph.fingerprint(configuration) for configuration in finished},
             "settings": {configuration.name: graph.settings(configuration) for configuration in finished},
         },
-        **({"unread": unread} if (unread := unread_files(dataset.source)) else {}),
+        **({"unread": unread} if (unread := unread_files(experiment.settings.get("dataset"))) else {}),
         # A configuration may have failed because this machine cannot encode for it.
         "encoders": {each.name: each.embedding.encoder()._asdict() for each in finished if each.embedding},
         "code": list(experiment.named_code),
