@@ -22,7 +22,7 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet -e '.[lab,fast,cl100k,chunkers,cluster,dev]'
+	$(BIN)/pip install --quiet -e '.[lab,fast,cl100k,chunkers,cluster,documents,dev]'
 	@touch $@
 
 quickstart: $(INSTALLED)

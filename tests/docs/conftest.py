@@ -16,8 +16,9 @@ DOCS = ROOT / "docs"
 README, TUTORIAL, EXTENDING = ROOT / "README.md", DOCS / "tutorial.md", DOCS / "extending.md"
 PAGES = sorted([README, *DOCS.rglob("*.md")])
 OWN_SPLITTER, OWN_EMBEDDER = DOCS / "how-to" / "write_a_splitter.md", DOCS / "how-to" / "write_an_embedder.md"
-# Each of these makes its own files: test_tutorial.py, test_extending.py and test_own_components.py follow them from the first block to the last.
-LESSONS = (README, TUTORIAL, EXTENDING, OWN_SPLITTER, OWN_EMBEDDER)
+# Each of these makes its own files: test_tutorial.py, test_extending.py, test_own_components.py and
+# test_start_on_your_documents.py follow them from the first block to the last.
+LESSONS = (README, TUTORIAL, EXTENDING, OWN_SPLITTER, OWN_EMBEDDER, DOCS / "how-to" / "start_on_your_documents.md")
 WORKBENCH = Path(sys.executable).parent / "workbench"
 
 

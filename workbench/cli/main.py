@@ -17,6 +17,7 @@ from workbench.cli.checklist import checklist
 from workbench.cli.dataset import dataset
 from workbench.cli.doctor import doctor
 from workbench.cli.gate import gate
+from workbench.cli.init import init
 from workbench.cli.judge.group import judge
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
@@ -98,7 +99,7 @@ def main() -> None:
     """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
-for _command in (sweep, plan, report, gate, checklist, dataset, judge, export, target, doctor, lab):
+for _command in (sweep, plan, report, gate, checklist, dataset, judge, export, target, init, doctor, lab):
     main.add_command(_command)
 
 

@@ -206,6 +206,12 @@ class RunTables:
         return {"missing": 0, "repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
 
     @property
+    def unread(self) -> Sequence[Mapping[str, str]]:
+        """The `file` and the `reason` of each file that workbench init left out of the dataset."""
+        unread: Sequence[Mapping[str, str]] = self.manifest.get("unread", ())
+        return unread
+
+    @property
     def judging(self) -> Mapping[str, Any] | None:
         """The settings of the run's judges, None without. Older runs did not record them."""
         return self.manifest.get("judging")
