@@ -12,7 +12,7 @@ from workbench.core.registry import Registry
 from workbench.experiment.json_schema.fields import JsonSchema, any_of, mapping_of, model_schema, reference
 
 # Each is the settings of a component by name where it is empty.
-_EMPTY = [None, "", 0, False, []]
+_EMPTY: list[object] = [None, "", 0, False, []]
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,10 @@ def definitions_of(families: Collection[Family]) -> dict[str, JsonSchema]:
         for kind, schema in family.schemas.items():
             found |= {name: inside for name, inside in schema["definitions"].items() if name not in bases}
             found[f"{family.name}.{kind}"] = _kind(family, kind, bases)
-        found[family.name] = choice(family, {kind: complete(family, kind, reference(f"{family.name}.{kind}")) for kind in family.table})
-    # What fields of this type refer to is the choice between the kinds.
-    return found | {base: reference(family.name) for base, family in bases.items()}
+        found[family.name] = _inside(family, None)
+    # What fields of this type refer to is the choice between the kinds. An embedder needs no kind there.
+    usual = {base: next(iter(family.table)) for base, family in bases.items() if family.name == "embedding"}
+    return found | {base: _inside(family, usual.get(base)) for base, family in bases.items()}
 
 
 def choice(
@@ -101,9 +102,14 @@ def _kind(family: Family, kind: str, bases: Mapping[str, Family]) -> JsonSchema:
     nested = {name: bases[base.__name__] for name, base in _nested(family.table[kind])}
     fields = {name: properties[name] for name in family.fields(kind)}
     for name, inner in nested.items():
-        if "allOf" not in fields[name] and "null" not in str(fields[name].get("anyOf")):
-            fields[name] = _by_name(inner, fields[name].get("description", ""))
+        text = fields[name].get("description", "")
+        fields[name] = _by_name(inner, text) if "anyOf" in fields[name] else reference(inner.name, description=text)
     return mapping_of({"kind": kind_constant(family, kind), **fields}, description=summary(family.table[kind]))
+
+
+def _inside(family: Family, usual: str | None) -> JsonSchema:
+    kinds = {kind: complete(family, kind, reference(f"{family.name}.{kind}")) for kind in family.table}
+    return choice(family, kinds, kinds[usual] if usual else None)
 
 
 def _nested(component: type[BaseModel]) -> Iterator[tuple[str, type[Component]]]:

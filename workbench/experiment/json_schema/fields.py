@@ -97,5 +97,5 @@ def _with_mapping(schema: JsonSchema) -> JsonSchema:
     pair = schema.get("items", {}).get("items") if isinstance(schema.get("items"), dict) else None
     if not (isinstance(pair, list) and len(pair) == 2):
         return schema
-    also = {key: schema.pop(key) for key in ("description", "default") if key in schema}
+    also: JsonSchema = {key: schema.pop(key) for key in ("description", "default") if key in schema}
     return {**also, "anyOf": [{"type": "object", "additionalProperties": pair[1]}, schema]}

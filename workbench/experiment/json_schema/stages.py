@@ -25,22 +25,25 @@ def stage_definitions(families: Collection[Family]) -> dict[str, JsonSchema]:
         single, lists = ({kind: reference(f"{place}.{name}.{kind}") for kind in family.table} for place in PLACES)
         usual = _USUAL.get(name, (DEFAULTS[name]["kind"],))
         found[f"pipeline.{name}"] = _stage(family, _complete(family, single), usual)
+        several = {"type": "array", "minItems": 1, "items": {"enum": list(_with_none(family, lists))}}
+        mixed = _any_kind(family, several)
         # What the sweep gives may be missing.
-        found[f"swept.{name}"] = _stage(family, lists, usual)
-        found[f"sweep.{name}"] = _alternative(family, _complete(family, lists))
+        found[f"swept.{name}"] = _stage(family, lists, usual, [{**mixed, "required": ["kind"]}], [several])
+        # Alternatives without a kind change the default.
+        found[f"sweep.{name}"] = _stage(family, _complete(family, lists), (), [mixed], [several])
     return found
 
 
-def _stage(family: Family, kinds: Mapping[str, JsonSchema], usual: Collection[str]) -> JsonSchema:
-    """Return the schema of a stage's default. The usual kind need not be named."""
-    otherwise = any_of([kinds[kind] for kind in usual]) if usual else None
-    return _or_absent(family, choice(family, _with_none(family, kinds), otherwise))
-
-
-def _alternative(family: Family, kinds: Mapping[str, JsonSchema]) -> JsonSchema:
-    """Return the schema of an alternative: of one kind, of each of several, or without a kind, to change the default."""
-    several = {"type": "array", "minItems": 1, "items": {"enum": list(_with_none(family, kinds))}}
-    return _or_absent(family, choice(family, _with_none(family, kinds), _any_kind(family, several), [several]))
+def _stage(
+    family: Family,
+    kinds: Mapping[str, JsonSchema],
+    usual: Collection[str],
+    mixed: Collection[JsonSchema] = (),
+    several: Collection[JsonSchema] = (),
+) -> JsonSchema:
+    """Return the schema of a stage's settings. The usual kind need not be named, and `mixed` are settings of `several` kinds."""
+    otherwise = [*(kinds[kind] for kind in usual), *mixed]
+    return _or_absent(family, choice(family, _with_none(family, kinds), any_of(otherwise) if otherwise else None, several))
 
 
 def _complete(family: Family, kinds: Mapping[str, JsonSchema]) -> dict[str, JsonSchema]:
@@ -52,7 +55,9 @@ def _with_none(family: Family, kinds: Mapping[str, JsonSchema]) -> dict[str, Jso
 
 
 def _or_absent(family: Family, schema: JsonSchema) -> JsonSchema:
-    return any_of([schema, *(_ABSENCE if family.name in _ABSENT else [])])
+    # Settings of an optional stage without any key leave it out too.
+    empty: list[JsonSchema] = [{"type": "object", "maxProperties": 0}] if family.name in OPTIONAL else []
+    return any_of([schema, *(_ABSENCE if family.name in _ABSENT else []), *empty])
 
 
 def pipeline_schema(stages: Collection[str], description: str) -> JsonSchema:
