@@ -19,7 +19,11 @@ class Clock:
 
 
 # Seconds of each result in order: splitting is quick, embedding slow and uneven.
-RECORDED = [(stage, seconds) for each in (8.0, 10.0, 12.0, 9.0, 11.0, 10.0) for stage, seconds in (("chunks", 1.0), ("vectors", each), ("hits", 2.0))]
+RECORDED = [
+    (stage, seconds)
+    for each in (8.0, 10.0, 12.0, 9.0, 11.0, 10.0)
+    for stage, seconds in (("chunks", 1.0), ("vectors", each), ("hits", 2.0))
+]
 
 
 def played(events: list[tuple[str, float]], usual: dict[str, float] | None = None) -> Iterator[tuple[float, SweepProgress]]:
