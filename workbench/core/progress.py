@@ -104,13 +104,13 @@ def sweep_progress(name: str) -> Iterator[SweepProgress]:
     began = logged = drawn = time.monotonic()
     with ProgressBar(total=1, bar_format="{desc} |{bar:10}|", dynamic_ncols=True, alone=True, disable=mode != "auto") as bar:
 
-        def show() -> None:
+        def show(important: bool) -> None:
             nonlocal logged, drawn
             now = time.monotonic()
             if mode == "log" and now - logged >= _LOG_SECONDS:
                 logged = now
                 notice(progress.line())
-            elif not bar.disable and now - drawn >= _REDRAW_SECONDS:
+            elif not bar.disable and (important or now - drawn >= _REDRAW_SECONDS):
                 drawn = now
                 bar.total = max(progress.configurations, 1)
                 bar.n = progress.finished

@@ -43,7 +43,8 @@ class SweepProgress:
     missing: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     item: ItemProgress = field(default_factory=ItemProgress)
-    changed: Callable[[], None] = lambda: None
+    # Called after every change, with whether it is more than a count.
+    changed: Callable[[bool], None] = lambda important: None
     _stages: list[tuple[str, float, float]] = field(default_factory=list)
     _shown: float | None = None
     _shown_at: float = 0.0
@@ -51,13 +52,13 @@ class SweepProgress:
     def expect(self, missing: Mapping[str, int]) -> None:
         """Set how many results of each stage remain to compute."""
         self.missing = {stage: number for stage, number in missing.items() if number > 0}
-        self.changed()
+        self.changed(True)
 
     def begin(self, stage: str) -> None:
         """Say that a result of a stage is computed now. It can need others, which are computed within it."""
         self._stages.append((stage, self.clock(), 0.0))
         self.item = ItemProgress(stage, began=self.clock())
-        self.changed()
+        self.changed(True)
 
     def end(self, completed: bool = True) -> None:
         """Say that the result begun last is done, or that it failed, and is then no measure of time."""
@@ -75,7 +76,7 @@ class SweepProgress:
         if title != self.item.title:
             self.item = ItemProgress(title, began=self.clock())
         self.item.done, self.item.total, self.item.unit = done, total, unit
-        self.changed()
+        self.changed(False)
 
     @property
     def speed(self) -> float | None:
