@@ -1,5 +1,6 @@
 """The time left of recorded sweeps, with a clock that the test sets."""
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -76,7 +77,7 @@ def test_usual_seconds_stand_in_for_a_stage_that_has_not_run() -> None:
 
 def test_the_shown_time_does_not_jump_up_and_down() -> None:
     shown = [seconds for _, progress in played(RECORDED) if (seconds := progress.shown_seconds())]
-    rises = sum(later > earlier for earlier, later in zip(shown, shown[1:], strict=False))
+    rises = sum(later > earlier for earlier, later in itertools.pairwise(shown))
     assert rises <= 2
 
 

@@ -44,7 +44,7 @@ class SweepProgress:
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     item: ItemProgress = field(default_factory=ItemProgress)
     # Called after every change, with whether it is more than a count.
-    changed: Callable[[bool], None] = lambda important: None
+    changed: Callable[[bool], None] = lambda _: None
     _stages: list[tuple[str, float, float]] = field(default_factory=list)
     _shown: float | None = None
     _shown_at: float = 0.0
