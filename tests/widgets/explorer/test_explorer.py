@@ -163,3 +163,12 @@ def test_hostile_names_of_slices_are_options_of_text(hostile):
     explorer = wb.explore(hostile)
     assert "kind=<u>0" in dict(explorer.panel.slice.options)
     assert "<img" not in explorer.panel.asked.value
+
+
+def test_letters_that_arrive_after_enter_are_asked_too(explorer):
+    explorer.panel.question.value = "who pa"
+    explorer.panel.question._handle_custom_msg({"event": "submit"}, [])
+    explorer.panel.question.value = "who pays for the taxi?"
+    explorer.wait()
+    assert explorer.panel.status.value == "asked both configurations: who pays for the taxi?"
+    assert explorer.sides[0].question.text == "who pays for the taxi?"

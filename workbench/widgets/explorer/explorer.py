@@ -1,6 +1,8 @@
 """The explorer: a panel of controls over an `ExplorerModel`, and its display in a notebook."""
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _LISTED = 300
 _ALL = ""
+# Seconds.
+_HELD_BACK = 2.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class Explorer:
         self._pending: Future[None] | None = None
         self._worker = ThreadPoolExecutor(1, "workbench-explorer")
         self._saved = SavedDisplay()
+        self._wanted = ""
+        self._answered: tuple[str, tuple[str, str]] | None = None
+        self._entered = -math.inf
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -108,11 +115,9 @@ class Explorer:
             self._show_question(known)
         elif not text:
             self._say("Type a question first.")
-        elif self._pending is None or self._pending.done():
-            names = self.configurations
-            self._pending = self._worker.submit(self._guarded, lambda: self._ask_live(text, names))
         else:
-            self._say("The last question is still being asked.")
+            self._wanted, self._answered = text, None
+            self._pending = self._worker.submit(self._guarded, self._ask_wanted)
 
     def load_texts(self) -> None:
         """Load the texts that the run does not store from its dataset, in the background."""
@@ -158,7 +163,8 @@ class Explorer:
         panel.failed.value = failures_html(model.run.failures)
 
     def _connect(self, panel: Panel) -> None:
-        for control in (panel.question, panel.metric, panel.outcome, panel.slice, panel.cause):
+        panel.question.observe(self._when(self._type), "value")
+        for control in (panel.metric, panel.outcome, panel.slice, panel.cause):
             control.observe(self._when(self._list_questions), "value")
         for control in (panel.first, panel.second):
             control.observe(self._when(self._switch), "value")
@@ -166,7 +172,17 @@ class Explorer:
             control.observe(self._when(self._show_selected), "value")
         panel.ask.on_click(lambda _: self.ask(panel.question.value))
         panel.load.on_click(lambda _: self.load_texts())
-        panel.question.on_msg(lambda _, content, __: self.ask(panel.question.value) if content.get("event") == "submit" else None)
+        panel.question.on_msg(lambda _, content, __: self._enter() if content.get("event") == "submit" else None)
+
+    def _enter(self) -> None:
+        self._entered = time.monotonic()
+        self.ask(self.panel.question.value)
+
+    def _type(self) -> None:
+        self._list_questions()
+        # A browser holds back letters while the kernel is busy, but not the Enter after them.
+        if time.monotonic() - self._entered < _HELD_BACK:
+            self.ask(self.panel.question.value)
 
     def _when(self, action: Callable[[], None]) -> Callable[[object], None]:
         def act(_: object) -> None:
@@ -239,12 +255,14 @@ class Explorer:
         panel.load.layout.display = "inline-flex" if unstored else "none"
         self._saved.update(static_html(shown.question, shown.sides))
 
-    def _ask_live(self, text: str, names: tuple[str, str]) -> None:
-        sides = tuple(self.model.live_side(name, text, self._live.ask(name, text, self._say)) for name in names)
-        self._say(f"asked both configurations: {text}")
-        self._show(_Shown(sides[0].question, sides))
-        if self.configurations != names:
-            self._ask_live(text, self.configurations)
+    def _ask_wanted(self) -> None:
+        """Ask what was typed last, and again if it or a configuration has changed meanwhile."""
+        while (wanted := (self._wanted, self.configurations)) != self._answered:
+            self._answered = wanted
+            text, names = wanted
+            sides = tuple(self.model.live_side(name, text, self._live.ask(name, text, self._say)) for name in names)
+            self._say(f"asked both configurations: {text}")
+            self._show(_Shown(sides[0].question, sides))
 
     def _load_texts(self) -> None:
         self._say("loading the documents …")
