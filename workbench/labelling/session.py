@@ -30,7 +30,7 @@ class LabellingTask:
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceMark:
+class LabelledEvidence:
     """A span that counts as evidence of the question, as the piece with this number. `own`: marked by this person, not by the dataset."""
 
     span: Span
@@ -197,12 +197,12 @@ class LabellingSession:
         known = None if self.task.again else self._judged.get((query_id or self.query.query_id, doc_id))
         return None if known is None else self.scale.shown(known)
 
-    def evidence(self) -> list[EvidenceMark]:
+    def evidence(self) -> list[LabelledEvidence]:
         """Return the spans that count as evidence of the question: those of the dataset, unless removed, and this person's."""
         marks = {span_of(action): action for action in self.labels.of("span", self.query.query_id)}
-        own = [EvidenceMark(span, int(action.value or 0), True) for span, action in marks.items() if action.value != NO_EVIDENCE]
+        own = [LabelledEvidence(span, int(action.value or 0), True) for span, action in marks.items() if action.value != NO_EVIDENCE]
         existing = [
-            EvidenceMark(span, number, False)
+            LabelledEvidence(span, number, False)
             for number, need in enumerate(self._needs.get(self.query.query_id, ()), 1)
             for span in need
             if span not in marks

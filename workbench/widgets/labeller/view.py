@@ -7,7 +7,7 @@ from workbench.core.display import excerpt
 from workbench.core.formatting import plural
 from workbench.labelling.evidence import NO_EVIDENCE
 from workbench.labelling.pooling import merged
-from workbench.labelling.session import EvidenceMark, LabellingSession
+from workbench.labelling.session import LabelledEvidence, LabellingSession
 from workbench.records import Document
 
 # The longest text that is drawn at once, and the most documents that a search lists.
@@ -16,7 +16,7 @@ _SHOWN_FAULTS = 50
 
 
 @dataclass
-class Reading:
+class DocumentView:
     """What the person looks at: a document in its passages or whole, a part of it, other documents that were opened, and a search."""
 
     doc_id: str = ""
@@ -27,14 +27,14 @@ class Reading:
     found: tuple[str, ...] = ()
 
 
-def listed_documents(session: LabellingSession, reading: Reading) -> list[str]:
+def listed_documents(session: LabellingSession, reading: DocumentView) -> list[str]:
     """Return the ids of the pooled documents, of others that the person labelled for the question, and of those that were opened."""
     query_id = session.query.query_id
     labelled = (action.doc_id for kind in ("relevance", "span") for action in session.labels.of(kind, query_id))
     return list(dict.fromkeys([*(each.doc_id for each in session.documents), *labelled, *reading.opened]))
 
 
-def view_state(session: LabellingSession, reading: Reading, message: str, error: bool) -> dict[str, Any]:
+def view_state(session: LabellingSession, reading: DocumentView, message: str, error: bool) -> dict[str, Any]:
     """Return everything that the view draws."""
     done, of = session.progress(session.query.query_id)
     documents = listed_documents(session, reading)
@@ -97,7 +97,7 @@ def _question(session: LabellingSession) -> dict[str, Any]:
     }
 
 
-def _text(session: LabellingSession, reading: Reading) -> dict[str, Any]:
+def _text(session: LabellingSession, reading: DocumentView) -> dict[str, Any]:
     document = session.checker.documents.get(reading.doc_id)
     if document is None:
         return {"current": "", "title": "", "whole": False, "has_passages": False, "part": 0, "parts": 1, "pieces": [], "grade": None}
@@ -126,7 +126,7 @@ def _text(session: LabellingSession, reading: Reading) -> dict[str, Any]:
     }
 
 
-def _mark(mark: EvidenceMark) -> dict[str, Any]:
+def _mark(mark: LabelledEvidence) -> dict[str, Any]:
     return {"start": mark.span.start, "end": mark.span.end, "piece": mark.piece, "own": mark.own}
 
 

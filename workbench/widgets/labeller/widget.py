@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError, error_line
 from workbench.labelling.session import LabellingSession
 from workbench.records import Span
 from workbench.widgets.explorer.saved_display import SavedDisplay
-from workbench.widgets.labeller.view import FOUND, Reading, listed_documents, view_state
+from workbench.widgets.labeller.view import FOUND, DocumentView, listed_documents, view_state
 
 _FOLDER = Path(__file__).parent
 _COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
@@ -41,7 +41,7 @@ class Labeller:
 
     def __init__(self, session: LabellingSession) -> None:
         self.session = session
-        self._reading = Reading()
+        self._reading = DocumentView()
         self._open_first()
         self._saved_display: SavedDisplay | None = None
         skipped = f" {plural(len(session.faults), 'line')} of the file are skipped; see below." if session.faults else ""
@@ -125,7 +125,7 @@ class Labeller:
         before = self.session.place
         undone = self.session.undo()
         if self.session.place != before:
-            self._reading = Reading()
+            self._reading = DocumentView()
             self._open_first()
         if undone and undone.doc_id:
             self._open(undone.doc_id)
@@ -134,7 +134,7 @@ class Labeller:
     def _go(self, move: Callable[[], None]) -> str:
         self.session.refresh()
         move()
-        self._reading = Reading()
+        self._reading = DocumentView()
         self._open_first()
         return ""
 
