@@ -18,7 +18,7 @@ from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import RetrievalTest, Subject, Tolerance
 from workbench.gate.settings import GateSettings
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 
 @pytest.fixture(scope="module")

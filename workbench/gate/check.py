@@ -22,7 +22,7 @@ from workbench.gate.rules import Subject
 from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import ALARM, Decision, corrected
+from workbench.statistics.gates.paired import ALARM, Decision, corrected
 
 _NAMED = 5
 

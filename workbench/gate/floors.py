@@ -12,8 +12,8 @@ from workbench.gate.report import RuleResult
 from workbench.gate.rules import Floor, Subject
 from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
-from workbench.statistics.floors import FloorTest, floor_test
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.floors import FloorTest, floor_test
+from workbench.statistics.gates.paired import Decision
 
 _ROUNDING = 1e-9
 _DIGITS = 3

@@ -11,7 +11,7 @@ from workbench.gate.report import RuleResult
 from workbench.gate.rules import RetrievalTest, Subject
 from workbench.gate.subjects import GatedConfiguration
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 _NAMED = 3
 

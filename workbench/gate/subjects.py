@@ -14,7 +14,7 @@ from workbench.gate.rules import Subject
 from workbench.metrics.coverage import Bools, Floats
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gating import MetricScale, Values
+from workbench.statistics.gates.paired import MetricScale, Values
 
 # Questions that a message names.
 _NAMED = 5

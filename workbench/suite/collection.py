@@ -12,7 +12,7 @@ from workbench.gate.comparisons import comparison_start
 from workbench.gate.report import RuleResult
 from workbench.gate.rules import RetrievalTest, Subject
 from workbench.gate.settings import GateSettings
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 from workbench.suite.fixtures import plain_errors
 from workbench.suite.kinds import SuiteTest, kind_of_metric, kind_of_retrieval
 from workbench.suite.rag_suite import RagSuite, suite_of

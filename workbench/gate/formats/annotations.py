@@ -6,7 +6,7 @@ from workbench.gate.formats.terminal import in_order
 from workbench.gate.lost import LostQuestion
 from workbench.gate.report import GateReport
 from workbench.printable import printable_line
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 # GitHub shows ten of each level for a step.
 _MOST = 10

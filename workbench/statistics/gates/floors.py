@@ -8,7 +8,7 @@ from scipy import stats
 
 from workbench.metrics.coverage import Floats
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gating import Decision, MetricScale, Values, clustered_mean
+from workbench.statistics.gates.paired import Decision, MetricScale, Values, clustered_mean
 from workbench.statistics.intervals import ALPHA, Interval, Robust, mean_intervals, robust
 
 # Means that differ by less from a limit are equal to it.

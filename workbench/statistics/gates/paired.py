@@ -13,9 +13,9 @@ from scipy import stats
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters
+from workbench.statistics.gates.scatter import Scatter
 from workbench.statistics.intervals import Robust, by_unit, robust, t_quantile
 from workbench.statistics.pairs import without_skew
-from workbench.statistics.scatter import Scatter
 
 # The one-sided level of a test and, after an alarm of a test whose values are partly random, those for a failure and for a pass.
 ALARM, CONFIRM, CLEAR = 0.05, 0.04, 0.01

@@ -7,8 +7,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters, weighted
-from workbench.statistics.floors import floor_test
-from workbench.statistics.gating import Decision, MetricScale, PairedTest, Values, average, corrected, paired_test, second_stage
+from workbench.statistics.gates.floors import floor_test
+from workbench.statistics.gates.paired import Decision, MetricScale, PairedTest, Values, average, corrected, paired_test, second_stage
 
 MARGIN = 0.04
 
