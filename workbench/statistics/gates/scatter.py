@@ -81,4 +81,4 @@ class Scatter:
         t = q + A (1 + 2 q²) / 6 with A = -γ / √G (Johnson 1978), the inverse of `pairs.without_skew`.
         """
         skew = -float((self.residuals**3).sum()) / float((self.residuals**2).sum()) ** 1.5
-        return quantile + max(0.0, skew) / math.sqrt(times) * (1 + 2 * quantile**2) / 6
+        return float(quantile + max(0.0, skew) / math.sqrt(times) * (1 + 2 * quantile**2) / 6)
