@@ -14,7 +14,7 @@ help:
 	@echo "make mutate      change the code of metrics, statistics and packing in thousands of ways, and list the changes that no test notices"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        regenerate docs/reference/, the chart in docs/architecture.md, and the tables in docs/attribution.md (minutes)"
-	@echo "make picture     photograph the quickstart's report for the README (needs Chromium)"
+	@echo "make picture     photograph the quickstart's report for the README, and every notebook in JupyterLab into outputs/pictures/ (needs Chromium)"
 	@echo "make wheel       build the source distribution and the wheel into dist/"
 
 # Install torch first, pinned: a plain requirement would select the build with gigabytes of CUDA.
@@ -22,7 +22,7 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet -e '.[lab,fast,cl100k,chunkers,cluster,dev]'
+	$(BIN)/pip install --quiet -e '.[lab,fast,cl100k,chunkers,cluster,documents,dev]'
 	@touch $@
 
 quickstart: $(INSTALLED)
@@ -71,12 +71,14 @@ docs: $(INSTALLED)
 
 PICTURE := docs/images/report.png
 CHROMIUM := chromium --headless --no-sandbox --disable-gpu --disable-background-networking --hide-scrollbars --log-level=3
-picture: quickstart
+picture: quickstart $(AXE)
 	@command -v chromium >/dev/null || { echo "Chromium is needed: apt-get install chromium fonts-dejavu-core"; exit 2; }
 	mkdir -p $(dir $(PICTURE))
 	profile=$$(mktemp -d) && timeout 120 $(CHROMIUM) --user-data-dir=$$profile --window-size=1240,1345 \
 		--screenshot=$(PICTURE) file://$(CURDIR)/outputs/quickstart/report.html && rm -rf $$profile
 	$(BIN)/python -c 'from PIL import Image; Image.open("$(PICTURE)").convert("RGB").quantize(64).save("$(PICTURE)", optimize=True)'
+	$(BIN)/pip install --quiet -e '.[browser]'
+	WORKBENCH_SCREENSHOTS=$(CURDIR)/outputs/pictures $(BIN)/pytest -m browser tests/notebooks/test_run_all.py
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --no-isolation

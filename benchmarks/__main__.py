@@ -32,6 +32,7 @@ BENCHMARKS = {
     "metrics": "ten metrics of 10,000 questions, against pytrec_eval",
     "parts": "where a sweep's time goes outside encoding",
     "search": "exact search, against Chroma's index",
+    "panels": "boundaries that follow a slider, and what-if on stored hits",
     "reranking": "late interaction and a cross-encoder, against encoding each pair and CrossEncoder.predict in loops",
     "memory": "memory of a million chunks",
     "scaling": "workers, and the cost of each stage as a corpus grows",

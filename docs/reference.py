@@ -1,4 +1,4 @@
-"""Write docs/reference/*.md from the code; with --check, name the pages that are stale."""
+"""Write docs/reference/ from the code; with --check, name the files that are stale."""
 
 import inspect
 import re
@@ -22,6 +22,8 @@ from workbench.context.context_packing import ContextPacking
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.expand import DEFAULTS
+from workbench.experiment.gate_keys import GateKeys, RetrievalTestKeys
+from workbench.experiment.json_schema.document import experiment_schema, schema_text
 from workbench.experiment.judging_keys import USUAL_JUDGES
 from workbench.experiment.read import DEFAULT_METRICS, KEYS
 from workbench.judging.claims.registry import SPLITTERS
@@ -188,7 +190,7 @@ def public() -> Iterator[dict[str, Any]]:
 
 
 def pages() -> dict[Path, str]:
-    """Every page of the reference by its path."""
+    """Every page of the reference, and the schema of experiments, by path."""
     options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True, "undefined": StrictUndefined}
     environment = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=False, **options)
     environment.filters["cell"] = lambda text: str(text).replace("|", r"\|")
@@ -196,6 +198,8 @@ def pages() -> dict[Path, str]:
         "commands": commands(command, "workbench"),
         "keys": KEYS,
         "thresholds": rows("judging.thresholds", EndToEndThresholds),
+        "gate": rows("gate", GateKeys),
+        "retrieval_tests": rows("gate", RetrievalTestKeys),
         "stages": list(stages()),
         "default_metrics": DEFAULT_METRICS,
         "kinds": KINDS.builtin,
@@ -208,7 +212,8 @@ def pages() -> dict[Path, str]:
         "public": list(public()),
     }
     names = sorted(environment.list_templates())
-    return {FOLDER / name.removesuffix(".j2"): environment.get_template(name).render(given) for name in names}
+    written = {FOLDER / name.removesuffix(".j2"): environment.get_template(name).render(given) for name in names}
+    return written | {FOLDER / "experiment.schema.json": schema_text(experiment_schema(plugins=False))}
 
 
 if __name__ == "__main__":

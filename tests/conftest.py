@@ -40,6 +40,7 @@ pytest_plugins = [
     "tests.gated_runs",
     "tests.lost_runs",
     "tests.lab_server",
+    "tests.workplace",
     "tests.lab_browser",
 ]
 

@@ -53,3 +53,8 @@ def as_random(run: RunTables) -> RunTables:
     """Return a run as if its embedder were behind a server, whose numbers can differ from call to call."""
     settings = {name: {**own, "embedding": {"kind": "openai", "model": "served"}} for name, own in run.configurations_settings.items()}
     return replace(run, manifest=dict(run.manifest) | {"configurations": settings})
+
+
+def repeated(run: RunTables) -> RunTables:
+    """Return a run of the same values that took other times, as one that was swept again."""
+    return replace(run, sources={**run.sources, "timings": lambda _: run.timings.assign(value=run.timings["value"] + 1)})

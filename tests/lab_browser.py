@@ -119,8 +119,11 @@ class NotebookPage:
         self.page.reload()
         self._wait(_READY, START_SECONDS, self.path)
 
-    def screenshot(self, name: str) -> Path:
-        """Photograph the window into `name`.png."""
+    def screenshot(self, name: str, height: int | None = None) -> Path:
+        """Photograph the window into `name`.png, first making it `height` pixels high, since JupyterLab scrolls inside of it."""
+        if height is not None and (size := self.page.viewport_size):
+            self.page.set_viewport_size({"width": size["width"], "height": height})
+            self.page.wait_for_timeout(500)
         self._pictures.mkdir(parents=True, exist_ok=True)
         target = self._pictures / f"{name}.png"
         self.page.screenshot(path=target)

@@ -3,7 +3,7 @@
 import copy
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -105,9 +105,9 @@ def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 @st.composite
-def wild_settings(draw: st.DrawFn) -> dict[str, Any]:
-    """A valid experiment with one to three values replaced, added, removed or nested."""
-    settings = copy.deepcopy(draw(st.sampled_from(BASES)))
+def wild_settings(draw: st.DrawFn, bases: Sequence[dict[str, Any]] = BASES) -> dict[str, Any]:
+    """A valid experiment, one of the bases, with one to three values replaced, added, removed or nested."""
+    settings = copy.deepcopy(draw(st.sampled_from(bases)))
     for _ in range(draw(st.integers(1, 3))):
         path = draw(st.sampled_from(list(places(settings)) or [("name",)]))
         place: Any = settings

@@ -13,6 +13,8 @@ from .api.evaluation import evaluate as evaluate
 from .api.experiments import Experiment as Experiment
 from .api.experiments import sweep as sweep
 from .api.freshness import check_freshness as check_freshness
+from .api.labelling import apply_labels as apply_labels
+from .api.labelling import label_agreement as label_agreement
 from .api.pipeline import Hits as Hits
 from .api.pipeline import Index as Index
 from .api.pipeline import Pipeline as Pipeline
@@ -105,6 +107,9 @@ from .targets.http.target import HttpTarget as HttpTarget
 from .targets.mcp.target import McpTarget as McpTarget
 from .targets.pipeline import PipelineTarget as PipelineTarget
 from .targets.recorded.target import RecordedTarget as RecordedTarget
+from .widgets.boundaries.panel import try_chunking as try_chunking
 from .widgets.explorer.explore import explore as explore
+from .widgets.labeller.label import label as label
+from .widgets.what_if.panel import what_if as what_if
 
 __version__: str

@@ -80,6 +80,7 @@ NAMES = [
     "Verdict",
     "WholeChunker",
     "WorkbenchError",
+    "apply_labels",
     "check_freshness",
     "chunk_precision",
     "chunk_table",
@@ -91,6 +92,8 @@ NAMES = [
     "hit_recall",
     "irrelevant",
     "judged",
+    "label",
+    "label_agreement",
     "load",
     "load_dataset",
     "load_history",
@@ -115,6 +118,8 @@ NAMES = [
     "sweep",
     "testing",
     "tokens",
+    "try_chunking",
+    "what_if",
 ]
 STUB = ast.parse(Path(wb.__file__).with_suffix(".pyi").read_text("utf-8"))
 

@@ -149,7 +149,7 @@ def test_the_rules_of_the_run_are_its_own(gated_run, names, tmp_path):
         (["--fail-below", "recall@3=nan"], "is not a number"),
         (["--fail-below", "recall@3=0.1", "--run", "other"], "--run adds a run to a baseline"),
         (["--again", "other"], "give --again with --baseline-again or --release-again"),
-        (["--baseline", "nowhere.json", "--tolerance", "0%"], "the tolerance 0% is out of range"),
+        (["--baseline", "nowhere.json", "--tolerance", "0%"], "the tolerance 0% is not above 0"),
         (["--max-unscored", "2"], "the share 2 is out of range"),
     ],
 )

@@ -60,7 +60,7 @@ def test_the_folder_of_a_run_is_a_baseline(run: RunTables, few: Outcome):
     baseline = read_baseline(few.folder, run.names[1])
     assert baseline.configuration == run.names[1]
     assert differences(run, run.names[1], baseline) == Differences()
-    assert differences(run, run.names[0], baseline).settings == ("chunking",)
+    assert differences(run, run.names[0], baseline).settings == ("chunking.overlap 16 → 0",)
 
 
 def test_a_plain_baseline_has_means_alone(run: RunTables, tmp_path: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors
+from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
 from workbench.errors import InputError
 from workbench.gate.baseline import Baseline, baseline_of
 from workbench.gate.baseline_file import write_baseline
@@ -18,7 +18,7 @@ from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import RetrievalTest, Subject, Tolerance
 from workbench.gate.settings import GateSettings
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_a_large_drop_fails_with_the_numbers_behind_it(against, file):
     assert rule.low < rule.difference < rule.high < rule.limit
     assert rule.p == rule.p_adjusted < 0.001
     assert (rule.n, rule.clusters, rule.unscored, rule.alarm) == (QUESTIONS, DOCUMENTS, 0, False)
-    assert "p = 0.000" in rule.reason
+    assert "p < 0.001" in rule.reason
 
 
 def test_a_small_drop_that_is_significant_passes_and_is_noted(against):
@@ -79,14 +79,14 @@ def test_an_unchanged_run_is_identical(against):
 
 def test_another_configuration_is_named_as_a_difference(against, file):
     report = against("equal")
-    assert report.notes == [f"the configuration differs from that of {file} in chunking"]
+    assert report.notes == [f"the configuration differs from that of {file}: chunking.size 16 → 24"]
     assert report.differences is not None
-    assert report.differences.settings == ("chunking",)
+    assert report.differences.settings == ("chunking.size 16 → 24",)
 
 
 def test_the_tolerance_decides(against):
     assert against("worse", tolerance=Tolerance.parse("30%")).outcome is Decision.PASS
-    assert against("tolerated", tolerance=Tolerance.parse("0.001")).outcome is Decision.FAIL
+    assert against("worse", tolerance=Tolerance.parse("0.001")).outcome is Decision.FAIL
 
 
 def test_few_unscored_questions_count_at_their_worst_and_many_stop_the_gate(against):
@@ -114,7 +114,7 @@ def test_a_second_run_of_both_sides_decides_an_alarm(gated_run, names, tmp_path)
     write_baseline(replace(first, settings=random.configurations_settings[names["base"]]), first.path)
     settings = GateSettings(configuration=names["worse"], baseline=first.path)
     second = replace(first, path=tmp_path / "second")
-    rule = only(check_gate(random, settings, SecondRuns(random, second)))
+    rule = only(check_gate(random, settings, SecondRuns(repeated(random), second)))
     assert (rule.outcome, rule.alarm) == (Decision.FAIL, False)
     assert "confirmed by a second run of both sides" in rule.reason
 
@@ -122,11 +122,13 @@ def test_a_second_run_of_both_sides_decides_an_alarm(gated_run, names, tmp_path)
 def test_a_second_run_with_other_settings_or_questions_is_refused(gated_run, names, file, base):
     settings = GateSettings(configuration=names["worse"], baseline=file)
     with pytest.raises(InputError, match="does not repeat"):
-        check_gate(gated_run, settings, SecondRuns(gated_run, replace(base, settings={"chunking": {}})))
+        check_gate(gated_run, settings, SecondRuns(repeated(gated_run), replace(base, settings={"chunking": {}})))
     prints = gated_run.manifest["fingerprints"] | {"corpus": "other"}
     other = replace(gated_run, manifest=dict(gated_run.manifest) | {"fingerprints": prints})
     with pytest.raises(InputError, match="second run has other questions"):
         check_gate(gated_run, settings, SecondRuns(other, base))
+    with pytest.raises(InputError, match="second run is a copy of the first"):
+        check_gate(gated_run, settings, SecondRuns(gated_run, base))
 
 
 def test_limits_are_about_these_questions_or_others_like_them(gated_run, names):
@@ -225,7 +227,7 @@ def test_a_drop_that_is_significant_alone_is_undecided_among_several_rules(gated
     wanted = -0.05 * BASE.mean() - 0.004
     for scale in np.linspace(0.02, 0.4, 60):
         values = BASE + wanted + scale * rng.standard_normal(QUESTIONS)
-        baseline = _with_primary(base, 2 * BASE - values, tmp_path / "near.json")
+        baseline = _with_primary(base, np.clip(2 * BASE - values, 0, 1), tmp_path / "near.json")
         settings = GateSettings(configuration=names["base"], baseline=baseline)
         rule = only(check_gate(gated_run, settings))
         if 0.02 < rule.p < 0.04:
@@ -258,7 +260,11 @@ def test_a_plain_baseline_has_the_plain_rule_and_says_so(gated_run, names, tmp_p
     assert outcomes["irrelevant@3"] is (Decision.FAIL if report.rules[2].value > 0.05 else Decision.PASS)
     assert report.rules[2].difference == pytest.approx(-report.rules[2].value)
     assert {rule.kind for rule in report.rules} == {"plain baseline"}
-    assert "the plain rule tests nothing, and fails 9 % of unchanged runs at 100 questions" in report.rules[0].reason
+    assert (
+        "the plain rule tests nothing: with a tolerance of 5 % it fails 9 % of runs on 100 questions of which a tenth change"
+        in report.rules[0].reason
+    )
+    assert report.rules[2].rule == f"irrelevant@3 not above {path} by more than 0.05"
     assert math.isnan(report.rules[0].p)
 
 

@@ -22,7 +22,7 @@ from workbench.gate.report import GateReport
 from workbench.gate.rules import Subject
 from workbench.gate.settings import GateSettings
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 HANDBOOK = ROOT / "experiments" / "handbook"
 METRICS = ("span_recall@2000t", "recall@5", "answer_recall")

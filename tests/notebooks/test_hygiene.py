@@ -31,6 +31,7 @@ def test_the_notebook_to_start_from_and_those_of_a_sweep_are_there():
     assert found == {
         "start": False,
         "explore": False,
+        "label": False,
         "comparison": True,
         "configuration": True,
         "answers": True,

@@ -57,7 +57,7 @@ def test_a_changed_value_that_breaks_evidence_fails_with_the_questions(run: Run)
     result.stdout.fnmatch_lines(
         [
             "FAIL*span_recall@3 not below baselines/gate.json by more than 5%*",
-            "*What broke: *questions lost a piece of evidence*",
+            "*What broke: *questions lost evidence, or a part of it*",
             "onions-2 *onions:45-76 *1 → 4 *",
         ]
     )

@@ -58,6 +58,24 @@ def answered_page(answered_run, tmp_path_factory) -> Path:
     return write_report(answered_run, tmp_path_factory.mktemp("answered") / "report.html")
 
 
+@pytest.fixture(scope="module")
+def exported(shown, hostile, untidy, answered_run, tmp_path_factory) -> list[Path]:
+    """The pages of executed notebooks: tidy and untidy runs, hostile documents, answers."""
+    from workbench.notebook_runner.notebooks import notebook_path, run_notebook
+    from workbench.report.render.notebook_page import write_notebook_page
+    from workbench.storage.result_store import Store
+
+    pages = [write_notebook_page(path) for path in sorted((shown.folder / "notebooks").glob("*.ipynb"))]
+    for run, name in ((hostile.run, "configuration"), (untidy, "comparison"), (answered_run, "answers")):
+        folder = tmp_path_factory.mktemp(name)
+        run.write(folder)
+        chosen = {"configuration": run.names[0]} if name == "configuration" else {}
+        executed = folder / "notebooks" / f"{name}.ipynb"
+        run_notebook(Store(folder / "store"), notebook_path(name), {"results": str(folder), **chosen}, "made", executed)
+        pages.append(write_notebook_page(executed))
+    return pages
+
+
 def first_names(page, table="ranking-table"):
     return page.eval_on_selector_all(f"#{table} tbody tr:not([hidden]) th", "all => all.map(one => one.dataset.sort ?? one.textContent)")
 
@@ -77,6 +95,17 @@ def test_axe_finds_nothing_serious_and_nothing_is_cut_off(request, opened, which
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("typeof window.x") == "undefined"
     assert seen.complaints == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_nothing_serious_in_exported_notebooks(opened, exported, scheme, width):
+    for path in exported:
+        seen = opened(path, scheme, width, ready=False)
+        seen.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert serious(seen.page) == [], path
+        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert seen.page.evaluate("typeof window.x") == "undefined"
+        assert seen.complaints == []
 
 
 def test_the_ranking_is_sorted_by_its_headings(opened, shown):

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.gate_error_rates import Rates, simulated, table, worlds
-from workbench.statistics.gating import ALARM, corrected
+from workbench.statistics.gates.paired import ALARM, corrected
 
 pytestmark = pytest.mark.soak
 REPETITIONS, HISTORIES = 400, 100

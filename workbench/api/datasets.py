@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
-from markupsafe import Markup
 
 from workbench.api.arguments import require
+from workbench.api.chunk_marks import marked_text
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural
@@ -16,10 +15,6 @@ from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import recognise
 from workbench.pipeline.chunk_table import Chunks, chunk_tables
 from workbench.records import Dataset, Document
-
-_SHADES = ("rgba(74,143,208,.18)", "rgba(227,150,40,.22)")
-_SHARED = "background:rgba(128,128,128,.35);border-bottom:2px dotted"
-_MARK = "font-size:.8em;font-weight:700;margin:0 .4em"
 
 
 def load_dataset(
@@ -29,6 +24,7 @@ def load_dataset(
     kind: str | None = None,
     documents: str | Path | None = None,
     qrels: str | Path | None = None,
+    unlabelled: bool = False,
     **settings: int,
 ) -> Dataset:
     """Load documents, questions and labels, and check them.
@@ -40,6 +36,7 @@ def load_dataset(
     kind: `golden`, `list`, `beir`, `nfcorpus`, `trec` or `table`. By default it is recognised from the path.
     documents: the documents, if they are not in `path`.
     qrels: the judgements of TREC topics, if they are not in `path`.
+    unlabelled: accept questions without a relevant document, so that `label` can label them.
     settings: other settings of the dataset: `recurrences=True` makes other verbatim occurrences of evidence alternatives, and
         `max_file_mb` is the largest file that is read.
 
@@ -57,7 +54,7 @@ def load_dataset(
     places = {"documents": documents, "qrels": qrels}
     given = {name: str(place) for name, place in places.items() if place}
     source = recognise(str(path), split, kind=kind, **given, **settings)
-    return replace(source.load(), source=source.settings())
+    return replace(source.load(unlabelled), source=source.settings())
 
 
 def save_dataset(dataset: Dataset, folder: str | Path) -> Dataset:
@@ -114,16 +111,8 @@ class ChunkedDocument:
 
     def _repr_html_(self) -> str:
         chunks = self.chunker.split(self.document)
-        edges = sorted({0, len(self.document.text), *(edge for chunk in chunks for edge in (chunk.start, chunk.end))})
-        parts = []
-        for start, end in pairwise(edges):
-            inside = [place for place, chunk in enumerate(chunks) if chunk.start <= start and end <= chunk.end]
-            style = f"background:{_SHADES[inside[0] % 2]}" if len(inside) == 1 else _SHARED if inside else ""
-            starts = [place + 1 for place in inside if chunks[place].start == start]
-            mark = Markup('<span style="{}">{}</span>').format(_MARK, ",".join(map(str, starts))) if starts else ""
-            parts.append(Markup('<span style="{}">{}{}</span>').format(style, mark, self.document.text[start:end]))
         title = f"{self.document.doc_id}, {self.chunker.name}: {plural(len(chunks), 'chunk')}"
-        return text_html(title, Markup("").join(parts))
+        return text_html(title, marked_text(self.document.text, chunks))
 
 
 def show_chunks(document: Document, chunker: Chunker) -> ChunkedDocument:

@@ -1,6 +1,5 @@
 """Define, plan and sweep experiments."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +15,13 @@ from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
 from workbench.core.formatting import listed, plural
-from workbench.core.progress import ProgressBar, say_above
+from workbench.core.progress import ProgressBar, reporting, say_above, sweep_progress
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import publish
 from workbench.execution.plan import Plan, plan_experiment
+from workbench.execution.remaining import FILES
 from workbench.execution.scheduling import on_workers
 from workbench.execution.screening import screen as screen_experiment
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
@@ -190,8 +190,8 @@ def sweep(
 ) -> Results:
     """Run all configurations and write `outputs/<name>/`: tables, executed notebooks and report.html.
 
-    Results in the store are reused, so an interrupted sweep resumes where it stopped. A bar shows the progress, and each finished
-    configuration is printed.
+    Results in the store are reused, so an interrupted sweep resumes where it stopped. A line shows the progress and about how long
+    the rest takes, and each finished configuration is printed.
 
     Parameters
     ----------
@@ -228,17 +228,16 @@ def sweep(
     precompute = on_workers(jobs, scheduler)
     if screen:
         spec = screen_experiment(spec, Path(outputs), say_above)
-    track = functools.partial(ProgressBar, desc=spec.name, unit="configuration")
-    outcome = run_experiment(spec, Path(outputs), say_above, precompute, track)
-    with ProgressBar(total=len(outcome.results) + 1) as bar:
-        published = publish(outcome, functools.partial(_advance, bar))
+    with sweep_progress(spec.name):
+        outcome = run_experiment(spec, Path(outputs), say_above, precompute)
+        with reporting(FILES), ProgressBar(total=len(outcome.results) + 1, desc=FILES, unit="files") as bar:
+            published = publish(outcome, lambda _: _advance(bar))
     for line in [*published.notes, *published.errors, f"report: {published.report}"]:
         say_above(line)
     return Results(published.tables, outcome.folder)
 
 
-def _advance(bar: ProgressBar, line: str) -> None:
-    bar.set_description_str(line, refresh=False)
+def _advance(bar: ProgressBar) -> None:
     bar.update()
 
 

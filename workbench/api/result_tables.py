@@ -1,11 +1,16 @@
 """The tables of a finished run as DataFrames."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from workbench.results.run_tables import RunTables
+
+if TYPE_CHECKING:
+    from workbench.scoring.rescoring.rescore import Rescorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,3 +89,11 @@ class ResultTables:
     def lost(self) -> pd.DataFrame:
         """What questions lost since the baseline of the last `workbench gate`, the worst first. Empty before one."""
         return self.tables.lost.copy()
+
+    @cached_property
+    def rescorer(self) -> "Rescorer":
+        """The stored rankings of the run, which `what_if` scores."""
+        from workbench.scoring.rescoring.rescore import Rescorer
+        from workbench.scoring.rescoring.run_dataset import RunDataset
+
+        return Rescorer(self.tables, self.folder, RunDataset(self.tables))

@@ -1,7 +1,7 @@
 """A finished run in a notebook: its tables, ranking, comparisons and misses."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -32,6 +32,8 @@ from workbench.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     from workbench.gate.report import GateReport
+    from workbench.metrics.names import Metric
+    from workbench.records import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,41 @@ class Results(ResultTables):
             }
             rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
         return rows.drop(columns=["a", "b"])
+
+    def what_if(self, metric: "str | Metric" = "", within: str = "all", *, dataset: "Dataset | None" = None) -> pd.DataFrame:
+        """Rank the configurations by any metric of rankings, on any slice of the questions, from the stored rankings.
+
+        Nothing is searched or embedded. A value that the sweep computed is read; others are computed from the stored hits by the same code. A
+        configuration whose stored rankings end too early has no value. Only the primary metric over all questions decides.
+
+        Parameters
+        ----------
+        metric: a name with its cut, such as `recall@3`, `span_recall@1500t` or `complete@4`; by default the primary metric.
+        within: the slice of the questions: `all`, `field=value`, or several joined by `&`, such as `type=multi-hop&domain=hr`.
+        dataset: the dataset of the run, if its experiment does not name it. Metrics that need documents use it if it is unchanged.
+
+        Returns
+        -------
+        A DataFrame with a row for each configuration, best first: `configuration`, `value` with its 95 % interval `low` to `high`, `n`,
+        `clusters`, `unscored`, `attainable`, `conditional`, `source` (`sweep`, `re-scored` or `none`) and a `note`. `attrs["claim"]`: its use.
+
+        Raises
+        ------
+        InputError: there is no such metric or slice.
+
+        Examples
+        --------
+        >>> results.what_if("recall@3")[["configuration", "n", "source"]].to_dict("records")[0]
+        {'configuration': 'fixed-128-0', 'n': 78, 'source': 're-scored'}
+        """
+        # Deferred: opening and reading a run needs no library of metrics.
+        from workbench.metrics.names import Metric
+        from workbench.scoring.rescoring.run_dataset import RunDataset
+        from workbench.scoring.rescoring.what_if import WhatIfQuestion, what_if_table
+
+        question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), within)
+        rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
+        return what_if_table(rescorer, question)
 
     def parts(self) -> pd.DataFrame:
         """Estimate what each part adds: the effect of every alternative of a stage on each metric.

@@ -51,7 +51,7 @@ class LoadedSource(Source):
         source._dataset = dataset
         return source
 
-    def load(self) -> Dataset:
+    def load(self, unlabelled: bool = False) -> Dataset:
         """Return the dataset. Raises DatasetError with every fault."""
         if self._dataset is None:
             raise InputError(f"the dataset {self.name} was only in memory", "load it again")

@@ -2,13 +2,15 @@
 
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.core.files import store_errors
 from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError, WorkbenchError, error_line
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.results.run_tables import RunTables
 
 _path = click.Path(path_type=Path)
+_STALE = "stale data is not checked by this command, but by pytest --rag-experiment"
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,20 @@ def gate(
 
     Exit codes: 0 pass, 1 fail, 2 wrong input, 4 undecided: too few questions to say.
     """
+    shown = os.environ.get("GITHUB_ACTIONS") == "true" if annotations is None else annotations
+    places = _Places(folder, summary, junit, shown, warn_undecided)
+    with _errors_shown(places if update_baseline is None else replace(places, summary=None, junit=None, annotations=False)):
+        _gate(folder, rules_file, update_baseline, more, places, options)
+
+
+def _gate(
+    folder: Path,
+    rules_file: Path | None,
+    update_baseline: Path | None,
+    more: tuple[Path, ...],
+    places: "_Places",
+    options: Mapping[str, Any],
+) -> None:
     from workbench.results.run_tables import RunTables
 
     run = RunTables.read(folder)
@@ -89,9 +106,29 @@ def gate(
     from workbench.gate.check import check_gate
 
     report = check_gate(run, settings, _second_runs(folder, run, settings, options))
-    shown = os.environ.get("GITHUB_ACTIONS") == "true" if annotations is None else annotations
-    _write(report, _Places(folder, summary, junit, shown, warn_undecided))
-    sys.exit(0 if warn_undecided and report.exit_code == 4 else report.exit_code)
+    if settings.stale is not None:
+        report = replace(report, notes=[*report.notes, _STALE])
+    _write(report, places)
+    sys.exit(0 if places.warn_undecided and report.exit_code == 4 else report.exit_code)
+
+
+@contextmanager
+def _errors_shown(places: _Places) -> Iterator[None]:
+    """Write a gate that could not be checked to the places of its outcome, so that no earlier outcome is taken for this one."""
+    try:
+        yield
+    except WorkbenchError as error:
+        from workbench.gate.formats.unchecked import write_unchecked
+
+        try:
+            write_unchecked(error_line(error), places.folder, places.summary, places.junit)
+        except (OSError, WorkbenchError) as second:
+            say_aside(f"workbench: the error is not in every place of the outcome: {error_line(second)}")
+        if places.annotations:
+            from workbench.gate.formats.annotations import annotation
+
+            say(annotation("error", "the gate could not be checked", error_line(error)))
+        raise
 
 
 def _settings(run: "RunTables", rules_file: Path | None, options: Mapping[str, Any]) -> "GateSettings":
@@ -150,10 +187,13 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
     from workbench.gate.baseline_file import write_baseline
     from workbench.gate.check import gated_configuration
 
+    if path.exists() and not path.is_file():
+        raise InputError(f"--update-baseline {path} is not a file", "name a file, such as baselines/NAME.json")
     baseline = baseline_of([run, *more], gated_configuration(run, settings), path)
-    write_baseline(baseline, path)
+    with store_errors(path.parent):
+        write_baseline(baseline, path)
     kinds = f"{plural(len(baseline.questions), 'question')}, {plural(len(baseline.means), 'metric')}, {plural(baseline.runs, 'run')}"
-    say(f"{path}: {baseline.configuration} of {run.name} ({kinds}); commit it, so that its changes are reviewed")
+    say(f"{path}: {baseline.configuration} of {run.name} ({kinds}); no rule was checked; commit it, so that its changes are reviewed")
 
 
 def _write(report: "GateReport", places: _Places) -> None:

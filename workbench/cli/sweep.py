@@ -15,6 +15,7 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.execution.local import Outcome
+    from workbench.execution.outputs import PublishedRun
     from workbench.experiment.read import ExperimentSpec
 
 
@@ -70,7 +71,10 @@ def sweep(
 
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
+    from workbench.core.progress import notice_line, reporting, sweep_progress
     from workbench.execution.local import run_experiment
+    from workbench.execution.outputs import publish
+    from workbench.execution.remaining import FILES
     from workbench.execution.scheduling import on_workers
     from workbench.execution.screening import QUERIES, screen
     from workbench.report.text.sentences import screened_lines
@@ -81,15 +85,28 @@ def sweep(
         spec = screen(spec, experiment.outputs, say_aside, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
             say_aside(line)
-    _publish(run_experiment(spec, experiment.outputs, say_aside, precompute))
+    with sweep_progress(spec.name):
+        outcome = run_experiment(spec, experiment.outputs, notice_line, precompute)
+        with reporting(FILES):
+            published = publish(outcome, notice_line)
+    _print(outcome, published)
 
 
 @click.command()
 @_experiment_options
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
 def report(experiment: ExperimentArguments, trends: bool) -> None:
-    """Write the notebooks and report.html of a finished sweep again. Only those that would change are made."""
+    """Write the notebooks and report.html of a finished sweep again. Only those that would change are made.
+
+    If EXPERIMENT is an executed notebook (.ipynb), write it as a self-contained HTML page beside it instead.
+    """
+    if experiment.path.suffix == ".ipynb":
+        from workbench.report.render.notebook_page import write_notebook_page
+
+        say(f"page: {write_notebook_page(experiment.path)}")
+        return
     from workbench.execution.local import check_code, run_experiment
+    from workbench.execution.outputs import publish
     from workbench.execution.plan import plan_experiment
     from workbench.execution.screening import as_screened
 
@@ -108,14 +125,12 @@ def report(experiment: ExperimentArguments, trends: bool) -> None:
         raise InputError(
             f"{outputs} lacks results of {experiment.path}, or data or code changed since", f"run workbench sweep {experiment.path}"
         )
-    _publish(run_experiment(spec, outputs, say_aside), remember=False)
+    outcome = run_experiment(spec, outputs, say_aside)
+    _print(outcome, publish(outcome, say_aside, remember=False))
 
 
-def _publish(outcome: "Outcome", remember: bool = True) -> None:
-    """Write the files of a run and print its summary. Exits with 3 if a part of the run failed."""
-    from workbench.execution.outputs import publish
-
-    published = publish(outcome, say_aside, remember)
+def _print(outcome: "Outcome", published: "PublishedRun") -> None:
+    """Print the summary of a run. Exits with 3 if a part of it failed."""
     for line in (*published.notes, *published.errors):
         say_aside(f"workbench: {line}")
     for line in published.lines:

@@ -32,13 +32,15 @@ def table_html(title: str, rows: Sequence[Mapping[str, object]], note: str = "")
         head = _cells("th", list(rows[0]), [f"{style};font-weight:600" for style in styles])
         body = Markup("").join(Markup("<tr>{}</tr>").format(_cells("td", list(row.values()), styles)) for row in rows)
         table = Markup('<table style="{}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(TABLE, head, body)
-        parts.append(Markup('<div style="{}">{}</div>').format(FRAME, table))
+        parts.append(Markup('<div style="{}" role="group" aria-label="{}" tabindex="0">{}</div>').format(FRAME, title, table))
     return without_formulas(Markup("").join([*parts, _paragraph(note)] if note else parts))
 
 
 def text_html(title: str, text: str | Markup) -> str:
     """Return a title and a text with its line breaks as HTML. Text that is not markup is escaped."""
-    return without_formulas(_paragraph(title) + Markup('<div style="{}">{}</div>').format(_PAGE, text))
+    return without_formulas(
+        _paragraph(title) + Markup('<div style="{}" role="group" aria-label="{}" tabindex="0">{}</div>').format(_PAGE, title, text)
+    )
 
 
 def excerpt(text: str, most: int = 60) -> str:

@@ -22,15 +22,18 @@ _PLACE = re.compile(r"(?P<file>.+?(?::| row | question | document ))(?P<number>\
 _UNNAMED = re.compile("q-[0-9a-f]{8}")
 
 
-def faults(draft: DatasetDraft) -> list[str]:
-    """Return the faults of a draft by file and row, one line each. The same fault of several rows of a file is one line."""
+def faults(draft: DatasetDraft, unlabelled: bool = False) -> list[str]:
+    """Return the faults of a draft by file and row, one line each. The same fault of several rows of a file is one line.
+
+    With `unlabelled`, a question without a relevant document is no fault.
+    """
     documents = {document.doc_id: document for document, _ in draft.documents}
     lines = [
         *draft.faults,
         *_duplicates("document", ((document.doc_id, where) for document, where in draft.documents)),
         *_duplicates("question", ((query.query_id, where) for query, where in draft.queries)),
         *_texts(draft),
-        *_judgements(draft),
+        *_judgements(draft, unlabelled),
         *_evidence(draft, documents),
         *_filters(draft),
     ]
@@ -85,7 +88,7 @@ def _synthetic(draft: DatasetDraft) -> list[str]:
     waiting = sum(not query.accepted_by for query in written)
     accepted = f"{waiting:,} of them are accepted by nobody; review them, then workbench dataset accept" if waiting else "all are accepted"
     return [
-        f"{len(written):,} of {plural(len(draft.queries), 'question')} are synthetic (a model wrote them or their answers), and {accepted}"
+        f"{len(written):,} of {plural(len(draft.queries), 'question')} are synthetic (drafted by a model or by rules, or with such answers), and {accepted}"
     ]
 
 
@@ -144,9 +147,12 @@ def checked(dataset: Dataset) -> Dataset:
     return dataset
 
 
-def dataset_of(draft: DatasetDraft) -> Dataset:
-    """Make the dataset, with labels in the order of the queries. Raises DatasetError with all faults of the draft."""
-    if lines := faults(draft):
+def dataset_of(draft: DatasetDraft, unlabelled: bool = False) -> Dataset:
+    """Make the dataset, with labels in the order of the queries. Raises DatasetError with all faults of the draft.
+
+    With `unlabelled`, questions may lack a relevant document.
+    """
+    if lines := faults(draft, unlabelled):
         raise DatasetError(f"dataset {draft.name}", lines)
     needs: dict[tuple[str, str], list[Span]] = {}
     for row in draft.evidence:
@@ -190,7 +196,7 @@ def _texts(draft: DatasetDraft) -> Iterator[str]:
             yield f"{where} question {query.query_id!r} is empty; write its text, or delete it"
 
 
-def _judgements(draft: DatasetDraft) -> Iterator[str]:
+def _judgements(draft: DatasetDraft, unlabelled: bool) -> Iterator[str]:
     """Yield the faults of judgements, without those that follow from files that could not be read."""
     documents, queries = (
         IdLookup(document.doc_id for document, _ in draft.documents),
@@ -208,7 +214,7 @@ def _judgements(draft: DatasetDraft) -> Iterator[str]:
     own = {_file(where) for _, where in draft.queries}
     unread = not draft.qrels and any(_file(where) not in own for where in draft.faulty)
     for query, where in draft.queries:
-        if query.answerable and not relevant[query.query_id] and where not in draft.faulty and not unread:
+        if query.answerable and not relevant[query.query_id] and where not in draft.faulty and not unread and not unlabelled:
             hint = probable_label(tuple(query.metadata)) or "; label one, or set answerable: false"
             yield f"{where} question {query.query_id!r} has no relevant document and is not marked unanswerable{hint}"
         if not query.answerable and relevant[query.query_id]:

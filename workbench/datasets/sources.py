@@ -42,9 +42,9 @@ class Source(Component, ABC):
     @abstractmethod
     def _draft(self) -> DatasetDraft: ...
 
-    def load(self) -> Dataset:
-        """Read the dataset. Raises DatasetError with every fault."""
-        return self.dataset(self.read())
+    def load(self, unlabelled: bool = False) -> Dataset:
+        """Read the dataset. Raises DatasetError with every fault. With `unlabelled`, questions may lack a relevant document."""
+        return self.dataset(self.read(), unlabelled)
 
     def read(self) -> DatasetDraft:
         """Read all rows and their faults, and find relevant chunks given as text. Raises InputError if a file cannot be read."""
@@ -56,9 +56,9 @@ class Source(Component, ABC):
         anchor(draft)
         return draft
 
-    def dataset(self, draft: DatasetDraft) -> Dataset:
-        """Make the dataset of a draft. Raises DatasetError with every fault."""
-        return dataset_of(draft)
+    def dataset(self, draft: DatasetDraft, unlabelled: bool = False) -> Dataset:
+        """Make the dataset of a draft. Raises DatasetError with every fault. With `unlabelled`, questions may lack a relevant document."""
+        return dataset_of(draft, unlabelled)
 
     def _files(self) -> FileAccess:
         """Return the paths that may be read: the given ones, and for a file those beside it."""
@@ -72,9 +72,9 @@ class EvidenceSource(Source):
 
     recurrences: bool = Field(default=False, description="Whether other verbatim occurrences of evidence become alternatives.")
 
-    def dataset(self, draft: DatasetDraft) -> Dataset:
+    def dataset(self, draft: DatasetDraft, unlabelled: bool = False) -> Dataset:
         """Make the dataset of a draft, with recurrences if requested. Raises DatasetError with every fault."""
-        dataset = super().dataset(draft)
+        dataset = super().dataset(draft, unlabelled)
         return with_recurrences(dataset) if self.recurrences else dataset
 
 

@@ -13,6 +13,7 @@ from workbench import __version__
 from workbench.analysis.pairwise import comparisons_table
 from workbench.core.environment import installed_version
 from workbench.datasets.repeats import repeats
+from workbench.datasets.unread_files import unread_files
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution import tables
@@ -143,6 +144,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "configurations": {configuration.name: graph.fingerprint(configuration) for configuration in finished},
             "settings": {configuration.name: graph.settings(configuration) for configuration in finished},
         },
+        **({"unread": unread} if (unread := unread_files(experiment.settings.get("dataset"))) else {}),
         # A configuration may have failed because this machine cannot encode for it.
         "encoders": {each.name: each.embedding.encoder()._asdict() for each in finished if each.embedding},
         "code": list(experiment.named_code),

@@ -1,14 +1,16 @@
 """Run the configurations of an experiment. One that fails does not stop the others."""
 
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
 from workbench.core.code import require_permission
+from workbench.core.progress import reporting
 from workbench.errors import ExperimentError, InputError, error_line
 from workbench.execution.latency import with_latencies
+from workbench.execution.remaining import LATENCIES, RemainingResults
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.answers.registry import EXPECTED
@@ -24,8 +26,6 @@ from workbench.rewriting.base import TextRewriter
 _WITH_SPANS, _WITHOUT_SPANS = "span_recall@2000t", "ndcg@10"
 
 Say = Callable[[str], None]
-# Shows a progress bar while the configurations are iterated.
-Track = Callable[[Sequence[Configuration]], Iterable[Configuration]]
 # Computes missing results before the sweep and returns each failed configuration's error.
 Precompute = Callable[[Graph, Sequence[Configuration], Say], Mapping[str, BaseException]]
 
@@ -127,9 +127,7 @@ def check_code(experiment: ExperimentSpec) -> None:
         raise ExperimentError(experiment.name, list(dict.fromkeys(faults)))
 
 
-def run_experiment(
-    experiment: ExperimentSpec, outputs: Path, say: Say, precompute: Precompute | None = None, track: Track = iter
-) -> Outcome:
+def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompute: Precompute | None = None) -> Outcome:
     """Run all configurations in order, after `precompute`, then measure their latencies. Record the error of one that fails and continue.
 
     Raises InputError if the experiment names code and nobody allowed it to run.
@@ -138,8 +136,9 @@ def run_experiment(
     graph = Graph(context_of(experiment, outputs))
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset), before=run_mark(outputs / experiment.name))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}
+    remaining = RemainingResults(graph, experiment.configurations)
     total = len(experiment.configurations)
-    for number, configuration in enumerate(track(experiment.configurations), 1):
+    for number, configuration in enumerate(experiment.configurations, 1):
         name = configuration.name
         try:
             if name in errors:
@@ -150,6 +149,8 @@ def run_experiment(
             outcome.failures[name] = error_line(error)
             outcome.tracebacks[name] = printable(traceback.format_exc())
             message = f"FAILED, {outcome.failures[name]}"
+        remaining.finish(configuration)
         say(f"[{number}/{total}] {name}: {message}")
-    outcome.results = with_latencies(graph, outcome.results, say)
+    with reporting(LATENCIES):
+        outcome.results = with_latencies(graph, outcome.results, say)
     return outcome

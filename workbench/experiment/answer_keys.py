@@ -12,7 +12,7 @@ from workbench.llm.session import CallLimits
 from workbench.records import Variant
 
 MOST_REPEATS = 100
-_MOST_CROSSED = 4
+MOST_CROSSED = 4
 DEFAULT_ANSWER_METRICS = (
     "answer_recall",
     "token_f1",
@@ -44,7 +44,7 @@ def variants_in(settings: Settings, faults: list[str]) -> tuple[Variant, ...]:
     return (Variant(),)
 
 
-class _Limits(BaseModel):
+class LimitKeys(BaseModel):
     """The limits as an experiment file gives them."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -61,9 +61,9 @@ def limits_in(settings: Settings, faults: list[str]) -> CallLimits:
         faults.append(f"limits is {limits!r}, not a mapping; write for example limits: {{calls: 1000, usd: 5}}")
         return CallLimits()
     try:
-        return CallLimits(**_Limits.model_validate(limits).model_dump())
+        return CallLimits(**LimitKeys.model_validate(limits).model_dump())
     except ValidationError as error:
-        faults += [field_fault("limits", dict(detail), _Limits.model_fields) for detail in error.errors()]
+        faults += [field_fault("limits", dict(detail), LimitKeys.model_fields) for detail in error.errors()]
         return CallLimits()
 
 
@@ -72,7 +72,7 @@ def crossed_in(settings: Settings, faults: list[str]) -> tuple[tuple[str, ...], 
     slices: Any = settings.get("slices", [])
     if not (isinstance(slices, list) and all(map(_is_crossed, slices))):
         faults.append(
-            f"slices is {slices!r}, not a list of lists of two to {_MOST_CROSSED} fields; write for example slices: [[type, domain]]"
+            f"slices is {slices!r}, not a list of lists of two to {MOST_CROSSED} fields; write for example slices: [[type, domain]]"
         )
         return ()
     return tuple(dict.fromkeys(map(tuple, slices)))
@@ -80,4 +80,4 @@ def crossed_in(settings: Settings, faults: list[str]) -> tuple[tuple[str, ...], 
 
 def _is_crossed(fields: Sequence[Any]) -> bool:
     named = isinstance(fields, list) and all(isinstance(name, str) and name for name in fields)
-    return named and 2 <= len(fields) <= _MOST_CROSSED and len(set(fields)) == len(fields)
+    return named and 2 <= len(fields) <= MOST_CROSSED and len(set(fields)) == len(fields)

@@ -163,7 +163,7 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
     if stage in sweep:
         # A wrong value is an error even if every item of the axis replaces it.
         for choice in _choices(f"pipeline.{stage}", default, {}, faults):
-            if choice != NONE:
+            if choice != NONE or stage not in (*OPTIONAL, "answering"):
                 without = {key: value for key, value in choice.items() if stage != "retrieval" or key not in OPTIONAL}
                 component(stage, {"kind": usual["kind"]} | without, STAGES[stage], faults, partial=True)
     else:

@@ -17,14 +17,16 @@ Parsed = TypeVar("Parsed")
 _FloorKind = Literal["specification", "inference"]
 
 
-class _RetrievalTest(BaseModel):
+class RetrievalTestKeys(BaseModel):
+    """A retrieval unit test as an experiment file gives it."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    k: int = Field(ge=1, le=1000)
-    query: str = ""
-    document: str = ""
-    slice: str = "all"
-    absent: bool = False
+    k: int = Field(ge=1, le=1000, description="How many documents are looked at.")
+    query: str = Field(default="", description="The id of a question; without it every question of `slice`.")
+    document: str = Field(default="", description="The id of the expected document; without it any relevant one.")
+    slice: str = Field(default="all", description="A slice of the questions, such as `type=factoid`.")
+    absent: bool = Field(default=False, description="Whether the document must not be among the first k.")
 
 
 class GateKeys(BaseModel):
@@ -56,7 +58,7 @@ class GateKeys(BaseModel):
         default="5%", description="The largest drop that is tolerated: `5%` of the baseline's mean, or `0.05` in units of the metric."
     )
     max_unscored: str | float = Field(default="2%", description="The largest share of questions that may lack a value.")
-    retrieval_tests: list[_RetrievalTest] = Field(
+    retrieval_tests: list[RetrievalTestKeys] = Field(
         default=[],
         description="Retrieval unit tests: `{k: 5}` for every question, `{k: 5, slice: type=factoid}`, `{query: q7, k: 3, document: travel}`, and "
         "`{query: q9, k: 5, document: old, absent: true}`.",

@@ -16,7 +16,7 @@ from workbench.judging.settings import EndToEndThresholds, Judging
 from workbench.metrics.names import Metric
 from workbench.records import Variant
 
-_KINDS: Mapping[str, Mapping[str, type[BaseModel]]] = {
+JUDGING_KINDS: Mapping[str, Mapping[str, type[BaseModel]]] = {
     "claims": SPLITTERS,
     "support": JUDGES,
     "relevance": JUDGES,
@@ -29,7 +29,7 @@ USUAL_JUDGES: Mapping[str, Settings] = {
     "relevance": {"kind": "overlap"},
     "correctness": {"kind": "overlap"},
 }
-_KEYS = (*_KINDS, "conditions", "thresholds")
+_KEYS = (*JUDGING_KINDS, "conditions", "thresholds")
 # The tasks of the judge under each key.
 _TASKS = {
     "support": {"support"},
@@ -57,7 +57,7 @@ def judging_in(settings: Settings, variants: Sequence[Variant], answered: bool, 
         return None
     before = len(faults)
     faults += [unknown("judging", key, _KEYS) for key in given if key not in _KEYS]
-    parts = {key: _part(key, given, faults) for key in _KINDS if key in given or key in USUAL_JUDGES}
+    parts = {key: _part(key, given, faults) for key in JUDGING_KINDS if key in given or key in USUAL_JUDGES}
     conditions, thresholds = _conditions(given, variants, faults), _thresholds(given, faults)
     if len(faults) > before:
         return None
@@ -101,7 +101,7 @@ def _part(key: str, given: Settings, faults: list[str]) -> BaseModel | None:
     if is_mapping(value) and "kind" not in value and key in USUAL_JUDGES:
         value = USUAL_JUDGES[key] | value
     owner = f"judging.{key}"
-    made = component(owner, value, _KINDS[key], faults)
+    made = component(owner, value, JUDGING_KINDS[key], faults)
     if made is None or not usable(owner, made, faults):
         return None
     if isinstance(made, Judge) and (missing := _TASKS[key] - _able(made)):

@@ -55,8 +55,10 @@ KEYS = {
 }
 _LONGEST_NAME = 64
 # Files of an outputs folder, beside the folders of experiments.
-_HISTORY = re.compile(r"history(_scores)?\..*")
-_NAME = re.compile(rf"[a-z0-9][a-z0-9._-]{{,{_LONGEST_NAME - 1}}}")
+_HISTORY = r"history(_scores)?\..*"
+_PLAIN_NAME = rf"[a-z0-9][a-z0-9._-]{{0,{_LONGEST_NAME - 1}}}"
+NAME_PATTERN = f"^(?!{_HISTORY}){_PLAIN_NAME}$"
+SPANS, AVERAGES = ("exact", "chroma"), ("questions", "documents")
 
 
 @dataclass(frozen=True)
@@ -163,11 +165,11 @@ def experiment_of(
 def _choices(settings: Settings, faults: list[str]) -> tuple[Literal["exact", "chroma"], Literal["questions", "documents"], float]:
     """Return the values of `spans`, `average` and `smallest_difference`, and add their faults."""
     spans = settings.get("spans", "exact")
-    if spans not in ("exact", "chroma"):
-        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")
+    if spans not in SPANS:
+        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), SPANS)}")
     average = settings.get("average", "questions")
-    if average not in ("questions", "documents"):
-        faults.append(f"average is {average!r}, not 'questions' or 'documents'{meant(str(average), ('questions', 'documents'))}")
+    if average not in AVERAGES:
+        faults.append(f"average is {average!r}, not 'questions' or 'documents'{meant(str(average), AVERAGES)}")
     smallest = settings.get("smallest_difference", SMALLEST_DIFFERENCE)
     if isinstance(smallest, bool) or not isinstance(smallest, int | float) or smallest <= 0:
         faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
@@ -188,11 +190,11 @@ def _name_fault(name: object) -> str:
     """Return the fault of an experiment's name, with a valid name as a suggestion, or an empty text."""
     if name is None:
         return "name is missing; write for example name: my-experiment"
-    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+    if not (isinstance(name, str) and re.fullmatch(_PLAIN_NAME, name)):
         plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:_LONGEST_NAME]
         length = f" (at most {_LONGEST_NAME})" if len(str(name)) > _LONGEST_NAME else ""
         what = f"name is {name!r:.100}, not lower-case letters, digits, '.', '_' or '-'{length}"
         return what + (f"; write for example {plain!r}" if plain else "")
-    if _HISTORY.fullmatch(name):
+    if re.fullmatch(_HISTORY, name):
         return f"name is {name!r}, but the outputs have files of such names for the history; write for example {name.replace('.', '-')!r}"
     return ""

@@ -72,7 +72,7 @@ def component(
     fields = table[kind].model_fields
     # A configuration sets a chunker's model and excluded fields.
     known = [name for name, field in fields.items() if (stage, name) != ("chunking", "model") and not field.exclude]
-    strange = [unknown(owner, key, known) for key in settings if key not in known and not partial]
+    strange = [unknown(owner, key, known) for key in settings if key not in known]
     faults += strange
     try:
         made = table[kind].model_validate({key: value for key, value in settings.items() if key in known})
@@ -81,11 +81,19 @@ def component(
         faults += [field_fault(owner, dict(detail)) for detail in details]
         return None
     # Pydantic reads `k: yes` as 1.
-    flags = [
-        key for key, value in settings.items() if isinstance(value, bool) and key in known and not isinstance(getattr(made, key), bool)
-    ]
-    faults += [f"{owner} {key} is {settings[key]}, not a number" for key in flags]
+    flags = list(_flags({key: value for key, value in settings.items() if key in known}, made))
+    faults += [f"{owner} {key} is {flag}, not a number" for key, flag in flags]
     return None if strange or flags else made
+
+
+def _flags(settings: Mapping[str, Any], made: Any, above: str = "") -> Iterator[tuple[str, bool]]:
+    """Yield the place and the value of each flag that a model, or one inside it, has read as a number."""
+    for key, value in settings.items():
+        part = getattr(made, key, value)
+        if isinstance(value, bool) and not isinstance(part, bool):
+            yield f"{above}{key}", value
+        elif is_mapping(value):
+            yield from _flags(value, part, f"{above}{key}.")
 
 
 def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: list[str]) -> Any:

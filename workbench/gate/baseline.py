@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.core.formatting import listed, meant, plural
+from workbench.core.formatting import listed, meant, plural, setting
 from workbench.errors import InputError
 from workbench.gate.inputs import Differences, QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
 from workbench.gate.question_values import COLUMNS, pooled, question_values
@@ -16,17 +16,17 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 
 # A single random run would give its luck to every later comparison.
 FEWEST_RUNS = 3
-# The hits of a question that are kept, and the most documents whose fingerprints are.
+# The first hits and documents of a question that are kept besides its delivered hits, and the most documents whose fingerprints are.
 DEPTH, MOST_DOCUMENTS = 10, 20_000
-HIT_COLUMNS = ["query_id", "rank", "doc_id", "start", "end"]
+HIT_COLUMNS = ["query_id", "rank", "doc_id", "start", "end", "kept"]
 
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
     """A configuration of a good run.
 
-    `values` has the columns condition, metric, query_id, value, state: means over `runs` runs. `hits` has query_id, rank, doc_id, start, end of
-    the first hits. `means` are the means over all questions by metric, in the condition `retrieved`. A plain baseline has only `means`. `documents`
+    `values` has the columns condition, metric, query_id, value, state: means over `runs` runs. `hits` are HIT_COLUMNS of
+    the first hits and documents, and of what is delivered. `means` are the means over all questions by metric, in the condition `retrieved`. A plain baseline has only `means`. `documents`
     maps each doc_id to its fingerprint, and is empty if they are too many or the run is of an older version.
     """
 
@@ -67,7 +67,6 @@ def baseline_of(runs: Sequence[RunTables], configuration: str, path: Path = Path
     means = pd.concat([run.of("metrics", configuration) for run in runs], ignore_index=True)
     means = means[(means["slice"] == "all") & (means["condition"] == RETRIEVED)]
     by_metric = means.groupby("metric", sort=False)["value"].mean().dropna()
-    hits = first.of("hits", configuration)
     documents = document_prints(first)
     values = question_values(first, configuration)
     if len(runs) > 1:
@@ -78,7 +77,7 @@ def baseline_of(runs: Sequence[RunTables], configuration: str, path: Path = Path
         means=dict(zip(map(str, by_metric.index), by_metric.tolist(), strict=True)),
         runs=count,
         values=values,
-        hits=hits[hits["rank"] <= DEPTH][HIT_COLUMNS].reset_index(drop=True),
+        hits=kept_hits(first, configuration),
         questions=question_prints(first),
         documents=documents if len(documents) <= MOST_DOCUMENTS else {},
         corpus=str(first.manifest["fingerprints"]["corpus"]),
@@ -87,15 +86,26 @@ def baseline_of(runs: Sequence[RunTables], configuration: str, path: Path = Path
     )
 
 
+def kept_hits(run: RunTables, configuration: str) -> pd.DataFrame:
+    """Return HIT_COLUMNS of the hits that a baseline keeps: all that are delivered, and the first ones, until there are DEPTH documents."""
+    hits = run.of("hits", configuration).sort_values(["query_id", "rank"], kind="stable")
+    documents = (~hits.duplicated(["query_id", "doc_id"])).groupby(hits["query_id"]).cumsum()
+    first = (hits["rank"] <= DEPTH) | (documents <= DEPTH)
+    return hits[first | (hits["kept"] > hits["start"])][HIT_COLUMNS].reset_index(drop=True)
+
+
 def _independent_runs(runs: Sequence[RunTables], configuration: str, fewest: int) -> int:
     """Count the runs. Repeats of answers count, too, unless something before the answers is random. Raises InputError for too few random runs."""
     first = runs[0]
     parts = sorted({part for metric in first.measures for part in random_parts(first, configuration, metric)})
     repeated = bool(random_answers(first, configuration)) and not random_retrieval(first, configuration)
     count = sum(int(run.manifest["repeats"]) if repeated else 1 for run in runs)
-    if not parts or fewest <= 1:
+    if not parts:
+        # Without anything random, runs of equal results say no more than one.
+        return len({run.digest(configuration) for run in runs})
+    if fewest <= 1:
         return count
-    if _copied(runs, configuration):
+    if copied(runs, configuration):
         what = f"two of the runs of {configuration} are the same, or shared the results of one store"
         raise InputError(what, "sweep each into outputs with a store of their own (--outputs)")
     if count < fewest:
@@ -105,7 +115,7 @@ def _independent_runs(runs: Sequence[RunTables], configuration: str, fewest: int
     return count
 
 
-def _copied(runs: Sequence[RunTables], configuration: str) -> bool:
+def copied(runs: Sequence[RunTables], configuration: str) -> bool:
     """Return whether two runs took the same times: they are the same, or one reused the results of the other."""
     times = [run.of("timings", configuration) for run in runs]
     speeds = [tuple(table[table["name"].str.startswith("seconds")]["value"]) for table in times]
@@ -120,10 +130,28 @@ def differences(run: RunTables, configuration: str, baseline: Baseline) -> Diffe
     documents = document_prints(run)
     known = bool(documents and baseline.documents)
     added, removed, changed = changed_documents(baseline.documents, documents) if known else ((), (), ())
-    mine, theirs = run.configurations_settings[configuration], baseline.settings
-    settings = tuple(name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name))
+    settings = changed_settings(baseline.settings, run.configurations_settings[configuration])
     corpus = str(run.manifest["fingerprints"]["corpus"]) != baseline.corpus
     return Differences(questions, labels, added, removed, changed, corpus, settings)
+
+
+def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any], place: str = "") -> tuple[str, ...]:
+    """Return each setting that differs, as `retrieval.k 10 → 2`."""
+    found: list[str] = []
+    for name in {**before, **after}:
+        old, new, path = before.get(name), after.get(name), f"{place}{name}"
+        if isinstance(old, Mapping) and isinstance(new, Mapping) and old.get("kind") == new.get("kind"):
+            found += changed_settings(old, new, f"{path}.")
+        elif old != new:
+            found.append(f"{path} {_shown(old)} → {_shown(new)}")
+    return tuple(found)
+
+
+def _shown(value: object) -> str:
+    """Show a setting in a few words: a component by its kind."""
+    if isinstance(value, Mapping):
+        return str(value.get("kind", setting(value)))
+    return "none" if value is None else str(value)
 
 
 def _same(run: RunTables, configuration: str) -> object:

@@ -14,6 +14,7 @@ from workbench.errors import InputError
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, baseline_of, known_configuration
 from workbench.gate.inputs import QuestionPrint
 from workbench.gate.question_values import COLUMNS
+from workbench.gate.subjects import LARGEST
 from workbench.results.run_tables import RunTables
 
 FORMAT = "workbench baseline 1"
@@ -29,7 +30,8 @@ class _Question(BaseModel):
     text: str
     labels: str
     values: dict[str, dict[str, float | None]]
-    hits: list[Annotated[tuple[str, int, int], Field(strict=False)]]
+    # Rank, document, start, end, and where the delivered part ends.
+    hits: list[Annotated[tuple[int, str, int, int, int], Field(strict=False)]]
 
 
 class _BaselineFile(BaseModel):
@@ -69,8 +71,8 @@ def _questions(baseline: Baseline) -> list[dict[str, Any]]:
     for condition, metric, query_id, value, _ in baseline.values[COLUMNS].itertuples(index=False):
         values.setdefault(query_id, {}).setdefault(condition, {})[metric] = None if math.isnan(value) else value
     hits: dict[str, list[list[Any]]] = {}
-    for query_id, _, doc_id, start, end in baseline.hits[HIT_COLUMNS].itertuples(index=False):
-        hits.setdefault(query_id, []).append([doc_id, start, end])
+    for query_id, *hit in baseline.hits[HIT_COLUMNS].itertuples(index=False):
+        hits.setdefault(query_id, []).append(hit)
     return [
         {"id": name, "text": mark.text, "labels": mark.labels, "values": values.get(name, {}), "hits": hits.get(name, [])}
         for name, mark in baseline.questions.items()
@@ -108,7 +110,7 @@ def _baseline(path: Path, file: _BaselineFile) -> Baseline:
         for condition, metrics in each.values.items()
         for metric, value in metrics.items()
     ]
-    hits = [(each.id, rank, *hit) for each in file.questions for rank, hit in enumerate(each.hits, 1)]
+    hits = [(each.id, *hit) for each in file.questions for hit in each.hits]
     prints = {each.id: QuestionPrint(each.text, each.labels) for each in file.questions}
     if len(prints) < len(file.questions):
         raise InputError(f"{path} has a question twice", _FIX)
@@ -136,16 +138,20 @@ def _plain(path: Path, content: Mapping[str, Any]) -> Baseline:
         means = {name: float(value) for name, value in content.items()}
     except OverflowError:
         means = {"a number": math.inf}
-    if wrong := [name for name, value in means.items() if not math.isfinite(value)]:
+    if wrong := [name for name, value in means.items() if not abs(value) < LARGEST]:
         raise InputError(f"{path} is not a baseline: {wrong[0]!r:.80} is too large", _FIX)
     return Baseline(path, "", means, plain=True)
 
 
 def _json(path: Path) -> object:
     try:
+        # A device has the size 0 and never ends.
+        if path.exists() and not path.is_file():
+            raise InputError(f"the baseline {path} is not a file", _FIX)
         if path.stat().st_size > _MOST_BYTES:
             raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes", _FIX)
         text = path.read_text("utf-8-sig")
+        text.encode()
     except FileNotFoundError:
         raise InputError(f"the baseline {path} does not exist", f"write it with workbench gate OUTPUT --update-baseline {path}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from workbench.analysis.answers.condition_scores import answer_score
-from workbench.core.formatting import listed, plural
+from workbench.core.formatting import listed, p_value, plural
 from workbench.errors import InputError
-from workbench.gate.baseline import Baseline, differences, known_configuration
+from workbench.gate.baseline import Baseline, copied, differences, known_configuration
 from workbench.gate.baseline_file import read_baseline
 from workbench.gate.comparisons import SecondRuns, baseline_result
 from workbench.gate.floors import floor_result
@@ -22,7 +22,7 @@ from workbench.gate.rules import Subject
 from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import ALARM, Decision, corrected
+from workbench.statistics.gates.paired import ALARM, Decision, corrected
 
 _NAMED = 5
 
@@ -69,7 +69,7 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     for (_, baseline), differs in zip(baselines, found, strict=True):
         _require_same_questions(baseline, differs)
     _require_second_runs(own, baselines, again)
-    rules = [floor_result(own, floor, settings) for floor in settings.floors]
+    rules = [floor_result(own, floor, settings) for floor in dict.fromkeys(settings.floors)]
     subjects = compared_subjects(run, own.name, settings)
     for kind, each in baselines:
         rules += [baseline_result(own, subject, each, settings, kind, again) for subject in _subjects(each, subjects, settings)]
@@ -102,6 +102,9 @@ def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[Rule
     if _inputs(run, own.name) != _inputs(second, own.name):
         what = "the second run has other questions, labels, documents or settings than the first"
         raise InputError(what, "sweep the same commit and experiment twice")
+    if copied([run, second], own.name):
+        what = "the second run is a copy of the first, or shared the results of its store"
+        raise InputError(what, "sweep again with --outputs AGAIN, which has a store of its own")
     for kind, first in baselines:
         other = again.other(kind)
         if other is None or first.plain:
@@ -123,11 +126,21 @@ def _holm(rules: Sequence[RuleResult]) -> list[RuleResult]:
 
 
 def _corrected(rule: RuleResult, p: float) -> RuleResult:
-    if rule.outcome is not Decision.FAIL or math.isnan(p) or p <= ALARM:
-        return replace(rule, p_adjusted=p)
-    return replace(
-        rule, p_adjusted=p, outcome=Decision.UNDECIDED, reason=f"{rule.reason}; p = {p:.3f} after the correction for several rules (Holm)"
-    )
+    """Add the p that is corrected for several rules, and what it says of a drop."""
+    significant = math.isnan(p) or p <= ALARM
+    rule = replace(rule, p_adjusted=p, alarm=rule.alarm and significant, worse=rule.worse and significant)
+    if rule.worse:
+        return _remarked(rule, f"worse, within tolerance; {p_value(p)}")
+    if rule.alarm:
+        return _remarked(rule, f"an alarm, but {rule.random} can give other values: run both sides again")
+    if rule.outcome is not Decision.FAIL or significant:
+        return rule
+    lost = f"{p_value(p)} after the correction for several rules (Holm)"
+    return replace(_remarked(rule, lost), outcome=Decision.UNDECIDED)
+
+
+def _remarked(rule: RuleResult, remark: str) -> RuleResult:
+    return replace(rule, reason=f"{rule.reason}; {remark}")
 
 
 def _notes(baseline: Baseline, found: Differences) -> Iterator[str]:
@@ -140,4 +153,4 @@ def _notes(baseline: Baseline, found: Differences) -> Iterator[str]:
     if found.corpus and not documents:
         yield f"the corpus differs from that of {baseline.path}, which does not say in which documents"
     if found.settings:
-        yield f"the configuration differs from that of {baseline.path} in {listed(found.settings)}"
+        yield f"the configuration differs from that of {baseline.path}: {listed(found.settings)}"

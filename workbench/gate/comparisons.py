@@ -1,25 +1,26 @@
 """Compare a configuration with a baseline."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from workbench.analysis.judging.items import METRICS_OF
-from workbench.core.formatting import listed, number, plural
+from workbench.core.formatting import approximate, listed, number, p_value, plural, signed
 from workbench.errors import InputError
-from workbench.gate.baseline import Baseline
+from workbench.gate.baseline import HIT_COLUMNS, Baseline, kept_hits
 from workbench.gate.question_values import question_values
 from workbench.gate.randomness import random_parts
 from workbench.gate.report import RuleKind, RuleResult
 from workbench.gate.rules import Subject
 from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gating import CONFIRM, Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
+from workbench.statistics.gates.paired import ALARM, CONFIRM, Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
 
 # False alarms of the plain rule with a tolerance of 5 %, if a tenth of the questions change at random (docs/statistics.md).
 _PLAIN_ALARMS = ((14, 31), (50, 16), (100, 9), (300, 1))
@@ -52,17 +53,17 @@ def baseline_result(
     alarm = bool(parts) and found.outcome is Decision.FAIL
     other = again.other(kind) if again is not None else None
     if alarm and again is not None and other is not None:
-        found = _confirmed(sides, found, own, subject, again.candidate, other)
+        found, sides = _confirmed(sides, found, own, subject, again.candidate, other)
     elif alarm:
         found = replace(found, outcome=Decision.UNDECIDED)
     return RuleResult(
-        rule=f"{subject} not below {baseline.path} by more than {settings.tolerance}",
+        rule=f"{comparison_start(subject, baseline.path)}{settings.tolerance}",
         kind=kind,
         metric=subject.metric,
         slice=subject.slice,
         condition=subject.condition,
         outcome=found.outcome,
-        reason=_reason(found, own, subject, sides.shrunk, parts if alarm else (), other is not None),
+        reason=_reason(found, own, subject, sides.shrunk, alarm, other is not None),
         value=_mean(sides.candidate, own.clusters),
         reference=_mean(sides.baseline, own.clusters),
         difference=found.difference,
@@ -74,7 +75,15 @@ def baseline_result(
         clusters=found.clusters,
         unscored=found.unscored,
         alarm=alarm and other is None,
+        worse=found.worse,
+        random=listed(list(parts)) if parts else "",
     )
+
+
+def comparison_start(subject: Subject, path: Path) -> str:
+    """Return the text of a comparison with a baseline up to its tolerance."""
+    where = "below" if Metric.parse(subject.metric).higher_is_better else "above"
+    return f"{subject} not {where} {path} by more than "
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +99,7 @@ class _Sides:
     @classmethod
     def of(cls, own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings) -> "_Sides":
         own.measure(subject)
+        own.require_same_scope(subject, baseline.values, str(baseline.path))
         candidate, before = own.values(subject), own.values(subject, baseline.values)
         own.require_scored(subject, candidate, settings.max_unscored, own.run.name)
         own.require_scored(subject, before, settings.max_unscored, str(baseline.path))
@@ -97,11 +107,10 @@ class _Sides:
         margin = settings.tolerance.margin(_mean(before, own.clusters)) * (1 if math.isnan(shrunk) else shrunk)
         return cls(candidate, before, own.clusters, margin, own.scale(subject, candidate, before), shrunk)
 
-    def test(self, same_outputs: bool = False) -> PairedTest:
-        return paired_test(self.candidate, self.baseline, self.clusters, self.margin, scale=self.scale, same_outputs=same_outputs)
-
-    def again(self, candidate: Values, baseline: Values, level: float) -> PairedTest:
-        return paired_test(candidate, baseline, self.clusters, self.margin, scale=self.scale, level=level)
+    def test(self, same_outputs: bool = False, level: float = ALARM) -> PairedTest:
+        return paired_test(
+            self.candidate, self.baseline, self.clusters, self.margin, scale=self.scale, same_outputs=same_outputs, level=level
+        )
 
 
 def judge_factor(run: RunTables, metric: str) -> float:
@@ -117,21 +126,21 @@ def judge_factor(run: RunTables, metric: str) -> float:
 
 def _confirmed(
     sides: _Sides, first: PairedTest, own: GatedConfiguration, subject: Subject, again: RunTables, baseline: Baseline
-) -> PairedTest:
-    """Decide an alarm by the second run of both sides."""
+) -> tuple[PairedTest, _Sides]:
+    """Decide an alarm by the second run of both sides. Returns the test with the values that it compares."""
     candidate = own.values(subject, question_values(again, own.name))
     before = own.values(subject, baseline.values)
-    second = sides.again(candidate, before, CONFIRM)
-    both = sides.again(average(sides.candidate, candidate), average(sides.baseline, before), CONFIRM)
-    return second_stage(first, second, both)
+    second = replace(sides, candidate=candidate, baseline=before)
+    both = replace(sides, candidate=average(sides.candidate, candidate), baseline=average(sides.baseline, before))
+    tests = second.test(level=CONFIRM), both.test(level=CONFIRM)
+    found = second_stage(first, *tests)
+    return found, second if found is tests[0] else both
 
 
 def _same_outputs(own: GatedConfiguration, subject: Subject, baseline: Baseline) -> bool:
     """Return whether the first hits of every question are those of the baseline, and for a metric of answers also all values of their metrics."""
-    columns = ["query_id", "rank", "doc_id", "start", "end"]
-    depth = int(baseline.hits["rank"].max()) if len(baseline.hits) else 0
-    hits = own.run.of("hits", own.name)
-    tables = [table[table["rank"] <= depth][columns].sort_values(columns[:2]).to_numpy().tolist() for table in (hits, baseline.hits)]
+    sides = kept_hits(own.run, own.name), baseline.hits
+    tables = [table.sort_values(["query_id", "rank"], kind="stable")[HIT_COLUMNS].to_numpy().tolist() for table in sides]
     if tables[0] != tables[1] or own.measure(subject).family != "answers":
         return tables[0] == tables[1]
     keys = ["condition", "metric", "query_id"]
@@ -151,13 +160,14 @@ def _plain(own: GatedConfiguration, subject: Subject, baseline: Baseline, settin
     margin, n = settings.tolerance.margin(reference), int((~np.isnan(values.values)).sum())
     nearest, alarms = min(_PLAIN_ALARMS, key=lambda row: abs(row[0] - n))
     return RuleResult(
-        rule=f"{subject} not below {baseline.path} by more than {settings.tolerance}",
+        rule=f"{comparison_start(subject, baseline.path)}{settings.tolerance}",
         kind="plain baseline",
         metric=subject.metric,
         slice=subject.slice,
         condition=subject.condition,
         outcome=Decision.PASS if difference >= -margin else Decision.FAIL,
-        reason=f"{number(reference)} to {number(value)}; the plain rule tests nothing, and fails {alarms} % of unchanged runs at {nearest} questions",
+        reason=f"{number(reference)} to {number(value)} on {plural(n, 'question')}; the plain rule tests nothing: with a tolerance of 5 % it fails {alarms} % of "
+        f"runs on {nearest} questions of which a tenth change at random",
         value=value,
         reference=reference,
         difference=difference,
@@ -166,11 +176,13 @@ def _plain(own: GatedConfiguration, subject: Subject, baseline: Baseline, settin
     )
 
 
-def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, shrunk: float, parts: Sequence[str], confirmed: bool) -> str:
+def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, shrunk: float, alarm: bool, confirmed: bool) -> str:
     if found.identical and found.outcome is Decision.PASS:
         return f"identical on {plural(found.n, 'question')}"
-    bounds = f"{_signed(found.difference)}, at least {_signed(found.low)} with 95 % confidence, on {plural(found.n, 'question')}"
-    reasons = [bounds, *_why(found, parts, confirmed)]
+    low = f"at least {signed(found.low)} with 95 % confidence" if math.isfinite(found.low) else "without a lower bound"
+    of = f" of a tolerated {number(found.margin)}" if found.difference < 0 else ""
+    bounds = f"{signed(found.difference)}{of}, {low}, on {plural(found.n, 'question')}"
+    reasons = [bounds, *_why(found, alarm, confirmed)]
     if found.margin == 0:
         reasons.append("the baseline's mean is 0, of which a share tolerates nothing: set the tolerance in points, such as 0.02")
     if own.run.measures[subject.metric].name in _TASKS:
@@ -180,27 +192,20 @@ def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, shrunk
     return "; ".join(reasons)
 
 
-def _why(found: PairedTest, parts: Sequence[str], confirmed: bool) -> list[str]:
-    p = f"p = {number(found.p)}"
+def _why(found: PairedTest, alarm: bool, confirmed: bool) -> list[str]:
     if found.outcome is Decision.PASS:
-        return ["worse, within tolerance", p] if found.worse else []
+        return []
     if found.outcome is Decision.FAIL:
-        return [p, *(["confirmed by a second run of both sides"] if parts and confirmed else [])]
-    if parts and confirmed:
-        return [p, "an alarm that a second run of both sides did not confirm"]
-    if parts and not confirmed:
-        return [p, f"an alarm, but {listed(list(parts))} can give other values: run both sides again"]
+        return [p_value(found.p), *(["confirmed by a second run of both sides"] if alarm and confirmed else [])]
+    if alarm:
+        return [p_value(found.p), *(["an alarm that a second run of both sides did not confirm"] if confirmed else [])]
     few = ["too few questions or documents differ for a failure"] if found.few and found.difference < 0 else []
     if found.needed is None:
         return few
-    none, half = found.needed
-    return [*few, f"about {none:,} questions would decide if nothing changed, {half:,} after a drop of half the tolerance"]
+    none, half = (approximate(questions) for questions in found.needed)
+    decide = f"with 80 % power, about {none} questions would decide if nothing changed, {half} after a drop of half the tolerance"
+    return [*few, decide]
 
 
 def _mean(values: Values, clusters: Clusters) -> float:
-    known = np.where(np.isnan(values.values), np.nan, values.values)
-    return float(np.nanmean(clusters.averaged(known[None])[0]))
-
-
-def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{number(value)}"
+    return float(np.nanmean(clusters.averaged(values.values[None])[0]))

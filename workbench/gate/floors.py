@@ -12,9 +12,11 @@ from workbench.gate.report import RuleResult
 from workbench.gate.rules import Floor, Subject
 from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
-from workbench.statistics.gating import Decision, FloorTest, floor_test
+from workbench.statistics.gates.floors import FloorTest, floor_test
+from workbench.statistics.gates.paired import Decision
 
 _ROUNDING = 1e-9
+_DIGITS = 3
 # Standard errors in half a 95 % interval.
 _TWO_SIDED = 1.959964
 
@@ -63,9 +65,16 @@ def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) 
 
 def _reason(found: FloorTest, kind: str) -> str:
     if kind == "specification":
-        return f"{number(found.value)} on these {plural(found.n, 'question')}{_unscored(found)}"
-    bounds = f"{number(found.value)} {interval(found.low, found.high)}"
+        return f"{number(found.value, _digits(found, found.value))} on these {plural(found.n, 'question')}{_unscored(found)}"
+    digits = _digits(found, found.low, found.high)
+    bounds = f"{number(found.value, digits)} {interval(found.low, found.high, digits)}"
     return f"{bounds} on {plural(found.n, 'question')}{_undecided(found)}{_unscored(found)}"
+
+
+def _digits(found: FloorTest, *shown: float) -> int:
+    """Return how many digits tell numbers from the limit, 3 if they are equal to it."""
+    apart = [abs(value - found.limit) for value in shown if math.isfinite(value) and abs(value - found.limit) > _ROUNDING]
+    return max(_DIGITS, *(math.ceil(-math.log10(distance)) for distance in apart)) if apart else _DIGITS
 
 
 def _undecided(found: FloorTest) -> str:
@@ -120,5 +129,6 @@ def _with_correction(found: FloorTest, corrected: _Corrected, higher_is_better: 
 
 
 def _corrected_reason(found: FloorTest, corrected: _Corrected) -> str:
-    bounds = f"{number(found.value)} {interval(found.low, found.high)}"
+    digits = _digits(found, found.low, found.high)
+    bounds = f"{number(found.value, digits)} {interval(found.low, found.high, digits)}"
     return f"{bounds}, corrected by {plural(corrected.labels, 'label')}, on {plural(found.n, 'question')}{_undecided(found)}"

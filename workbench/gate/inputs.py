@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from workbench.analysis.questions.passages import text_of
 from workbench.core.fingerprint import fingerprint
+from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
 _DIGITS = 12
@@ -24,7 +26,7 @@ class Differences:
     """What differs between the inputs of a run and of a baseline: ids of questions and documents.
 
     `questions` are missing on either side or have another text, `labels` have other labels. `corpus`: the documents differ; without their fingerprints
-    nobody knows which. `settings` are the stages of the configuration that differ.
+    nobody knows which. `settings` are the settings of the configuration that differ, with both values.
     """
 
     questions: tuple[str, ...] = ()
@@ -39,7 +41,7 @@ class Differences:
 def question_prints(run: RunTables) -> dict[str, QuestionPrint]:
     """Return the fingerprints of each question, in the dataset's order."""
     judged = _grouped(run.judgements, ["doc_id", "relevance"])
-    needed = _grouped(run.evidence, ["need", "alternative", "doc_id", "start", "end"])
+    needed = _grouped(_by_first_alternative(run), ["first", "doc_id", "words"])
     rows = run.questions[["query_id", "text", "answerable", "answer"]].itertuples(index=False)
     return {
         str(row.query_id): QuestionPrint(
@@ -50,6 +52,27 @@ def question_prints(run: RunTables) -> dict[str, QuestionPrint]:
         )
         for row in rows
     }
+
+
+def _by_first_alternative(run: RunTables) -> pd.DataFrame:
+    """Name pieces of evidence by their words, and needs by their first alternative.
+
+    Positions move when a document is edited, and numbers of needs when a question is added before them. Neither changes a label.
+    """
+    first: dict[int, str] = {}
+    columns = run.evidence[["need", "doc_id", "start", "end"]]
+    words = [_words(run, *place) for place in columns[["doc_id", "start", "end"]].itertuples(index=False)]
+    for need, doc_id, text in zip(columns["need"], columns["doc_id"], words, strict=True):
+        first.setdefault(need, f"{doc_id}: {text}")
+    return run.evidence.assign(words=words, first=[first[need] for need in columns["need"]])
+
+
+def _words(run: RunTables, doc_id: str, start: int, end: int) -> str:
+    """Return the words of a piece of evidence, its place if the run does not have its text."""
+    try:
+        return " ".join(text_of(run, doc_id, start, end).split())
+    except InputError:
+        return f"{start}-{end}"
 
 
 def document_prints(run: RunTables) -> dict[str, str]:

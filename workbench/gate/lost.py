@@ -126,7 +126,7 @@ class _Losses:
     def _question(self, sides: Sides, causes: LossCauses, piece: LostPiece) -> LostQuestion:
         query_id = piece.label.query_id
         before, after = (hits.get(query_id, HitList()) for hits in (sides.before, sides.after))
-        cause = causes.of(piece, after, distinct=sides.measure.family == "documents")
+        cause = causes.of(piece, before, after, distinct=sides.measure.family == "documents")
         doc_id, start, end = piece.place
         documents = piece.label.need < 0
         return LostQuestion(

@@ -7,7 +7,7 @@ from typing import Literal
 
 from workbench.gate.inputs import Differences
 from workbench.gate.lost import LostQuestion
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 RuleKind = Literal["specification", "inference", "baseline", "release", "plain baseline", "retrieval test"]
 EXIT_CODES = {Decision.PASS: 0, Decision.FAIL: 1, Decision.UNDECIDED: 4}
@@ -19,7 +19,8 @@ class RuleResult:
 
     `value` is the candidate's mean and `reference` the baseline's, `difference` the candidate minus the baseline in the direction of the metric. `low`
     and `high` are bounds of the difference, or of the mean. `limit` is the floor, or -M. Numbers that do not apply are NaN. `alarm`: a second run of
-    both sides would decide it.
+    both sides would decide it. `worse`: it passed within the tolerance, and a drop is significant. `random`
+    names the parts of the run that can give other values.
     """
 
     rule: str
@@ -41,6 +42,8 @@ class RuleResult:
     clusters: int = 0
     unscored: int = 0
     alarm: bool = False
+    worse: bool = False
+    random: str = ""
     query_id: str = ""
 
 

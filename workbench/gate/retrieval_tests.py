@@ -11,7 +11,7 @@ from workbench.gate.report import RuleResult
 from workbench.gate.rules import RetrievalTest, Subject
 from workbench.gate.subjects import GatedConfiguration
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 _NAMED = 3
 
@@ -48,7 +48,8 @@ def retrieval_results(own: GatedConfiguration, test: RetrievalTest) -> Iterator[
 def _missing(wanted: Sequence[str], corpus: set[str]) -> str:
     absent = [name for name in wanted if corpus and name not in corpus]
     if absent:
-        return f"{listed(absent, _NAMED)} {'are' if len(absent) > 1 else 'is'} not in the corpus"
+        near = meant(absent[0], sorted(corpus)) if len(absent) == 1 else ""
+        return f"{listed(absent, _NAMED)} {'are' if len(absent) > 1 else 'is'} not in the corpus{near}"
     return f"{listed(wanted, _NAMED)} {'are' if len(wanted) > 1 else 'is'} not among the hits"
 
 

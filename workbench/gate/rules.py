@@ -16,7 +16,7 @@ _SUBJECT = re.compile(r"(?P<metric>[^\[\]\s]+)\s*(?:\[(?P<slice>.*)\])?", re.DOT
 _RULE = re.compile(r"(?P<subject>[^<>=\[]+(?:\[.*\])?)\s*(?P<bound>>=|<=|==|=>|=<|>|<|=|≥|≤)\s*(?P<limit>[^<>=]*)", re.DOTALL)
 # A part of a slice starts with the name of a field. The value of the part before can contain an ampersand, as in dept=R&D.
 _PART = re.compile(r"&(?=[^&=]+=)")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?P<percent>\s*%)?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?P<percent>\s*%)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class Tolerance:
         """Parse `5%` or `0.05`. Raises InputError for another form, or a number that is not above 0."""
         value, relative = number_in(text, f"the tolerance {text}"), text.strip().endswith("%")
         if not 0 < value <= 1:
-            raise InputError(f"the tolerance {text} is out of range", "write for example 5%, or 0.05 for points of the metric")
+            raise InputError(
+                f"the tolerance {text} is not above 0 and up to 1", "write for example 5%, or 0.001 for the least drop of the metric"
+            )
         return cls(value, relative)
 
     def margin(self, mean: float) -> float:

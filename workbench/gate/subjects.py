@@ -11,10 +11,15 @@ from workbench.core.formatting import listed, meant, plural, share
 from workbench.errors import InputError
 from workbench.gate.question_values import question_values
 from workbench.gate.rules import Subject
-from workbench.metrics.coverage import Bools
+from workbench.metrics.coverage import Bools, Floats
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gating import MetricScale, Values
+from workbench.statistics.gates.paired import MetricScale, Values
+
+# Questions that a message names.
+_NAMED = 5
+# Sums of squares of larger values overflow.
+LARGEST, _ROUNDING = 1e100, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +61,9 @@ class GatedConfiguration:
 
     def values(self, subject: Subject, table: pd.DataFrame | None = None) -> Values:
         """Return the values of a rule's questions, of this run or of another `table` of question values. Raises InputError if it has none."""
-        rows = self.table if table is None else table
-        rows = rows[(rows["metric"] == subject.metric) & (rows["condition"] == subject.condition)].set_index("query_id")
+        rows = _of_subject(self.table if table is None else table, subject)
+        if table is None:
+            self._require_whole(subject, rows)
         aligned, members = rows.reindex(self.run.questions["query_id"]), self.members(subject)
         values = np.where(members, aligned["value"].to_numpy(np.float64), np.nan)
         unscored = members & (aligned["state"] == "unscored").to_numpy(np.bool_)
@@ -66,7 +72,35 @@ class GatedConfiguration:
             conditions = sorted(set(self.table["condition"]))
             what = f"{subject}: {'no question has a value' if unscored.any() else 'it applies to no question'} in {whose}"
             raise InputError(what, f"conditions are {', '.join(conditions)}; look at metrics.parquet")
+        if beyond := self._beyond(subject, values):
+            raise InputError(
+                f"{subject}: {beyond:g} in {self.run.name if table is None else 'the baseline'} is no value of it", "write it again"
+            )
         return Values(values, unscored)
+
+    def _beyond(self, subject: Subject, values: Floats) -> float | None:
+        """Return a value beyond the range of a metric, None without one."""
+        low, high = (0.0, 1.0) if self.measure(subject).proportion else (-LARGEST, LARGEST)
+        known = values[~np.isnan(values)]
+        outside = known[(known < low - _ROUNDING) | (known > high + _ROUNDING)]
+        return float(outside[0]) if len(outside) else None
+
+    def require_same_scope(self, subject: Subject, table: pd.DataFrame, whose: str) -> None:
+        """Raise InputError if the metric applies to other questions in a `table` of question values than in this run."""
+        sides = [set(_of_subject(rows, subject).index) for rows in (self.table, table)]
+        if other := sorted(sides[0] ^ sides[1]):
+            what = f"{subject} applies to other questions in {whose} than in {self.run.name}: {listed(other, _NAMED)}"
+            raise InputError(what, "write the baseline again from a whole run, or sweep again")
+
+    def _require_whole(self, subject: Subject, rows: pd.DataFrame) -> None:
+        """Raise InputError if the questions with a value are not as many as metrics.parquet says, or a value is missing without a reason."""
+        table = self.run.of("metrics", self.name)
+        table = table[(table["metric"] == subject.metric) & (table["condition"] == subject.condition) & (table["slice"] == "all")]
+        expected = int((table["n"] + table["unscored"]).sum())
+        lacking = int(rows.loc[rows["state"] == "scored", "value"].isna().sum())
+        if len(rows) != expected or lacking:
+            what = f"{subject}: queries.parquet has {plural(len(rows) - lacking, 'question')}, metrics.parquet {expected}"
+            raise InputError(f"{what}, so the tables of {self.run.name} do not belong together", "sweep again")
 
     def scale(self, subject: Subject, *sides: Values) -> MetricScale:
         """Return the worst and the best possible value of a metric: those of a proportion, else those of the sides."""
@@ -88,3 +122,8 @@ class GatedConfiguration:
         keys = {"metric": subject.metric, "condition": subject.condition, "slice": subject.slice}
         rows = rows[(rows[list(keys)] == pd.Series(keys)).all(axis="columns")]
         return float(rows["attainable"].iloc[0]) if len(rows) else np.nan
+
+
+def _of_subject(table: pd.DataFrame, subject: Subject) -> pd.DataFrame:
+    """Return the values of a rule's metric under its condition, by question."""
+    return table[(table["metric"] == subject.metric) & (table["condition"] == subject.condition)].set_index("query_id")

@@ -23,7 +23,7 @@ def _embedder(settings: Any) -> Any:
     if not isinstance(settings, dict):
         return settings
     kind = settings.get("kind", "sentence-transformers")
-    if kind not in EMBEDDERS:
+    if not isinstance(kind, str) or kind not in EMBEDDERS:
         raise ValueError(f"no kind {kind!r}; kinds are {', '.join(EMBEDDERS)}")
     return EMBEDDERS[kind].model_validate(settings)
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from workbench.answering.base import AnswerResources
 from workbench.core.files import require_folder
-from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
+from workbench.core.fingerprint import fingerprint
 from workbench.datasets.filters import matches
+from workbench.datasets.fingerprints import corpus_fingerprint
 from workbench.embedding.base import Usage
 from workbench.judging.settings import Judging
 from workbench.llm.session import CallBudget, CallLimits, CallResources
@@ -154,7 +155,7 @@ class RunContext:
         qrels = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels]
         needs = [(need.query_id, [(span.doc_id, span.start, span.end) for span in need.alternatives]) for need in dataset.needs]
         return {
-            "corpus": fingerprint_of_rows((document.doc_id, document.title, document.text) for document in dataset.documents),
+            "corpus": corpus_fingerprint(dataset.documents),
             "questions": fingerprint([query.text for query in dataset.queries]),
             "labels": fingerprint(queries, qrels, needs),
             "expected": fingerprint([(query.query_id, query.answer, query.answer_variants) for query in dataset.queries]),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from workbench.core.progress import reporting
 from workbench.embedding.base import Embedder, Role
 from workbench.errors import StoreError
 from workbench.pipeline.configuration import Configuration
@@ -109,7 +110,8 @@ class Stage(ABC):
         """Return the result from the store, computing and storing it if necessary."""
 
         def compute(draft: Draft) -> None:
-            self.compute(inputs, draft)
+            with reporting(self.name):
+                self.compute(inputs, draft)
             if not all(entry.complete for parts in inputs.entries.values() for entry in parts.values()):
                 draft.mark_incomplete()
 

@@ -99,6 +99,8 @@ class RunTables:
     def read(cls, folder: str | Path) -> "RunTables":
         """Open the run in `outputs/<name>`. Raises InputError if the folder contains no run or a table is missing."""
         place = Path(folder)
+        if place.is_file():
+            raise InputError(f"{place} is a file, not the folder of a run", "give the folder outputs/<name> of a finished sweep")
         if not place.is_dir():
             runs = [manifest.parent.name for manifest in place.parent.glob(f"*/{MANIFEST}")]
             raise InputError(f"{place} does not exist{meant(place.name, runs)}", "give the folder outputs/<name> of a finished sweep")
@@ -113,7 +115,8 @@ class RunTables:
         files = {name: schema for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
         sources = {name: TableFile(whole, schema, manifest) for name, schema in files.items()}
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in sources]
-        if missing or "metrics" not in manifest:
+        prints = manifest.get("fingerprints")
+        if missing or "metrics" not in manifest or not (isinstance(prints, dict) and {"questions", "corpus"} <= set(prints)):
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
             raise InputError(f"{place} {what}", "run workbench sweep again: results that are in the store are reused")
         return cls(manifest, sources)
@@ -201,6 +204,12 @@ class RunTables:
         `repeated` queries have the text of another, `relabelled` ones with other labels. Older runs did not count them.
         """
         return {"missing": 0, "repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
+
+    @property
+    def unread(self) -> Sequence[Mapping[str, str]]:
+        """The `file` and the `reason` of each file that workbench init left out of the dataset."""
+        unread: Sequence[Mapping[str, str]] = self.manifest.get("unread", ())
+        return unread
 
     @property
     def judging(self) -> Mapping[str, Any] | None:

@@ -13,6 +13,8 @@ from workbench.statistics.pairs import Pairs
 POWER = 0.8
 # The default of an experiment: differences below it do not matter.
 SMALLEST_DIFFERENCE = 0.02
+# The standard deviation of a question's difference in span recall between two chunkings, as of the bundled handbook.
+SPREAD = 0.35
 # Fewer questions support no estimate of a spread.
 _FEWEST = 30
 
@@ -44,3 +46,18 @@ def detectable(pairs: Pairs, pair: int, names: Sequence[str], level: float, smal
     needed = math.ceil(float(pairs.n[pair]) * (difference / smallest) ** 2)
     sides = names[pairs.a[pair]], names[pairs.b[pair]]
     return Detectable(*sides, difference, level, smallest, max(needed, _FEWEST))
+
+
+def expected_difference(questions: int, comparisons: int) -> float:
+    """Estimate the difference that so many questions show, before anything was measured: (z + z) · SPREAD / √n, corrected for the comparisons."""
+    return _quantiles(comparisons) * SPREAD / math.sqrt(max(1, questions))
+
+
+def expected_questions(difference: float, comparisons: int) -> int:
+    """Estimate the questions that show a difference, before anything was measured."""
+    return max(_FEWEST, math.ceil((_quantiles(comparisons) * SPREAD / difference) ** 2))
+
+
+def _quantiles(comparisons: int) -> float:
+    # Bonferroni's correction, which needs no data.
+    return float(stats.norm.ppf(1 - 0.05 / 2 / max(1, comparisons)) + stats.norm.ppf(POWER))

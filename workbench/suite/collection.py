@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from workbench.errors import WorkbenchError
+from workbench.gate.comparisons import comparison_start
 from workbench.gate.report import RuleResult
 from workbench.gate.rules import RetrievalTest, Subject
 from workbench.gate.settings import GateSettings
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 from workbench.suite.fixtures import plain_errors
 from workbench.suite.kinds import SuiteTest, kind_of_metric, kind_of_retrieval
 from workbench.suite.rag_suite import RagSuite, suite_of
@@ -95,17 +96,19 @@ def _tests(settings: GateSettings) -> Iterator[tuple[str, tuple[SuiteTest, Find]
 
 
 def _named(name: str) -> Find:
-    return lambda suite: [result for result in suite.gate.rules if result.rule == name]
+    return lambda suite: [result for result in suite.rules(name) if result.rule == name]
 
 
 def _compared(path: Path, subject: Subject | None = None) -> Find:
-    text = f"{subject or ''} not below {path} by more than "
-    return lambda suite: [result for result in suite.gate.rules if (result.rule.startswith(text) if subject else text in result.rule)]
+    if subject is not None:
+        start = comparison_start(subject, path)
+        return lambda suite: [result for result in suite.rules(str(path)) if result.rule.startswith(start)]
+    return lambda suite: [result for result in suite.rules(str(path)) if f" {path} by more than " in result.rule]
 
 
 def _retrieval(test: RetrievalTest) -> Find:
     def find(suite: RagSuite) -> list[RuleResult]:
-        tests = [result for result in suite.gate.rules if result.kind == "retrieval test" and result.slice == test.slice]
+        tests = [result for result in suite.rules(str(test)) if result.kind == "retrieval test" and result.slice == test.slice]
         return [result for result in tests if result.rule == str(replace(test, query_id=result.query_id))]
 
     return find

@@ -1,7 +1,7 @@
 """The experiment of a test session, which is swept once and checked once."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from workbench.execution.local import run_experiment
 from workbench.execution.outputs import publish
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.gate.check import check_gate, gated_configuration
-from workbench.gate.report import GateReport
+from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.settings import GateSettings
 from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
@@ -33,6 +33,7 @@ class RagSuite:
     """The experiment of a test session. Everything is computed on first use, and an error is raised again for each test that needs it."""
 
     options: SuiteOptions
+    uncheckable: Mapping[str, InputError] = field(default_factory=dict)
     _made: dict[str, object] = field(default_factory=dict)
 
     @cached_property
@@ -64,8 +65,47 @@ class RagSuite:
 
     @property
     def gate(self) -> GateReport:
-        """The outcome of all rules."""
-        return self._once("gate", lambda: check_gate(self.tables, self.settings))
+        """The outcome of all rules that can be checked. Raises the error of a rule if none can."""
+        return self._once("gate", self._checked)
+
+    def rules(self, name: str) -> Sequence[RuleResult]:
+        """Return the results of rules. Raises the error of the rule called `name` if it cannot be checked."""
+        report = self.gate
+        if name in self.uncheckable:
+            raise self.uncheckable[name]
+        return report.rules
+
+    def _checked(self) -> GateReport:
+        """Check all rules together, since they are corrected for their number. Rules that cannot be checked are left out, each with its error."""
+        try:
+            return check_gate(self.tables, self.settings)
+        except InputError as error:
+            self.uncheckable = dict(self._errors())
+            floors = tuple(each for each in self.settings.floors if str(each) not in self.uncheckable)
+            tests = tuple(each for each in self.settings.retrieval_tests if str(each) not in self.uncheckable)
+            paths = {kind: path for kind, path in self._baselines() if str(path) not in self.uncheckable}
+            left = replace(
+                self.settings, floors=floors, retrieval_tests=tests, baseline=paths.get("baseline"), release=paths.get("release")
+            )
+            if not (self.uncheckable and (floors or tests or paths)):
+                raise error from None
+            return check_gate(self.tables, left)
+
+    def _baselines(self) -> list[tuple[str, Path]]:
+        places = [("baseline", self.settings.baseline), ("release", self.settings.release)]
+        return [(kind, path) for kind, path in places if path is not None]
+
+    def _errors(self) -> Iterator[tuple[str, InputError]]:
+        """Yield the name and the error of each rule that cannot be checked alone."""
+        none = replace(self.settings, floors=(), retrieval_tests=(), baseline=None, release=None)
+        alone = [(str(each), replace(none, floors=(each,))) for each in self.settings.floors]
+        alone += [(str(each), replace(none, retrieval_tests=(each,))) for each in self.settings.retrieval_tests]
+        alone += [(str(path), replace(none, baseline=path)) for _, path in self._baselines()]
+        for name, settings in alone:
+            try:
+                check_gate(self.tables, settings)
+            except InputError as error:
+                yield name, error
 
     @property
     def configuration(self) -> Configuration:

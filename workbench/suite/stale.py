@@ -6,7 +6,7 @@ from workbench.api.freshness import check_freshness
 from workbench.core.formatting import plural
 from workbench.gate.report import RuleResult
 from workbench.records import Dataset
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 from workbench.suite.rag_suite import RagSuite
 from workbench.suite.systems import ingesting_target
 from workbench.targets.freshness.cases import CASES, FreshnessData, read_freshness

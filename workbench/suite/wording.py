@@ -9,7 +9,7 @@ from workbench.gate.report import RuleResult
 from workbench.gate.rules import Subject
 from workbench.gate.subjects import GatedConfiguration
 from workbench.printable import printable_line
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 from workbench.suite.rag_suite import RagSuite
 from workbench.testing.assertions.means import worst_questions
 

@@ -33,7 +33,7 @@ def _several(value: object) -> object:
 # `$.id`, or `id` for short.
 JsonPath = Annotated[str, Field(min_length=1), AfterValidator(_checked)]
 # One path must be found. Of several, the first that is found and has the right type counts, and optional values may be missing.
-Paths = Annotated[tuple[JsonPath, ...], BeforeValidator(_several), Field(min_length=1)]
+Paths = Annotated[tuple[JsonPath, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...]), Field(min_length=1)]
 
 
 class MissingError(TargetError):

@@ -9,7 +9,7 @@ from workbench.gate.formats.markdown import gate_markdown
 from workbench.gate.formats.terminal import gate_lines
 from workbench.gate.lost import LostQuestion, RankedHit
 from workbench.gate.report import GateReport, RuleResult
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 ODD = 'a<script>|b`\n::error::x\x1b[31m 5% "q" & ]]>'
 HITS = tuple(RankedHit(rank, ODD, 0, 9, ODD, rank == 1) for rank in (1, 2))

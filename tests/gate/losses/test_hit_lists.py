@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workbench.gate.losses.hit_lists import HitList, HitSlice, covering_rank, first_documents, hit_lists
+from workbench.gate.losses.hit_lists import HitList, HitSlice, covered, covering_rank, first_documents, hit_lists
 
 HITS = pd.DataFrame(
     [
@@ -14,6 +14,7 @@ HITS = pd.DataFrame(
     ],
     columns=["query_id", "rank", "doc_id", "start", "end"],
 )
+HITS["kept"] = HITS["end"]
 
 
 def never(*_: object) -> bool:
@@ -36,7 +37,7 @@ def test_a_metric_of_chunks_reads_the_first_slices_and_one_of_documents_all_slic
 
 
 def test_a_budget_delivers_slices_to_where_they_are_cut() -> None:
-    delivered = HITS.assign(delivered=[True, False, False, True, False], kept=[10, 0, 0, 14, 0])
+    delivered = HITS.assign(kept=[10, 0, 0, 14, 0])
     hits = hit_lists(delivered, documents=None, slices=None)["q"]
     assert [(piece.doc_id, piece.end) for piece in hits.reached] == [("a", 10), ("a", 14)]
     assert hits.evidence_rank("a", 2, 14, never) == (3, 1)
@@ -67,3 +68,9 @@ def test_a_document_has_a_rank_among_documents_and_one_among_slices() -> None:
     assert hits.document_rank("b", distinct=True) == (2, 2)
     assert hits.document_rank("z", distinct=True) == (0, 0)
     assert [(piece.rank, piece.doc_id) for piece in first_documents(hits.listed)] == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_characters_that_slices_share_count_once() -> None:
+    slices = [HitSlice(1, "a", 0, 10), HitSlice(2, "a", 5, 12), HitSlice(3, "b", 0, 30)]
+    assert covered(slices, "a", 2, 20) == 10
+    assert covered(slices, "a", 12, 20) == 0

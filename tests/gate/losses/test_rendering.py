@@ -59,7 +59,7 @@ def test_every_cause_that_a_loss_can_have_has_a_meaning() -> None:
 
 def test_the_terminal_shows_a_line_for_each_loss(stale: tuple[RunTables, list[LostQuestion]]) -> None:
     lines = lost_lines(stale[1])
-    assert lines[0] == "What broke: 1 question lost a piece of evidence."
+    assert lines[0] == "What broke: 1 question lost evidence, or a part of it."
     assert lines[1].split() == ["question", "lost", "rank", "metric", "why"]
     assert lines[2].startswith("lamp      lamp:176-240  1 → 4  need_recall@2 1.00 → 0.00  displaced: all 3 documents ahead of it are new: ")
     assert lost_lines([]) == []
@@ -74,7 +74,7 @@ def test_the_terminal_shortens_names_and_counts_the_rest() -> None:
 
 def test_markdown_escapes_texts_and_ids(stale: tuple[RunTables, list[LostQuestion]]) -> None:
     text = lost_markdown(stale[1])
-    assert text.startswith("#### What broke\n\n1 question lost a piece of evidence.\n\n| cause | questions | which |\n")
+    assert text.startswith("#### What broke\n\n1 question lost evidence, or a part of it.\n\n| cause | questions | which |\n")
     assert "| displaced (new or changed documents rank ahead of it) | 1 | lamp |" in text
     untidy_text = lost_markdown(untidy(30))
     assert "<script>" not in untidy_text

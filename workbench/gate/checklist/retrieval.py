@@ -57,7 +57,7 @@ def labelled_questions(audit: Audit) -> ChecklistPoint:
     written = synthetic_questions(run)
     waiting = written.waiting if written else 0
     if waiting:
-        parts.append(f"{waiting} were written by a model and accepted by nobody")
+        parts.append(f"{waiting} were drafted and accepted by nobody")
     name = f"at least {FEWEST_QUESTIONS} labelled questions"
     if found >= FEWEST_QUESTIONS:
         return ChecklistPoint(name, "met", "; ".join(parts))

@@ -6,7 +6,7 @@ from workbench.gate.formats.terminal import in_order
 from workbench.gate.lost import LostQuestion
 from workbench.gate.report import GateReport
 from workbench.printable import printable_line
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 # GitHub shows ten of each level for a step.
 _MOST = 10
@@ -16,10 +16,10 @@ def annotation_lines(report: GateReport, warn_undecided: bool = False) -> Iterat
     """Yield a workflow command for each rule that did not pass, and one for what broke."""
     levels = {Decision.FAIL: "error", Decision.UNDECIDED: "warning" if warn_undecided else "error"}
     for rule in [rule for rule in in_order(report) if rule.outcome in levels][:_MOST]:
-        yield _command(levels[rule.outcome], f"{rule.outcome}: {rule.rule}", rule.reason)
+        yield annotation(levels[rule.outcome], f"{rule.outcome}: {rule.rule}", rule.reason)
     if report.lost:
         changes = "\n".join(f"{lost.query_id} {lost.question}: {change_text(lost)}" for lost in report.lost[:_MOST])
-        yield _command("notice", f"What broke: {len(report.lost)} losses since the baseline", changes)
+        yield annotation("notice", f"What broke: {len(report.lost)} losses since the baseline", changes)
 
 
 def change_text(lost: LostQuestion) -> str:
@@ -30,8 +30,8 @@ def change_text(lost: LostQuestion) -> str:
     return f"{lost.missing} {' → '.join(ranks)}{f' ({lost.cause})' if lost.cause else ''}"
 
 
-def _command(level: str, title: str, message: str) -> str:
-    """Format a workflow command. Its values must not contain line breaks, and a title no colon or comma."""
+def annotation(level: str, title: str, message: str) -> str:
+    """Format a workflow command of GitHub Actions. Its values must not contain line breaks, and a title no colon or comma."""
     return f"::{level} title={_property(title)}::{_data(message)}"
 
 

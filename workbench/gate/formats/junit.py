@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 from workbench.gate.report import GateReport
 from workbench.printable import printable
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 
 def gate_junit(report: GateReport, warn_undecided: bool = False) -> str:

@@ -10,7 +10,7 @@ from workbench.gate.lost import LostQuestion, RankedHit
 from workbench.gate.report import GateReport
 from workbench.printable import printable
 from workbench.report.render.markdown import escaped
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 # GitHub shows at most 1 MiB.
 MOST_RULES, _COMPARED, _LETTERS = 200, 10, 80

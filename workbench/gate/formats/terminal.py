@@ -7,7 +7,7 @@ from workbench.gate.losses.rendering import lost_lines
 from workbench.gate.lost import LostQuestion, RankedHit
 from workbench.gate.report import GateReport, RuleResult
 from workbench.printable import printable_line
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 
 _MARKS = {Decision.PASS: "pass", Decision.FAIL: "FAIL", Decision.UNDECIDED: "undecided"}
 _ORDER = (Decision.FAIL, Decision.UNDECIDED, Decision.PASS)

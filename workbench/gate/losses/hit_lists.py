@@ -38,19 +38,29 @@ class HitList:
 
 
 def hit_lists(hits: pd.DataFrame, *, documents: int | None, slices: int | None) -> Mapping[str, HitList]:
-    """Make the hit list of every question from `query_id`, `rank`, `doc_id`, `start`, `end` and, if it is known, `delivered` and `kept`.
+    """Make the hit list of every question from `query_id`, `rank`, `doc_id`, `start`, `end` and `kept`.
 
-    A metric reads the first `documents`, the first `slices`, or without both the delivered slices (all where that is not known).
+    A metric reads the first `documents`, the first `slices`, or without both the delivered slices.
     """
     ordered = hits.sort_values("rank", kind="stable").drop_duplicates(["query_id", "doc_id", "start", "end"])
-    delivered = ordered["delivered"].to_numpy() if "delivered" in ordered else [True] * len(ordered)
-    kept = ordered["kept"] if "kept" in ordered else ordered["end"]
+    kept = ordered["kept"]
+    delivered = (kept > ordered["start"]).tolist()
     rows: dict[str, list[tuple[HitSlice, bool, int]]] = {}
     columns = [ordered[name] for name in ("query_id", "doc_id", "start", "end")]
     for query_id, doc_id, start, end, given, last in zip(*columns, delivered, kept, strict=True):
         own = rows.setdefault(query_id, [])
         own.append((HitSlice(len(own) + 1, doc_id, int(start), int(end)), bool(given), int(last)))
     return {query_id: _hit_list(own, documents, slices) for query_id, own in rows.items()}
+
+
+def covered(slices: Iterable[HitSlice], doc_id: str, start: int, end: int) -> int:
+    """The number of characters of [start, end) in a document that the slices contain together."""
+    cuts = sorted((max(start, piece.start), min(end, piece.end)) for piece in slices if piece.doc_id == doc_id)
+    reached, total = start, 0
+    for low, high in cuts:
+        total += max(0, high - max(low, reached))
+        reached = max(reached, high)
+    return total
 
 
 def first_documents(slices: Iterable[HitSlice]) -> list[HitSlice]:

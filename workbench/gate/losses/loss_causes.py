@@ -35,7 +35,7 @@ class LossCauses:
         }
         self._added, self._removed, self._changed = map(frozenset, (changes.added, changes.removed, changes.changed))
 
-    def of(self, piece: LostPiece, after: HitList, *, distinct: bool) -> LossCause:
+    def of(self, piece: LostPiece, before: HitList, after: HitList, *, distinct: bool) -> LossCause:
         """Explain a loss. `distinct`: ranks are those of documents."""
         doc_id = piece.place[0]
         if doc_id in self._removed:
@@ -45,8 +45,10 @@ class LossCauses:
         moved = _moved(piece)
         if doc_id in self._changed:
             return LossCause("changed", f"the text of {doc_id} changed, and {moved}")
-        ahead = _ahead(after, piece, distinct)
-        new = [name for name in ahead if name in self._added | self._changed]
+        ahead = _ahead(after, piece, piece.rank_after, distinct)
+        # Those that were ahead before displaced nothing.
+        earlier = set(_ahead(before, piece, piece.rank_before, distinct))
+        new = [name for name in ahead if name in self._added | self._changed and name not in earlier]
         if new and miss in _BY_RANK:
             return LossCause("displaced", f"{self._displaced(ahead, new)}; {moved}", tuple(new))
         return LossCause(miss, moved if miss == "rank" else f"{_BECAUSE[miss]}; {moved}", tuple(new))
@@ -72,13 +74,13 @@ def _seen_cause(piece: LostPiece, after: HitList) -> str:
     return "boundary" if any(hit.doc_id == doc_id and hit.start < end and hit.end > start for hit in after.reached) else "rank"
 
 
-def _ahead(after: HitList, piece: LostPiece, distinct: bool) -> list[str]:
+def _ahead(hits: HitList, piece: LostPiece, rank: int, distinct: bool) -> list[str]:
     """The documents ahead of what is missing, by rank: all that are reached if it is not listed."""
     doc_id = piece.place[0]
     if distinct:
-        documents = list(dict.fromkeys(hit.doc_id for hit in after.listed))
+        documents = list(dict.fromkeys(hit.doc_id for hit in hits.listed))
         return documents[: documents.index(doc_id)] if doc_id in documents else documents
-    slices = [hit for hit in after.listed if hit.rank < piece.rank_after] if piece.rank_after else after.reached
+    slices = [hit for hit in hits.listed if hit.rank < rank] if rank else hits.reached
     return [name for name in dict.fromkeys(hit.doc_id for hit in slices) if name != doc_id]
 
 

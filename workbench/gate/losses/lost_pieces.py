@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from workbench.analysis.questions.passages import text_of
 from workbench.errors import InputError
-from workbench.gate.losses.hit_lists import HitList, hit_lists
+from workbench.gate.losses.hit_lists import HitList, covered, hit_lists
 from workbench.gate.question_values import question_values
 from workbench.results.run_tables import RETRIEVED, Measure, RunTables
 
@@ -55,6 +55,12 @@ class Sides:
     def reads_documents(self) -> bool:
         """Whether the metric counts documents."""
         return not self.measure.of_text
+
+    def unknown(self, query_id: str) -> bool:
+        """Whether the metric reads more documents or slices of a question than the baseline keeps."""
+        listed = self.before.get(query_id, HitList()).listed
+        known = len({piece.doc_id for piece in listed}) if self.measure.family == "documents" else len(listed)
+        return known < (self.measure.k or 1)
 
     def value(self, query_id: str) -> tuple[float, float]:
         """The value of a question in the baseline and in the run."""
@@ -122,8 +128,8 @@ def evidence_labels(run: RunTables) -> Iterator[Label]:
 def lost_pieces(sides: Sides, labels: Iterable[Label]) -> list[LostPiece]:
     """List the labels that only the baseline found.
 
-    A question whose value did not drop lost nothing. If it dropped and no label is known to be lost, because a baseline keeps only its first
-    hits, every label that the run misses is listed with the rank 0 before.
+    A question whose value did not drop lost nothing. If it dropped and no label is lost as a whole, those are listed of which a part is lost, and
+    those that the run misses, with the rank 0 before, if the metric reads more than the baseline keeps.
     """
     by_query: dict[str, list[Label]] = {}
     for label in labels:
@@ -136,8 +142,22 @@ def lost_pieces(sides: Sides, labels: Iterable[Label]) -> list[LostPiece]:
             continue
         missing = [piece for label in own if (piece := _missing(sides, label)) is not None]
         found = [piece for piece in missing if piece.rank_before]
-        lost += found or (missing if known else [])
+        lost += found or _in_part(sides, missing) or (missing if known and sides.unknown(query_id) else [])
     return lost
+
+
+def _in_part(sides: Sides, missing: Sequence[LostPiece]) -> list[LostPiece]:
+    """Return the pieces of text of which the baseline has more characters than the run, at the best rank of a slice with any of them."""
+    if sides.reads_documents:
+        return []
+    parts = []
+    for piece in missing:
+        before, after = (hits.get(piece.label.query_id, HitList()) for hits in (sides.before, sides.after))
+        had, place = max((covered(before.reached, *each), each) for each in piece.label.places)
+        if had > max(covered(after.reached, *each) for each in piece.label.places):
+            _, rank_before = sides.ranks(before, place)
+            parts.append(replace(piece, place=place, rank_before=rank_before, rank_after=sides.ranks(after, place)[1]))
+    return parts
 
 
 def _missing(sides: Sides, label: Label) -> LostPiece | None:

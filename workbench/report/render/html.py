@@ -103,12 +103,20 @@ def environment() -> Environment:
 
 def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
-    script, style = ((_TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
+    script, style = (_TEMPLATES / "report.js").read_text("utf-8"), style_sheet()
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     context |= {"within": ""}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
-    text = environment().get_template("report.html.j2").render(context | shown)
-    # HTML does not allow control characters, which a terminal would obey, and half a surrogate pair is not valid UTF-8.
+    return printable_page(environment().get_template("report.html.j2").render(context | shown))
+
+
+def style_sheet() -> str:
+    """The style sheet of all pages."""
+    return (_TEMPLATES / "report.css").read_text("utf-8")
+
+
+def printable_page(text: str) -> str:
+    """Replace what HTML does not allow: control characters, which a terminal would obey, and halves of surrogate pairs."""
     return _CONTROLS.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
 
 

@@ -5,7 +5,8 @@ from typing import Any
 from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import possible_causes
 from workbench.core.formatting import count
-from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
+from workbench.report.cells import text, words
+from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.parts import shows_parts
 from workbench.report.text.sentences import about_primary, about_trust, folder_of
 from workbench.statistics.effects import EFFECT_METHODS
@@ -50,9 +51,15 @@ def provenance(findings: Findings) -> Section:
         "Versions": manifest["versions"],
     }
     sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
+    unread = [Section("Files that were not read", "unread", [_unread(findings)])] if findings.run.unread else []
     parts = [
         Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
         for place, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
-    return Section("Provenance", "provenance", [Prose(sources), *map(Prose, about_trust(findings.run)), *parts], "Provenance")
+    return Section("Provenance", "provenance", [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts], "Provenance")
+
+
+def _unread(findings: Findings) -> Table:
+    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
+    return Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)

@@ -134,4 +134,4 @@ def _synthetic(run: RunTables) -> list[str]:
     which = "Every question" if found.waiting == found.of else f"{count(found.waiting)} of {plural(found.of, 'question')}"
     verb = "is" if found.waiting in (1, found.of) else "are"
     it = "it" if found.waiting == 1 else "them"
-    return [f"{which} {verb} written by a model and accepted by nobody. Read {it}, then run workbench dataset accept."]
+    return [f"{which} {verb} drafted by a model or by rules, and accepted by nobody. Read {it}, then run workbench dataset accept."]

@@ -212,13 +212,14 @@ def _auroc(items: JudgedLabels) -> Statistic:
 
 
 def _kappa(first: Floats, second: Floats) -> Statistic:
-    """Cohen's kappa (1960), (agreement - chance) / (1 - chance)."""
+    """Cohen's kappa, 1 - disagreement / chance disagreement (1960), which weights grades by their squared difference (1968)."""
 
     def statistic(weights: Floats) -> Floats:
         whole = weights.sum(axis=1)
-        agreed, yes, also = (_ratio(weights @ part, whole) for part in ((first == second).astype(np.float64), first, second))
-        chance = yes * also + (1 - yes) * (1 - also)
-        return np.asarray(np.divide(agreed - chance, 1 - chance, out=np.full(len(whole), np.nan), where=chance < 1))
+        apart, one, also = (_ratio(weights @ part, whole) for part in ((first - second) ** 2, first, second))
+        squares = _ratio(weights @ (first**2 + second**2), whole)
+        chance = squares - 2 * one * also
+        return np.asarray(1 - np.divide(apart, chance, out=np.full(len(whole), np.nan), where=chance > _ROUNDING))
 
     return statistic
 

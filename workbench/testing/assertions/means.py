@@ -14,7 +14,7 @@ from workbench.gate.subjects import GatedConfiguration
 from workbench.printable import printable_line
 from workbench.records import Dataset
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gating import Decision
+from workbench.statistics.gates.paired import Decision
 from workbench.testing.assertions.systems import Judges, run_of
 
 _SHOWN = 5

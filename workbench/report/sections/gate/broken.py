@@ -19,7 +19,7 @@ _FIRST_HITS = 5
 _LONGEST = 600
 _READING = (
     "A question lost a document or a piece of evidence if the baseline has it among the hits that the metric reads, the run has not, and the metric "
-    "of the question fell. Ranks are those of distinct documents for metrics of documents, else of chunks."
+    "of the question fell. Where no piece was whole, the pieces of which the baseline has more are listed. Ranks are those of distinct documents for metrics of documents, else of chunks."
 )
 
 
@@ -44,7 +44,7 @@ def lost_sentence(questions: Sequence[BrokenQuestion]) -> str:
     return f"{listed(parts)}." if parts else "no question lost anything."
 
 
-_COUNTED = {"document": "lost a document", "evidence": "lost a piece of evidence", "answer": "got a worse answer"}
+_COUNTED = {"document": "lost a document", "evidence": "lost evidence, or a part of it", "answer": "got a worse answer"}
 
 
 def causes_table(questions: Sequence[BrokenQuestion]) -> Table:

@@ -13,7 +13,7 @@ TITLE = "Does it pass the gate?"
 _OUTCOMES = ("fail", "undecided", "pass")
 _SENTENCES = {
     "fail": "The gate fails.",
-    "undecided": "The gate is undecided: nothing is shown to be worse, and not everything to be good enough.",
+    "undecided": "The gate is undecided: nothing is shown to be worse than is tolerated, and not everything to be good enough.",
     "pass": "The gate passes.",
 }
 _READING = (

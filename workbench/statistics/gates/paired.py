@@ -13,9 +13,9 @@ from scipy import stats
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters
-from workbench.statistics.intervals import ALPHA, Interval, Robust, by_unit, mean_intervals, robust, t_quantile
+from workbench.statistics.gates.scatter import Scatter
+from workbench.statistics.intervals import Robust, by_unit, robust, t_quantile
 from workbench.statistics.pairs import without_skew
-from workbench.statistics.power import POWER
 
 # The one-sided level of a test and, after an alarm of a test whose values are partly random, those for a failure and for a pass.
 ALARM, CONFIRM, CLEAR = 0.05, 0.04, 0.01
@@ -23,10 +23,8 @@ ALARM, CONFIRM, CLEAR = 0.05, 0.04, 0.01
 _LOWER = 0.04
 # With fewer questions a baseline cannot fail. With fewer documents that differ, no sign test can reject at ALARM.
 FEWEST, FEWEST_DIFFERENT = 30, 5
-# With fewer losses than this, up to 3 of n questions may be losses that were not seen, with 95 % confidence (the rule of three).
-_FEW_LOSSES, _UNSEEN = 5, 3
-# Means that differ by less from a limit are equal to it.
-_ROUNDING = 1e-9
+# With fewer losses than this, up to 3 of n questions may be losses that were not seen, with 95 % confidence (the rule of three). The same holds for gains.
+_FEW_SEEN, _UNSEEN = 5, 3
 
 
 class Decision(StrEnum):
@@ -67,8 +65,9 @@ class PairedTest:
     """A candidate minus a baseline on the same questions, oriented, against a margin M.
 
     `low` and `high` are bounds that a true difference exceeds in 5 % of samples each; they cover the worst and the best case of the `unscored` questions. `p` is one-sided, for a candidate that
-    is worse, the larger of both cases. `worse`: it passed, and a drop is significant. `few`: too few questions or documents differ for a failure.
-    `needed` are the numbers of questions at which a test would pass with 80 % power if the true difference were 0, or -M / 2.
+    is worse, the larger of both cases. `worse`: it passed, and a drop is significant. `few`: too few questions or documents differ for a failure,
+    or total gains on 3 unseen questions would undo the drop.
+    `needed`, if undecided, are the numbers of questions at which a test would pass with 80 % power if the true difference were 0, or -M / 2.
     `cleared`: the lower bound at 1 % exceeds -M too.
     """
 
@@ -87,25 +86,6 @@ class PairedTest:
     needed: tuple[int, int] | None = None
     conditional: str = ""
     cleared: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FloorTest:
-    """A mean against a limit. `p` is one-sided for a failure, NaN for a specification, which is about these questions only.
-
-    `low` and `high` are the 95 % interval, and cover the worst and the best case of the `unscored` questions.
-    """
-
-    value: float
-    low: float
-    high: float
-    limit: float
-    p: float
-    n: int
-    clusters: int
-    unscored: int
-    outcome: Decision
-    conditional: str = ""
 
 
 def paired_test(
@@ -151,7 +131,7 @@ def paired_test(
     high = _OneSided.of(best, clusters, loss) if unscored.any() else low
     identical = bool((plain[scored] == 0).all()) and not unscored.any()
     found = PairedTest(
-        difference=_mean(plain, clusters),
+        difference=clustered_mean(plain, clusters),
         low=min(low.low, high.low),
         high=max(low.high, high.high),
         margin=margin,
@@ -161,12 +141,12 @@ def paired_test(
         unscored=int(unscored.sum()),
         identical=identical,
         outcome=Decision.UNDECIDED,
-        few=int((scored | unscored).sum()) < FEWEST or min(low.different, high.different) < FEWEST_DIFFERENT,
-        needed=low.needed(margin),
+        few=int((scored | unscored).sum()) < FEWEST or min(low.different, high.different) < FEWEST_DIFFERENT or high.undone,
         conditional=low.conditional,
         cleared=min(low.lowest, high.lowest) > -margin,
     )
-    return _decided(found, level, same_outputs)
+    decided = _decided(found, level, same_outputs)
+    return replace(decided, needed=low.needed(margin)) if decided.outcome is Decision.UNDECIDED else decided
 
 
 def _decided(found: PairedTest, level: float, same_outputs: bool) -> PairedTest:
@@ -197,11 +177,11 @@ def average(first: Values, second: Values) -> Values:
 class _OneSided:
     """The inference on one row of oriented differences: the bounds, a lower one at `CLEAR`, and p.
 
-    Of the `clusters`, `different` have a sum other than 0. `unseen` is the total loss on unseen questions that must be survived, 0 if enough losses were seen.
+    Of the `clusters`, `different` have a sum other than 0. `unseen` is the total loss on unseen questions that must be survived, 0 if enough losses were
+    seen. `undone`: total gains on unseen questions would undo the drop.
     """
 
-    error: float
-    freedom: float
+    scatter: Scatter
     low: float
     lowest: float
     high: float
@@ -210,128 +190,56 @@ class _OneSided:
     clusters: int
     different: int
     unseen: float
+    undone: bool
     conditional: str
 
     @classmethod
     def of(cls, differences: Floats, clusters: Clusters, loss: float) -> "_OneSided":
         row, groups = clusters.averaged(differences[None])
-        means = robust(row, groups)
-        values, count = row[~np.isnan(row)], int(means.clusters[0])
-        unseen = _UNSEEN * loss if int((values < 0).sum()) < _FEW_LOSSES else 0.0
+        means, scatter = robust(row, groups), Scatter.of(row, groups)
+        values = row[~np.isnan(row)]
+        unseen = _UNSEEN * loss if int((values < 0).sum()) < _FEW_SEEN else 0.0
         survived = (float(values.sum()) - unseen) / (len(values) + _UNSEEN) if unseen else math.inf
-        low, high, p = _bounds(values, means, _LOWER)
+        low, high, p = _bounds(values, means, scatter)
         return cls(
-            error=float(means.error[0]),
-            freedom=float(means.freedom[0]),
+            scatter=scatter,
             low=min(low, survived),
-            lowest=min(_bounds(values, means, CLEAR)[0], survived),
+            lowest=min(scatter.lower(CLEAR) if scatter.varies else low, survived),
             high=high,
             p=p,
             n=int((~np.isnan(differences)).sum()),
-            clusters=count,
+            clusters=int(means.clusters[0]),
             different=int((by_unit(np.nan_to_num(row), groups.codes)[0] != 0).sum()),
             unseen=unseen,
+            undone=int((values > 0).sum()) < _FEW_SEEN and float(values.sum()) + _UNSEEN * loss >= 0,
             conditional=CONDITIONAL if means.conditional[0] else "",
         )
 
     def needed(self, margin: float) -> tuple[int, int] | None:
-        """Return n · ((t + z) · SE / (M - |Δ|))² for Δ = 0 and -M / 2, and enough for the unseen losses. None without a margin, or documents."""
+        """Return the numbers of questions that pass with 80 % power for Δ = 0 and -M / 2. None without a margin, or documents."""
         if margin <= 0 or self.clusters < FEWEST_FOR_INTERVAL:
             return None
-        error = self.error if math.isfinite(self.error) else 0.0
-        reach = (float(t_quantile(np.array([self.freedom]), 2 * _LOWER)[0]) + float(stats.norm.ppf(POWER))) * error
-        none, half = (max(FEWEST, math.ceil(self.n * (reach / left) ** 2), math.ceil(self.unseen / left)) for left in (margin, margin / 2))
+        none, half = (
+            max(FEWEST, self.scatter.needed(self.n, left, _LOWER), math.ceil(self.unseen / left)) for left in (margin, margin / 2)
+        )
         return none, half
 
 
-def _bounds(values: Floats, means: Robust, lower: float) -> tuple[float, float, float]:
-    """Return a lower bound at the level `lower`, an upper one at `ALARM`, and p. Constant differences have p = 2^-G by flipping the signs of G documents."""
-    mean, error, freedom, count = float(means.mean[0]), float(means.error[0]), means.freedom, int(means.clusters[0])
-    if math.isfinite(error):
-        below, above = (float(t_quantile(freedom, 2 * level)[0]) for level in (lower, ALARM))
-        t = np.array([abs(mean) / error])
-        p = np.asarray(stats.t.sf(without_skew(t, means) if mean < 0 else -t, freedom))
-        return mean - _skewed(below, means) * error, mean + above * error, float(p[0])
+def _bounds(values: Floats, means: Robust, scatter: Scatter) -> tuple[float, float, float]:
+    """Return a lower and an upper bound and p. Constant differences have p = 2^-G by flipping the signs of G documents."""
+    mean, count = scatter.mean, int(means.clusters[0])
+    if scatter.varies:
+        t = np.array([abs(mean) / scatter.error])
+        p = np.asarray(stats.t.sf(without_skew(t, means) if mean < 0 else -t, means.freedom))
+        return scatter.lower(_LOWER), mean + float(t_quantile(means.freedom, 2 * ALARM)[0]) * scatter.error, float(p[0])
     if not len(values) or count < FEWEST_FOR_INTERVAL:
         return -math.inf, math.inf, math.nan
     return mean, mean, 0.5**count if mean < 0 else 1.0
 
 
-def _skewed(quantile: float, means: Robust) -> float:
-    """Raise the quantile of a lower bound if the sums of the documents are skewed towards losses, of which a sample shows too few.
-
-    t = q + A (1 + 2 q²) / 6 with A = -γ / √G (Johnson 1978), the inverse of `pairs.without_skew`.
-    """
-    residuals = means.residuals[0]
-    towards_losses = max(0.0, -float((residuals**3).sum()) / float((residuals**2).sum()) ** 1.5)
-    return float(quantile + towards_losses * (1 + 2 * quantile**2) / 6)
-
-
-def _mean(values: Floats, clusters: Clusters) -> float:
+def clustered_mean(values: Floats, clusters: Clusters) -> float:
+    """Return the mean of values (q), NaN without a value, where questions that share a text count once."""
     return float(robust(values[None], clusters).mean[0])
-
-
-def floor_test(
-    values: Values, clusters: Clusters, limit: float, *, inference: bool, proportion: bool = True, scale: MetricScale | None = None
-) -> FloorTest:
-    """Compare a mean with a limit, a floor if higher values are better, else a ceiling.
-
-    Without `inference` the rule is about these questions only: PASS if the mean keeps to the limit. With it, PASS if the whole 95 % interval
-    does, FAIL if none of it does. Unscored questions count at their worst for a PASS, and at their best for a FAIL.
-
-    Raises
-    ------
-    InputError
-        If the metric applies to no question.
-    """
-    known = scale or MetricScale()
-    applies = ~np.isnan(values.values) | values.unscored
-    sides, groups = np.array([values.filled(end)[applies] for end in (known.worst, known.best)]), clusters[applies]
-    bad, good = mean_intervals(sides, groups, proportion=np.array([proportion, proportion]))
-    low, high = (bad.low, good.high) if known.sign > 0 else (good.low, bad.high)
-    binary = bool(np.isin(sides[1], (0, 1)).all())
-    return FloorTest(
-        value=_mean(values.values, clusters),
-        low=low,
-        high=high,
-        limit=limit,
-        p=_floor_p(good, known.sign * (sides[1] - limit), groups, limit, proportion or binary) if inference else math.nan,
-        n=int((~np.isnan(values.values)).sum()),
-        clusters=bad.clusters,
-        unscored=int(values.unscored.sum()),
-        outcome=_kept(bad, good, limit, known.sign, inference),
-        conditional=bad.conditional,
-    )
-
-
-def _kept(bad: Interval, good: Interval, limit: float, sign: float, inference: bool) -> Decision:
-    """Decide by the mean, or with `inference` by its interval, with unscored questions at worst (`bad`) and at best (`good`)."""
-    lowest, highest = ((bad.low, good.high) if sign > 0 else (-bad.high, -good.low)) if inference else (sign * bad.value, sign * good.value)
-    if lowest >= sign * limit - _ROUNDING:
-        return Decision.PASS
-    return Decision.FAIL if highest < sign * limit - _ROUNDING else Decision.UNDECIDED
-
-
-def _floor_p(interval: Interval, distances: Floats, clusters: Clusters, limit: float, wilson: bool) -> float:
-    """Return the one-sided p of a mean beyond a limit, for `distances` from it that are negative beyond it. It is .025 if the interval ends at the limit.
-
-    Wilson's interval ends at u, so its effective number of questions is z² u (1 - u) / (u - mean)². Other means have the clustered t test.
-    """
-    means = robust(distances[None], clusters)
-    beyond = float(means.mean[0])
-    end = interval.high if interval.value < limit else interval.low
-    if not wilson or math.isnan(end):
-        return _one_sided(means)
-    if not 0 < limit < 1 or end == interval.value:
-        return 0.0 if beyond < 0 else 1.0
-    z = float(stats.norm.isf(ALPHA / 2)) * abs(limit - interval.value) / abs(end - interval.value)
-    z *= math.sqrt(end * (1 - end) / (limit * (1 - limit)))
-    return float(stats.norm.sf(math.copysign(z, -beyond)))
-
-
-def _one_sided(means: Robust) -> float:
-    """Return the one-sided p of the clustered t test that a mean is negative, NaN without an error."""
-    return float(np.asarray(stats.t.cdf(means.mean / means.error, means.freedom))[0])
 
 
 def corrected(p: Floats) -> Floats:

@@ -7,7 +7,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters, weighted
-from workbench.statistics.gating import Decision, MetricScale, Values, average, corrected, floor_test, paired_test, second_stage
+from workbench.statistics.gates.floors import floor_test
+from workbench.statistics.gates.paired import Decision, MetricScale, PairedTest, Values, average, corrected, paired_test, second_stage
 
 MARGIN = 0.04
 
@@ -43,10 +44,15 @@ def test_p_and_the_upper_bound_are_those_of_the_paired_t_test() -> None:
     assert c + skew * (1 + 2 * c**2) / 6 == pytest.approx(t, abs=1e-6)
 
 
+def score_bound(mean: float, variance: float, quantile: float, documents: int) -> float:
+    """The lower bound of documents with one question each: d = q · √((variance + d²) / documents), solved for d."""
+    return mean - quantile * math.sqrt(variance / (documents - quantile**2))
+
+
 def test_a_lower_bound_worked_by_hand() -> None:
-    # 10 gains and 10 losses of 100: no skew, SE² = .2 / 99, t(99) at .04 = 1.7688.
+    # 10 gains and 10 losses of 100: no skew, t(99) at .04 = 1.7688. A true mean that is lower by d has the SE² (.2 + d²) / 100.
     found = compared(values((1, 10), (0, 10), (1, 80)), values((0, 10), (1, 10), (1, 80)))
-    assert found.low == pytest.approx(-stats.t.isf(0.04, 99) * math.sqrt(0.2 / 99), abs=1e-9)
+    assert found.low == pytest.approx(score_bound(0, 0.2, stats.t.isf(0.04, 99), 100), abs=1e-9)
     assert (found.outcome, found.p) == (Decision.UNDECIDED, pytest.approx(0.5))
 
 
@@ -54,7 +60,7 @@ def test_a_skew_towards_losses_lowers_the_lower_bound() -> None:
     # 20 losses of 100: γ of the differences is -(1 - 2 · .2) / √(.2 · .8) = -1.5, so A = .15.
     found = compared(values((0, 20), (1, 80)), values((1, 100)))
     q = stats.t.isf(0.04, 99)
-    assert found.low == pytest.approx(-0.2 - (q + 0.15 * (1 + 2 * q**2) / 6) * math.sqrt(0.16 / 99), abs=1e-9)
+    assert found.low == pytest.approx(score_bound(-0.2, 0.16, q + 0.15 * (1 + 2 * q**2) / 6, 100), abs=1e-9)
     assert found.outcome is Decision.FAIL
 
 
@@ -231,3 +237,35 @@ def test_several_rules_are_corrected_by_holm() -> None:
     assert corrected(np.array([0.04, math.nan, 0.01, 0.02])).tolist() == pytest.approx([0.04, math.nan, 0.03, 0.04], nan_ok=True)
     assert corrected(np.zeros(0)).tolist() == []
     assert np.isnan(corrected(np.array([math.nan]))).all()
+
+
+def test_few_documents_lower_the_lower_bound_below_that_of_the_t_interval() -> None:
+    # A gain or a loss of .1 in each of 10 documents: SE² = .01 / 9, and .01 / 10 + d² / 10 if the true mean is lower by d.
+    candidate, baseline = values((0.6, 5), (0.4, 5)), values((0.5, 10))
+    found = compared(candidate, baseline, margin=0.2)
+    q = stats.t.isf(0.04, 9)
+    assert found.low == pytest.approx(score_bound(0, 0.01, q, 10), abs=1e-9)
+    assert found.low < -q * math.sqrt(0.01 / 9)
+
+
+def test_a_drop_that_total_gains_on_three_questions_would_undo_does_not_fail() -> None:
+    drops = np.repeat([0.04, 0.06], 20)
+    found = compared(Values(0.5 - drops, np.zeros(40, bool)), values((0.5, 40)), margin=0.02)
+    assert found.p < 0.001
+    assert (found.few, found.outcome) == (True, Decision.UNDECIDED)
+    larger = compared(Values(0.5 - 2 * drops, np.zeros(40, bool)), values((0.5, 40)), margin=0.02)
+    assert (larger.few, larger.outcome) == (False, Decision.FAIL)
+
+
+def test_the_questions_that_would_decide_reach_80_percent_power() -> None:
+    random = np.random.default_rng(3)
+    outcomes = np.array([-1.0, 0.0, 1.0])
+
+    def sample(count: int) -> PairedTest:
+        drawn = random.choice(outcomes, count, p=[0.06, 0.88, 0.06])
+        return compared(Values(0.5 + drawn, np.zeros(count, bool)), values((0.5, count)), margin=0.04)
+
+    needed = sorted(found.needed[0] for _ in range(40) if (found := sample(300)).needed)[20]
+    passed = np.mean([sample(needed).outcome is Decision.PASS for _ in range(300)])
+    # Three standard errors of a share of .8 over 300 samples, and those of the number itself.
+    assert abs(passed - 0.8) < 0.1

@@ -1,0 +1,41 @@
+"""The process of the converters survives files that take too long, need too much memory or make it crash."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from workbench.conversion.converted import UnreadableFileError
+from workbench.conversion.converter_process import ConverterProcess
+
+
+def test_a_file_is_converted_in_another_process_after_one_that_fails(tmp_path: Path):
+    (tmp_path / "a.md").write_text("# A\n\nText.\n")
+    (tmp_path / "b.pdf").write_bytes(b"no PDF")
+    with ConverterProcess(tmp_path) as process:
+        with pytest.raises(UnreadableFileError, match="is no complete PDF"):
+            process.convert(tmp_path / "b.pdf", ".pdf")
+        first = process._process.pid
+        converted, digest = process.convert(tmp_path / "a.md", ".md")
+        assert (converted.text, len(digest), process._process.pid) == ("# A\n\nText.\n", 64, first)
+        assert first != os.getpid()
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(UnreadableFileError, match=r"makes its converter end \(SIGKILL\)"):
+            process.convert(tmp_path / "a.md", ".md")
+        assert process.convert(tmp_path / "a.md", ".md")[0].text == "# A\n\nText.\n"
+        again = process._process
+        # Less than any file takes: the process is stopped, and the next file gets a new one.
+        process.seconds = 0.000_001
+        (tmp_path / "long.html").write_text("<p>word</p>" * 20_000)
+        with pytest.raises(UnreadableFileError, match="takes more than 0 seconds"):
+            process.convert(tmp_path / "long.html", ".html")
+        assert not again.is_alive()
+
+
+def test_links_out_of_the_folder_are_refused_by_the_process_too(tmp_path: Path):
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    with ConverterProcess(tmp_path / "docs") as process, pytest.raises(UnreadableFileError, match="outside of"):
+        process.convert(tmp_path / "docs" / "link.txt", ".txt")

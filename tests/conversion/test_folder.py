@@ -1,0 +1,51 @@
+"""Every file of a folder is found once, with the reason if it is not read."""
+
+import os
+import re
+from pathlib import Path
+
+from workbench.conversion.folder import find_files
+from workbench.datasets.file_access import FileAccess
+
+
+def found(root: Path, **options: object) -> dict[str, str]:
+    return {file.relative: file.reason for file in find_files(root, FileAccess((root,), 1), **options)}
+
+
+def test_files_that_are_not_read_have_a_reason(tmp_path: Path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    root = tmp_path / "docs"
+    (root / "deep" / "er").mkdir(parents=True)
+    (root / ".git").mkdir()
+    (root / ".git" / "config.md").write_text("not seen")
+    for name in ("a.md", "deep/b.TXT", "deep/er/c.pdf", ".hidden.md", "photo.png", "LICENSE"):
+        (root / name).write_text("text")
+    (root / "big.txt").write_bytes(bytes(1_000_001))
+    (root / "folder").symlink_to(outside)
+    (root / "inside").symlink_to(root / "deep")
+    (root / "lost.md").symlink_to(root / "nowhere.md")
+    os.mkfifo(root / "pipe.txt")
+    reasons = found(root)
+    assert [name for name, reason in reasons.items() if not reason] == ["a.md", "deep/b.TXT", "deep/er/c.pdf"]
+    expected = {
+        ".git": "is hidden",
+        ".hidden.md": "is hidden",
+        "photo.png": "has the unknown suffix '.png'",
+        "LICENSE": "has no suffix",
+        "big.txt": "has 1 MB, more than max_file_mb",
+        "folder": "is a link to .*, outside of",
+        "inside": "is a link to a folder, which is not followed",
+        "lost.md": r"cannot be read \(No such file or directory\)",
+        "pipe.txt": "is a pipe, not a file",
+    }
+    assert {name for name, reason in reasons.items() if reason} == set(expected)
+    for name, reason in expected.items():
+        assert re.match(reason, reasons[name]), (name, reasons[name])
+
+
+def test_the_experiments_own_folder_is_left_out(tmp_path: Path):
+    (tmp_path / "experiments" / "mine" / "documents").mkdir(parents=True)
+    (tmp_path / "experiments" / "mine" / "documents" / "a.md").write_text("text")
+    (tmp_path / "a.md").write_text("text")
+    assert found(tmp_path, without={(tmp_path / "experiments" / "mine").resolve()}) == {"a.md": ""}

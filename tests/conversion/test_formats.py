@@ -1,0 +1,95 @@
+"""Each format becomes Markdown with its headings, and a file that cannot be read says why."""
+
+import io
+import zipfile
+
+import pytest
+
+from tests.mixed_documents import BIKES, ENERGY, SHED, encrypted, notebook, page, pdf, scanned, slides, word_file, zip_bomb
+from workbench.conversion.converted import UnreadableFileError
+from workbench.conversion.registry import BY_SUFFIX, FORMATS, convert, format_of
+
+
+def refused(suffix: str, raw: bytes) -> str:
+    with pytest.raises(UnreadableFileError) as error:
+        convert(suffix, raw)
+    return str(error.value)
+
+
+def test_every_format_is_found_by_its_suffix_in_any_case():
+    from pathlib import PurePath
+
+    assert {each.name for each in FORMATS} == {"markdown", "text", "html", "pdf", "docx", "pptx", "notebook"}
+    assert all(format_of(PurePath(f"a{suffix.upper()}")) is each for suffix, each in BY_SUFFIX.items())
+    assert format_of(PurePath("a.png")) is None
+    assert "pypdfium2 5." in BY_SUFFIX[".pdf"].converter
+
+
+def test_a_word_document_keeps_headings_and_tables():
+    text = convert(".docx", word_file(BIKES, "Bikes")).text
+    assert text.startswith("# Bikes\n\n# Lending a bike\n\nMembers can borrow a cargo bike")
+    assert "| Part | Price |\n| --- | --- |\n| Inner tube | 7 euros |" in text
+
+
+def test_slides_become_sections_with_lists_tables_and_notes():
+    text = convert(".pptx", slides(BIKES, "Bikes")).text
+    assert text.startswith("# Bikes\n\n## Lending a bike\n\n- Members can borrow")
+    assert "Say more about returning a bike." in text
+    assert "| Bike | Deposit |\n| --- | --- |\n| Cargo bike | 80 euros |" in text
+
+
+def test_a_notebook_keeps_its_texts_and_its_code():
+    text = convert(".ipynb", notebook(BIKES, "Analysis")).text
+    assert text.startswith("# Analysis\n\n## Lending a bike\n\n")
+    assert "```python\ndeposit = 80\nprint(deposit)\n```" in text
+
+
+def test_a_page_gets_its_title_as_heading_and_loses_its_scripts():
+    text = convert(".html", page(ENERGY, "Energy").encode()).text
+    assert text.startswith("# Energy\n\n## What a heat pump is\n\n")
+    assert "alert" not in text
+
+
+def test_lines_of_a_pdf_become_paragraphs_below_headings_without_running_headers():
+    text = convert(".pdf", pdf(SHED, "Manual", repeat=6)).text
+    assert "\n## Opening hours\n\nThe shed is open from 9:00 to 18:30 on workdays. On Saturdays the shed closes at 13:00" in text
+    assert "(draft)" not in text
+    assert "Page 2" not in text
+
+
+def test_bookmarks_of_a_pdf_are_headings_although_the_type_is_the_same():
+    text = convert(".pdf", pdf(ENERGY, "Energy report", bookmarks=True)).text
+    assert "\n# Maintenance\n\nTechnicians should inspect" in text
+
+
+def test_files_without_text_say_what_they_are():
+    assert refused(".pdf", scanned()) == "has no text on its 2 pages, as scanned images; recognise the text first (OCR)"
+    assert refused(".pdf", encrypted(pdf(BIKES, "Secret"))) == "is encrypted; remove its password"
+    assert refused(".pdf", b"%PDF-1.7\nrubbish") == "is no complete PDF"
+    assert refused(".md", b" \n") == "is empty"
+    assert refused(".html", b"<p></p>") == "has no text"
+    assert refused(".ipynb", b'{"cells": 3}').startswith("cannot be read as a notebook")
+    assert refused(".txt", b"%PDF-1.7 a PDF with another name") == "is a PDF, not a text file; export it as text (UTF-8)"
+
+
+def test_archives_that_unpack_to_far_more_than_their_size_are_not_unpacked():
+    assert refused(".docx", zip_bomb()) == "unpacks to 50 MB, as no file of text does"
+    assert refused(".docx", word_file(BIKES, "x")[:2_000]).startswith("is not a complete .docx file")
+    assert refused(".docx", slides(BIKES, "x")) == "is a ZIP archive, but no .docx file"
+    old = b"\xd0\xcf\x11\xe0" + bytes(600)
+    assert refused(".docx", old) == "is in the format of Office before 2007; save it as .docx"
+    assert refused(".pptx", old + "EncryptedPackage".encode("utf-16-le")) == "is encrypted; remove its password"
+
+
+@pytest.mark.parametrize(("suffix", "made", "part"), [(".docx", word_file, "word/document.xml"), (".pptx", slides, "ppt/presentation.xml")])
+def test_xml_with_external_entities_is_not_parsed(suffix, made, part):
+    evil = b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/hostname">]><d>&e;</d>'
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(made(BIKES, "x"))) as source, zipfile.ZipFile(file, "w") as target:
+        for name in source.namelist():
+            target.writestr(name, evil if name == part else source.read(name))
+    assert refused(suffix, file.getvalue()) == "has XML that declares entities, as no office program writes it"
+
+
+def test_control_characters_and_line_ends_of_other_systems_do_not_stay():
+    assert convert(".txt", "\ufeffone\r\ntwo\x0c\x1bthree  \rfour".encode()).text == "one\ntwo\nthree\nfour\n"

@@ -1,0 +1,162 @@
+"""The pool of a run and the order of its questions, on a small sweep of two configurations."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.labelling.applying import judged_dataset
+from workbench.labelling.checking import LabelChecker, read_label_files
+from workbench.labelling.pooling import document_rankings, merged, pool_of_run, pool_of_search
+from workbench.labelling.priority import deciding_metric, difference_bounds, queue, rivals
+from workbench.records import Document, Qrel
+
+K = 5
+
+
+@pytest.fixture(scope="module")
+def truth(handbook_few: Path) -> wb.Dataset:
+    return wb.load_dataset(handbook_few)
+
+
+@pytest.fixture(scope="module")
+def partial(truth: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> wb.Dataset:
+    """The dataset with the relevant documents alone: the other judgements are what people still have to give."""
+    relevant = tuple(qrel for qrel in truth.qrels if qrel.relevance > 0)
+    return wb.save_dataset(replace(truth, qrels=relevant), tmp_path_factory.mktemp("partial") / "partial")
+
+
+@pytest.fixture(scope="module")
+def results(partial: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
+    sweep = {"chunking": [wb.FixedChunker(size=32), wb.WholeChunker()]}
+    pipeline = wb.Pipeline(retrieval=wb.BM25Retriever(k=10))
+    experiment = wb.Experiment("order", partial, pipeline=pipeline, sweep=sweep, metrics=["precision@5", "recall@3"])
+    return wb.sweep(experiment, tmp_path_factory.mktemp("order") / "outputs")
+
+
+@pytest.fixture(scope="module")
+def rankings(results: wb.Results) -> dict[str, dict[str, list[str]]]:
+    return document_rankings(results.tables, results.folder)
+
+
+def test_the_pool_is_the_union_of_the_first_documents_and_the_relevant_ones(partial, results, rankings) -> None:
+    pool = pool_of_run(partial, results.tables, rankings, K)
+    relevant = {(qrel.query_id, qrel.doc_id) for qrel in partial.qrels}
+    for query in partial.queries:
+        first = {doc_id for ranked in rankings.values() for doc_id in ranked.get(query.query_id, [])[:K]}
+        expected = first | {doc_id for query_id, doc_id in relevant if query_id == query.query_id}
+        assert {each.doc_id for each in pool.documents[query.query_id]} == expected
+
+
+def test_the_order_of_a_pool_is_that_of_its_seed_and_not_of_a_ranking(partial, results, rankings) -> None:
+    pool = pool_of_run(partial, results.tables, rankings, K)
+    assert pool == pool_of_run(partial, results.tables, dict(reversed(rankings.items())), K)
+    assert pool.documents != pool_of_run(partial, results.tables, rankings, K, seed=1).documents
+    places = [
+        ranked[query_id].index(each.doc_id) - place
+        for query_id, documents in pool.documents.items()
+        for place, each in enumerate(documents)
+        for ranked in [rankings["whole"]]
+        if each.doc_id in ranked.get(query_id, [])[:K]
+    ]
+    assert len(set(places)) > 3
+
+
+def test_passages_are_those_that_were_found_and_hits_stand_in_for_a_missing_file(partial, results, rankings, tmp_path) -> None:
+    pool = pool_of_run(partial, results.tables, rankings, K)
+    documents = {document.doc_id: document for document in partial.documents}
+    passages = [(each.doc_id, slice_) for each in pool.documents[partial.queries[0].query_id] for slice_ in each.passages]
+    assert all(0 <= start < end <= len(documents[doc_id].text) for doc_id, (start, end) in passages)
+    fallback = document_rankings(results.tables, tmp_path)
+    assert {name: {key: ranked[:1] for key, ranked in own.items()} for name, own in fallback.items()} == {
+        name: {key: ranked[:1] for key, ranked in own.items()} for name, own in rankings.items()
+    }
+
+
+def test_slices_that_overlap_or_touch_are_one_passage() -> None:
+    document = Document("d", "x" * 50)
+    assert merged([(10, 20), (0, 5), (15, 30), (30, 32), (40, 99)], document) == ((0, 5), (10, 32), (40, 50))
+    assert merged([], document) == ((0, 50),)
+
+
+def test_without_a_run_words_find_the_documents(truth) -> None:
+    pool = pool_of_search(truth, 3)
+    relevant = {(qrel.query_id, qrel.doc_id) for qrel in truth.qrels if qrel.relevance > 0}
+    sizes = {query.query_id: len(pool.documents[query.query_id]) for query in truth.queries}
+    assert all(1 <= size <= 3 + sum(query_id == own for own, _ in relevant) for query_id, size in sizes.items())
+
+
+def test_bounds_contain_the_true_difference_and_close_with_the_labels(truth, partial, results, rankings) -> None:
+    metric, (a, b) = deciding_metric(results.tables), rivals(results.tables)[:2]
+    assert str(metric) == "precision@5"
+    low, high = difference_bounds(partial, rankings, metric, a, b)
+    exact = difference_bounds(truth, rankings, metric, a, b)
+    assert (high - low).max() > 0
+    judged = {(qrel.query_id, qrel.doc_id) for qrel in truth.qrels}
+    closed = [
+        all((query.query_id, doc_id) in judged for name in (a, b) for doc_id in rankings[name].get(query.query_id, [])[:5])
+        for query in truth.queries
+    ]
+    assert any(closed)
+    assert np.allclose(exact[0][closed], exact[1][closed])
+    assert (low - 1e-12 <= exact[0]).all()
+    assert (exact[1] <= high + 1e-12).all()
+
+
+def test_bounds_are_those_of_the_report(partial, results, rankings) -> None:
+    metric, (a, b) = deciding_metric(results.tables), rivals(results.tables)[:2]
+    details = {name: results.tables.of("query_details", name).set_index("query_id") for name in (a, b)}
+    low, high = difference_bounds(partial, rankings, metric, a, b)
+    for place, query in enumerate(partial.queries):
+        if query.answerable:
+            one, other = (details[name].loc[query.query_id] for name in (a, b))
+            assert low[place] == pytest.approx(one["unjudged_low"] - other["unjudged_high"])
+            assert high[place] == pytest.approx(one["unjudged_high"] - other["unjudged_low"])
+
+
+def test_questions_that_can_change_the_difference_most_come_first_with_the_reason(partial, results, rankings) -> None:
+    order = queue(partial, results.tables, rankings)
+    assert {each.query_id for each in order} == {query.query_id for query in partial.queries}
+    widths = [each.width for each in order]
+    assert widths == sorted(widths, reverse=True)
+    a, b = rivals(results.tables)[:2]
+    assert order[0].reason == f"its unjudged documents can change precision@5 of {a} minus {b} by up to {order[0].width:.2f}"
+
+
+def test_a_question_without_a_label_comes_first_and_one_that_is_judged_last(partial, results, rankings) -> None:
+    answerable = next(query.query_id for query in reversed(partial.queries) if query.answerable)
+    bare = replace(partial, qrels=tuple(qrel for qrel in partial.qrels if qrel.query_id != answerable))
+    first = queue(bare, results.tables, rankings)[0]
+    assert first.query_id == answerable
+    assert first.reason.startswith("no document is labelled relevant yet; it can change precision@5 of ")
+    known = {qrel.doc_id for qrel in partial.qrels if qrel.query_id == answerable}
+    rest = [Qrel(answerable, document.doc_id, 0) for document in partial.documents if document.doc_id not in known]
+    last = {each.query_id: each for each in queue(replace(partial, qrels=(*partial.qrels, *rest)), results.tables, rankings)}
+    assert (last[answerable].width, last[answerable].reason) == (0, "its labels do not change the comparison")
+
+
+def test_label_opens_on_a_run_and_labels_move_a_question_back(partial, results, tmp_path) -> None:
+    labeller = wb.label(partial, results, annotator="ann", file=tmp_path / "labels.jsonl", k=K)
+    first = labeller.session.query.query_id
+    for each in labeller.session.documents:
+        labeller.session.judge(each.doc_id, labeller.session.dataset_grade(each.doc_id) or 0)
+    again = wb.label(partial, results, annotator="ann", file=tmp_path / "labels.jsonl", k=K)
+    assert again.session.query.query_id != first
+    assert next(each.width for each in again.session.task.queue if each.query_id == first) == 0
+    labels, notes = read_label_files(LabelChecker(partial), [tmp_path / "labels.jsonl"])
+    assert notes == []
+    assert len(judged_dataset(partial, labels).queries) == len(partial.queries)
+
+
+def test_a_run_on_other_questions_is_refused(truth, results, tmp_path) -> None:
+    other = replace(truth, queries=(wb.Query("new", "Which?"), *truth.queries))
+    with pytest.raises(wb.InputError, match="the run order has no question 'new'"):
+        wb.label(other, results, file=tmp_path / "labels.jsonl")
+
+
+@pytest.mark.parametrize("k", [0, 2000, True, "5"])
+def test_k_is_a_whole_number(truth, k, tmp_path) -> None:
+    with pytest.raises(wb.InputError, match="give a whole number from 1 to 1,000"):
+        wb.label(truth, k=k, file=tmp_path / "labels.jsonl")

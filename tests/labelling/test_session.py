@@ -1,0 +1,161 @@
+"""Labelling without a screen: what is saved, shown and refused."""
+
+import json
+
+import pytest
+
+from tests.labelling.conftest import TEXTS
+from workbench.errors import InputError
+from workbench.labelling.checking import LabelChecker
+from workbench.labelling.label_file import LabelFile
+from workbench.records import Dataset, Document, Span
+
+
+def test_questions_without_a_label_come_first_then_those_that_a_model_wrote(session) -> None:
+    ann = session()
+    assert [(each.query_id, each.reason) for each in ann.task.queue] == [
+        ("q2", "no document is labelled relevant yet"),
+        ("q3", "a model wrote it, and nobody has accepted it"),
+        ("q1", "it has labels"),
+    ]
+    assert ann.query.query_id == "q2"
+
+
+def test_every_action_is_in_the_file_and_another_session_finds_it(session, labels) -> None:
+    ann = session()
+    ann.judge("bread", 2)
+    ann.judge("bees", -1)
+    ann.mark(Span("bread", 0, 12))
+    ann.answer("  Fourteen hours ")
+    ann.set_answerable(True)
+    again = session()
+    assert again.query.query_id == "q2"
+    assert [again.grade(doc_id) for doc_id in TEXTS] == [None, None, 2, -1]
+    assert again.labels.value("answer", "q2") == "Fourteen hours"
+    assert again.labels.value("answerable", "q2") is True
+    assert [(mark.span, mark.piece, mark.own) for mark in again.evidence()] == [(Span("bread", 0, 12), 1, True)]
+    assert again.progress("q2") == (2, 4)
+    assert labels()["ann"].actions == ann.labels.actions
+
+
+def test_a_reload_goes_to_the_first_question_with_something_left(session) -> None:
+    ann = session()
+    for doc_id in TEXTS:
+        ann.judge(doc_id, 0)
+    assert ann.finished() == 1
+    assert session().query.query_id == "q3"
+    ann.go_to_open()
+    ann.accept(True)
+    assert ann.progress("q3") == (2, 5)
+    assert session("bob").query.query_id == "q2"
+
+
+def test_a_span_is_cut_to_its_words_and_counts_code_points(session) -> None:
+    ann = session()
+    ann.go_to("q1")
+    assert ann.mark(Span("ferry", 1, 12)) == Span("ferry", 2, 11)
+    action = ann.file.actions[-1]
+    assert (action.text, action.value) == ("The ferry", 2)
+
+
+def test_a_span_is_an_alternative_of_a_piece_of_the_dataset_or_a_new_piece(session) -> None:
+    ann = session()
+    ann.go_to("q1")
+    ann.mark(Span("old", 0, 10), 1)
+    ann.mark(Span("old", 14, 29))
+    assert [(mark.piece, mark.own) for mark in ann.evidence()] == [(1, False), (1, True), (2, True)]
+    ann.unmark(Span("ferry", 2, 29))
+    ann.unmark(Span("old", 14, 29))
+    assert [(mark.span, mark.own) for mark in ann.evidence()] == [(Span("old", 0, 10), True)]
+    ann.undo()
+    ann.undo()
+    assert [(mark.piece, mark.own) for mark in ann.evidence()] == [(1, False), (1, True), (2, True)]
+
+
+@pytest.mark.parametrize(
+    ("act", "what"),
+    [
+        (lambda ann: ann.judge("bread", 3), "there is no grade 3; choose one of 2, 1, 0, -1"),
+        (lambda ann: ann.judge("bred", 1), r"there is no document 'bred' \(did you mean 'bread'\?\)"),
+        (lambda ann: ann.mark(Span("bread", 0, 99)), r"\[0, 99\) is not in document 'bread' of 38 characters"),
+        (lambda ann: ann.mark(Span("bread", 3, 4)), "the selected text is blank"),
+        (lambda ann: ann.mark(Span("bread", 0, 3), 1), "there is no piece of evidence 1"),
+        (lambda ann: ann.accept(True), "question 'q2' is not synthetic"),
+        (lambda ann: ann.accept_answer(0), "there is no answer 0"),
+        (lambda ann: ann.go_to("q9"), "there is no question 'q9'"),
+    ],
+)
+def test_a_label_that_does_not_fit_is_one_line_and_writes_nothing(session, act, what: str) -> None:
+    ann = session()
+    with pytest.raises(InputError, match=what):
+        act(ann)
+    assert ann.file.actions == []
+
+
+def test_undo_goes_to_the_question_that_it_changes(session) -> None:
+    ann = session()
+    ann.judge("bread", 2)
+    ann.go_to("q1")
+    assert ann.undoable
+    assert ann.undo().doc_id == "bread"
+    assert ann.query.query_id == "q2"
+    assert not ann.undoable
+    assert ann.undo() is None
+
+
+def test_judging_again_hides_what_the_dataset_says(session) -> None:
+    assert session().dataset_grade("ferry", "q1") == 2
+    assert session().progress("q1") == (1, 4)
+    blind = session("bob", again=True)
+    assert blind.dataset_grade("ferry", "q1") is None
+    assert blind.progress("q1") == (0, 4)
+
+
+def test_an_annotator_needs_a_name(session) -> None:
+    with pytest.raises(InputError, match="the annotator has no name"):
+        session(" ")
+
+
+def test_lines_that_do_not_fit_are_skipped_with_their_number_and_kept_in_the_file(session, tmp_path) -> None:
+    ann = session()
+    ann.judge("bread", 2)
+    ann.mark(Span("bread", 0, 12))
+    path = tmp_path / "labels.jsonl"
+    good = json.loads(path.read_text("utf-8").splitlines()[-1])
+    wrong = [
+        {"query_id": "q7"},
+        {"question": "0" * 12},
+        {"doc_id": "bred"},
+        {"end": 99},
+        {"text": "Let the bread"},
+    ]
+    with path.open("a") as stream:
+        for number, change in enumerate(wrong, 3):
+            stream.write(json.dumps(good | {"n": number} | change) + "\n")
+    before = path.read_bytes()
+    again = session()
+    assert [str(fault) for fault in again.faults] == [
+        "line 4 labels question 'q7', which is not in the dataset (did you mean 'q3'?)",
+        "line 5 labels question 'q2', whose text has changed since",
+        "line 6 labels document 'bred', but this document does not exist (did you mean 'bread'?)",
+        "line 7 marks [0, 99) in document 'bread' of 38 characters",
+        "line 8 marks [0, 12) in document 'bread', whose text there has changed since",
+    ]
+    assert len(again.labels.actions) == 2
+    assert path.read_bytes() == before
+
+
+def test_labels_of_another_dataset_are_refused_and_those_of_an_edited_one_are_checked_one_by_one(session, dataset, tmp_path) -> None:
+    ann = session()
+    ann.judge("bread", 2)
+    ann.judge("bees", 0)
+    file = LabelFile(tmp_path / "labels.jsonl")
+    edited = [Document(each.doc_id, each.text + "!") if each.doc_id == "bees" else each for each in dataset.documents]
+    fitting, faults = LabelChecker(Dataset("sea", tuple(edited), dataset.queries, ())).checked(file)
+    assert [action.doc_id for action in fitting] == ["bread"]
+    assert [str(fault) for fault in faults] == ["line 3 labels document 'bees', whose text has changed since"]
+    other = Dataset("land", (Document("hill", "A hill."),), dataset.queries, ())
+    with pytest.raises(
+        InputError, match=r"has labels of another dataset \(sea; this one is land, with other documents\); name another file"
+    ):
+        LabelChecker(other).checked(file)

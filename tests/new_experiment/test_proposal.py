@@ -1,0 +1,76 @@
+"""Chunkings are proposed by what was measured, and the experiment file says why."""
+
+import yaml
+
+from tests.mixed_documents import BIKES, ENERGY, GERMAN, SHED, long_text, markdown
+from workbench.experiment.read import experiment_of
+from workbench.new_experiment.advice import advice_lines
+from workbench.new_experiment.experiment_text import experiment_text
+from workbench.new_experiment.measures import measure
+from workbench.new_experiment.proposal import LARGE, Proposal, propose
+from workbench.records import Document
+
+SECTIONS = [section for part in (BIKES, SHED, ENERGY) for section in part]
+LONG = [Document(f"d{n}", markdown(SECTIONS * 6, f"Title {n}")) for n in range(6)]
+
+
+def kinds(proposal: Proposal) -> list[str]:
+    return [str(each.settings["kind"]) for each in proposal.chunkings]
+
+
+def test_long_documents_with_headings_get_a_chunker_of_sections():
+    measures = measure(LONG)
+    assert (measures.documents, measures.headed, measures.fitting) == (6, 1.0, 0.0)
+    assert 10 < measures.sentence < 20 < measures.section < 60 < measures.document
+    proposal = propose(measures)
+    assert kinds(proposal) == ["fixed", "fixed", "markdown", "sentence", "hierarchical"]
+    assert "100.0 % of the documents have headings" in proposal.chunkings[2].why
+    assert proposal.metrics[0] == "span_recall@500t"
+
+
+def test_short_documents_are_tried_whole():
+    proposal = propose(measure([Document(str(n), markdown(BIKES, f"T{n}")) for n in range(6)]))
+    assert kinds(proposal) == ["whole", "fixed", "fixed", "sentence"]
+
+
+def test_plain_text_gets_paragraphs_and_other_languages_get_words():
+    plain = [Document(str(n), " ".join(f"Wir prüfen alle Belege der Reise Nummer {n} und {m}.\n\n" for m in range(99))) for n in range(3)]
+    proposal = propose(measure(plain))
+    assert kinds(proposal) == ["fixed", "fixed", "recursive"]
+    assert [each.settings["kind"] for each in proposal.retrievers] == ["dense", "bm25"]
+    assert "100.0 % German" in proposal.retrievers[0].why
+    assert propose(measure([Document("hr", markdown(GERMAN * 9, "x"))])).metrics == (
+        "span_recall@500t",
+        "span_precision@500t",
+        "span_recall@5",
+    )
+
+
+def test_millions_of_tokens_are_estimated_and_embedded_fast_first():
+    measures = measure([Document("log", long_text(9)), *LONG])
+    assert LARGE < measures.tokens < 4_000_000
+    proposal = propose(measures)
+    assert proposal.embedding.settings == {"kind": "static"}
+    assert measure([Document("log", long_text(0.2))]).tokens == measure([Document("log", long_text(0.2))]).tokens > 40_000
+
+
+def test_the_experiment_file_is_valid_and_each_setting_has_its_reason_above_it():
+    proposal = propose(measure(LONG))
+    text = experiment_text("mine", "experiments/my docs", proposal, ["The 3 questions are drafts"])
+    spec = experiment_of(yaml.safe_load(text), "mine.yaml")
+    assert [configuration.name for configuration in spec.configurations][:2] == ["fixed-256-0", "fixed-128-0"]
+    assert spec.settings["dataset"]["path"] == "experiments/my docs"
+    assert "# The 3 questions are drafts.\n" in text
+    lines = text.splitlines()
+    assert all(lines[place - 1].strip().startswith("# ") for place, line in enumerate(lines) if line.startswith("    - {"))
+    assert max(map(len, lines)) <= 140
+
+
+def test_advice_says_how_many_documents_and_questions_to_add():
+    few = list(advice_lines(3, 12, 0, 5))
+    assert few[0].startswith("3 documents cannot show which chunking is better")
+    assert few[1] == "12 questions are too few to name a winner; write at least 18 more"
+    assert few[2] == "12 of 12 questions are drafts that nobody has accepted"
+    (enough,) = advice_lines(40, 60, 60, 5)
+    assert enough.startswith("60 questions show differences in span recall from about 0.1")
+    assert "a difference of 0.05 needs about 6" in enough

@@ -1,0 +1,151 @@
+"""The command `init`."""
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.cli.dataset_generate import client_from, limit_options, model_options
+from workbench.cli.options import outputs_option
+from workbench.core.formatting import plural
+from workbench.core.terminal import say, say_aside
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.generation.asking import Asker
+    from workbench.new_experiment.start import StartedExperiment, Writer
+    from workbench.records import Document
+
+# Lines of one kind that are printed. origins.json has all.
+_MOST = 40
+_MODEL = ("provider", "model", "base_url", "local")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--name", help="The experiment's name.  [default: that of the folder]")
+@click.option(
+    "--to", "parent", type=click.Path(path_type=Path), default="experiments", show_default=True, help="Where NAME.yaml and NAME/ are made."
+)
+@click.option("--questions", type=click.IntRange(0, 100_000), default=60, show_default=True, help="How many questions to draft at most.")
+@click.option("--seconds", type=click.IntRange(1, 3600), default=60, show_default=True, help="The longest time for converting a file.")
+@click.option(
+    "--max-file-mb", type=click.IntRange(1, 1024), default=200, show_default=True, help="The largest file that is read, in megabytes."
+)
+@model_options
+@limit_options
+@outputs_option("The folder with the cache of calls and vectors.")
+def init(
+    folder: Path, name: str | None, parent: Path, questions: int, seconds: int, max_file_mb: int, outputs: Path, **options: Any
+) -> None:
+    """Make an experiment from a FOLDER of Markdown, text, HTML, PDF, DOCX, PPTX and notebooks.
+
+    It converts the files to documents, proposes chunkings that fit them, and drafts questions with evidence for a person to review: by rules, or by
+    a model if --provider, --model, --base-url or --local is given, which then reads the documents. The same command again adds new files. Documents, questions and the
+    experiment file that exist are never changed. Exit 1 if there is no document, or the dataset has faults.
+    """
+    from workbench.conversion.converter_process import ConverterProcess
+    from workbench.new_experiment.start import Place, start_experiment
+
+    place = Place.of(folder, name, parent)
+    writer = _writer(questions, outputs, options) if questions and any(options[key] for key in _MODEL) else None
+    started = start_experiment(place, questions, ConverterProcess(folder, seconds, max_file_mb), writer)
+    _report(started, bool(writer))
+    if not started.documents or started.faults:
+        sys.exit(1)
+
+
+def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
+    """Return what lets a model write the questions."""
+    from workbench.generation.asking import Asker
+    from workbench.generation.settings import GenerationSettings
+    from workbench.llm.session import CallBudget, CallLimits, CallResources
+    from workbench.pipeline.context import Workspace
+
+    client, limits = client_from(options), CallLimits(options["calls"], usd=options["usd"])
+    if limits.usd is not None and client.billed and client.cost(0, 0) is None:
+        raise InputError(f"--usd {limits.usd:g} needs the prices of {client.label}", "give --price-input and --price-output")
+    settings, workspace = GenerationSettings(questions=questions), Workspace.at(outputs)
+    asker = Asker(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
+
+    def write(documents: "Sequence[Document]", known: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+        from workbench.datasets.formats.golden import question_rows
+        from workbench.generation.generate import generate
+        from workbench.generation.output import generated_dataset
+        from workbench.generation.passages import PassageIndex
+        from workbench.records import Dataset
+
+        index = PassageIndex.of(documents, settings.passage_tokens, workspace.vectors)
+        generated = generate(documents, settings, asker, index, known)
+        _say_failures(asker)
+        return question_rows(generated_dataset(generated, Dataset("new", tuple(documents), (), ()), asker))
+
+    return write
+
+
+def _say_failures(asker: "Asker") -> None:
+    for failure, number in asker.failures.most_common(_MOST):
+        say_aside(f"workbench: {plural(number, 'call')} failed: {failure}")
+
+
+def _report(started: "StartedExperiment", modelled: bool) -> None:
+    """Print what was read, drafted and proposed, what is missing, and the next commands."""
+    conversion, place = started.conversion, started.place
+    _say_lines("skipped: ", [f"{each.file} {each.reason}" for each in conversion.skipped])
+    _say_lines("note: ", [f"{origin.file} {note}" for origin in conversion.added for note in origin.notes])
+    _say_lines("note: ", conversion.remarks)
+    kept = f", {len(conversion.known):,} were there before" if conversion.known else ""
+    say(
+        f"{place.folder}: {plural(len(conversion.added), 'document')} from {plural(conversion.files, 'file')}{kept}, "
+        f"{len(conversion.skipped):,} skipped (origins.json lists them)"
+    )
+    if not started.documents:
+        say_aside("workbench: no file could be read; give a folder with Markdown, text, HTML, PDF, DOCX, PPTX or notebooks")
+        return
+    _say_questions(started, modelled)
+    if started.proposal:
+        say(f"{place.file}: {plural(len(started.spec.configurations), 'configuration')}" if started.spec else str(place.file))
+        for each in (*started.proposal.chunkings, *started.proposal.retrievers, started.proposal.embedding):
+            say(f"  {' '.join(str(value) for value in each.settings.values())}: {each.why}")
+    else:
+        say(f"{place.file}: kept as it is")
+    _say_lines("fault: ", started.faults)
+    _say_next(started)
+
+
+def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
+    from workbench.new_experiment.questions import overlap_sentence
+
+    say(
+        f"{started.place.folder / 'questions.jsonl'}: {plural(started.written, 'new draft')}, {plural(len(started.queries), 'question')} in all"
+    )
+    if started.drafts:
+        say(f"  made by rules, without a model; {overlap_sentence(started.drafts)}")
+    elif modelled and started.written:
+        say("  written by a model; such questions use the words of their passage, so review them before you decide anything")
+    elif not started.queries:
+        say("  no heading or statement gives a question; write questions yourself, or let a model draft them (--provider, --local)")
+
+
+def _say_next(started: "StartedExperiment") -> None:
+    from workbench.new_experiment.advice import advice_lines
+
+    accepted = sum(not query.synthetic or bool(query.accepted_by) for query in started.queries)
+    configurations = len(started.spec.configurations) if started.spec else 1
+    _say_lines("to do: ", list(advice_lines(started.documents, len(started.queries), accepted, configurations)))
+    file = shlex.quote(str(started.place.file))
+    if started.spec:
+        say()
+        say(f"workbench plan {file}   # what a sweep costs")
+        say(f"workbench sweep {file}   # the first report")
+        say(f"workbench lab {file}   # then review the drafts: notebooks/label.ipynb")
+
+
+def _say_lines(start: str, lines: Sequence[str]) -> None:
+    for line in lines[:_MOST]:
+        say(f"{start}{line}")
+    if len(lines) > _MOST:
+        say(f"{start}and {len(lines) - _MOST:,} more")

@@ -1,0 +1,63 @@
+"""Find the files of a folder, and say why some are not read."""
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.conversion.registry import format_of
+from workbench.datasets.file_access import FileAccess
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file or a folder: its path below the folder that was searched, and the `reason` why it is not read, or an empty text."""
+
+    path: Path
+    relative: str
+    reason: str = ""
+
+
+def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) -> Iterator[FoundFile]:
+    """Yield what is in a folder in order of the paths, except the paths `without`, which must be resolved. Links to folders are not followed."""
+    places = [root]
+    while places:
+        folder = places.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            yield FoundFile(folder, _below(folder, root), f"cannot be read ({error.strerror})")
+            continue
+        inside = []
+        for entry in entries:
+            path = Path(entry.path)
+            if path.resolve() in without:
+                continue
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                inside.append(path)
+            else:
+                yield FoundFile(path, _below(path, root), _refusal(path, files))
+        places += reversed(inside)
+
+
+def _below(path: Path, root: Path) -> str:
+    """Return a path below the root, in which bytes that are not UTF-8 are replaced."""
+    return os.fsencode(path.relative_to(root).as_posix()).decode("utf-8", "replace")
+
+
+def _refusal(path: Path, files: FileAccess) -> str:
+    if path.name.startswith("."):
+        return "is hidden"
+    if os.fsencode(path).decode("utf-8", "replace") != str(path):
+        return "has a name that is not UTF-8; rename it"
+    try:
+        if path.is_symlink() and path.is_dir():
+            return files.outside(path) or "is a link to a folder, which is not followed"
+        if reason := files.refusal(path):
+            return reason
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    found = format_of(path)
+    if found is None:
+        return f"has the unknown suffix {path.suffix!r}" if path.suffix else "has no suffix"
+    return found.missing or ("" if os.access(path, os.R_OK) else "cannot be read (Permission denied)")

@@ -1,0 +1,152 @@
+"""Make paragraphs and headings of the printed lines of a PDF."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SOFT_HYPHEN = "\u00ad"
+# A heading is this much higher than most lines, or bold.
+_LARGER = 1.12
+_LONGEST_HEADING = 120
+_LEVELS = 4
+# The distance of two lines of a paragraph, in heights of a line.
+_WITHIN = 1.45
+_ITEM = re.compile(r"(?:[•◦▪‣●○■·*–—-]|\d{1,3}[.)]|[a-z][.)])\s+\S")
+_BULLET = re.compile(r"[•◦▪‣●○■·–—]\s+")
+_ENDS = re.compile(r"[.!?:;,]$")
+_NUMBER = re.compile(r"\d+")
+# Lines that repeat at the edge of this share of the pages, and of at least two, are headers and footers.
+_REPEATS, _FEWEST_PAGES = 0.5, 2
+
+
+@dataclass(frozen=True)
+class PrintedLine:
+    """A line of a page: its text, height and the position of its bottom, in points."""
+
+    text: str
+    page: int
+    height: float
+    bottom: float
+    bold: bool
+
+
+@dataclass(frozen=True)
+class Bookmark:
+    """An entry of a PDF's outline, with its level from 1 and its page from 0, or None."""
+
+    title: str
+    level: int
+    page: int | None
+
+
+@dataclass
+class _PrintedBlock:
+    """Lines that belong together. `level` is 0 for a paragraph."""
+
+    text: str
+    last: PrintedLine
+    level: int = 0
+
+
+def markdown_of_lines(pages: Sequence[Sequence[PrintedLine]], bookmarks: Sequence[Bookmark] = ()) -> str:
+    """Return the text of pages as Markdown, without running headers, footers and hyphens at line ends."""
+    lines = [line for page in _without_running(pages) for line in page]
+    headings = _headings(lines, bookmarks)
+    blocks: list[_PrintedBlock] = []
+    for number, line in enumerate(lines):
+        level = headings.get(number, 0)
+        if blocks and _continues(blocks[-1], line, level):
+            blocks[-1].text, blocks[-1].last = _joined(blocks[-1].text, line.text), line
+        else:
+            blocks.append(_PrintedBlock(line.text, line, level))
+    return "\n\n".join(_markdown(block) for block in blocks)
+
+
+def _without_running(pages: Sequence[Sequence[PrintedLine]]) -> list[Sequence[PrintedLine]]:
+    """Remove the headers and footers that most pages repeat, except for their numbers, and page numbers."""
+    edges = Counter(edge for page in pages for edge in {_edge(line) for line in (*page[:2], *page[-2:])})
+    running = {edge for edge, times in edges.items() if times >= max(_FEWEST_PAGES, _REPEATS * len(pages))}
+    kept: list[Sequence[PrintedLine]] = []
+    for page in pages:
+        inner = range(2, len(page) - 2)
+        kept.append([line for place, line in enumerate(page) if place in inner or _edge(line) not in running])
+    return kept if any(kept) else list(pages)
+
+
+def _edge(line: PrintedLine) -> str:
+    return _NUMBER.sub("#", line.text)
+
+
+def _headings(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark]) -> dict[int, int]:
+    """Return the level of each line that is a heading, by its number."""
+    titles = {(_letters(mark.title), mark.page): mark.level for mark in bookmarks}
+    weights = Counter[float]()
+    for line in lines:
+        weights[_size(line)] += len(line.text)
+    body = weights.most_common(1)[0][0] if weights else 0.0
+    large = [number for number, line in enumerate(lines) if line.height >= _LARGER * body and _may_head(line)]
+    sizes = sorted({_size(lines[number]) for number in large}, reverse=True)
+    levels = {number: min(sizes.index(_size(lines[number])) + 1, _LEVELS) for number in large}
+    deepest = max(levels.values(), default=0)
+    for number, line in enumerate(lines):
+        marked = titles.get((_letters(line.text), line.page))
+        if marked:
+            levels[number] = min(marked, 6)
+        elif number not in levels and _bold_heading(lines, number, body):
+            levels[number] = min(deepest + 1, _LEVELS)
+    # A page in which most lines are large has no headings by size.
+    return levels if len(levels) <= max(1, 0.5 * len(lines)) else {number: level for number, level in levels.items() if number == 0}
+
+
+def _size(line: PrintedLine) -> float:
+    return round(line.height * 2) / 2
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _may_head(line: PrintedLine) -> bool:
+    return len(line.text) <= _LONGEST_HEADING and any(map(str.isalpha, line.text)) and not re.search(r"[.,;]$", line.text)
+
+
+def _bold_heading(lines: Sequence[PrintedLine], number: int, body: float) -> bool:
+    """Return whether a bold line of usual height stands alone above text that is not bold."""
+    line = lines[number]
+    if not line.bold or line.height < 0.95 * body or not _may_head(line) or not (line.text[0].isupper() or line.text[0].isdigit()):
+        return False
+    above = lines[number - 1] if number else None
+    below = lines[number + 1] if number + 1 < len(lines) else None
+    alone = above is None or above.page != line.page or not above.bold or above.bottom - line.bottom > _WITHIN * line.height
+    return alone and below is not None and not below.bold and below.page == line.page
+
+
+def _continues(block: _PrintedBlock, line: PrintedLine, level: int) -> bool:
+    """Return whether a line goes on with the block before it."""
+    last, distance = block.last, block.last.bottom - line.bottom
+    if level or block.level:
+        # A heading of two lines.
+        same = level == block.level and last.page == line.page and _size(last) == _size(line)
+        return same and 0 < distance <= _WITHIN * line.height and len(block.text) + len(line.text) <= _LONGEST_HEADING
+    if _ITEM.match(line.text):
+        return False
+    if last.page == line.page and 0 < distance <= _WITHIN * max(line.height, last.height):
+        return True
+    # Another column or page: a sentence goes on.
+    return not _ENDS.search(block.text) and line.text[:1].islower()
+
+
+def _joined(text: str, following: str) -> str:
+    if text.endswith(SOFT_HYPHEN):
+        return text[:-1] + following
+    if re.search(r"[^\W\d_]-$", text) and following[:1].islower():
+        return text[:-1] + following
+    return f"{text} {following}"
+
+
+def _markdown(block: _PrintedBlock) -> str:
+    text = " ".join(block.text.replace(SOFT_HYPHEN, "").split())
+    if block.level:
+        return f"{'#' * block.level} {text}"
+    return _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text

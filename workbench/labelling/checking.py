@@ -1,0 +1,113 @@
+"""Check label files against the dataset that they label."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
+from workbench.core.formatting import meant, plural
+from workbench.datasets.labels.ids import IdLookup
+from workbench.errors import InputError
+from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator
+from workbench.labelling.label_file import DamagedLine, LabelFile, LabelHeader
+from workbench.labelling.scale import GradeScale
+from workbench.records import Dataset, Document, Query
+
+_DIGITS = 12
+
+
+def digest(text: str) -> str:
+    """Return a short digest of a text that a person saw when labelling."""
+    return fingerprint(text)[:_DIGITS]
+
+
+class LabelChecker:
+    """A dataset as labels see it: its questions and documents by id, with the digests of their texts."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self.queries: Mapping[str, Query] = {query.query_id: query for query in dataset.queries}
+        self.documents: Mapping[str, Document] = {document.doc_id: document for document in dataset.corpus}
+        self.scale = GradeScale.of(dataset)
+        self._digests: dict[str, str] = {}
+
+    @cached_property
+    def header(self) -> LabelHeader:
+        """Return the header of a label file of the dataset."""
+        documents = fingerprint_of_rows((document.doc_id, document.text) for document in self.dataset.corpus)
+        return LabelHeader(self.dataset.name, documents, self.scale.grades)
+
+    def document_digest(self, doc_id: str) -> str:
+        """Return the digest of a document's text."""
+        if doc_id not in self._digests:
+            self._digests[doc_id] = digest(self.documents[doc_id].text)
+        return self._digests[doc_id]
+
+    def fault(self, action: LabelAction) -> str:
+        """Return why an action does not fit the dataset, or an empty text. An undo always fits."""
+        if action.kind == "undo":
+            return ""
+        query = self.queries.get(action.query_id)
+        if query is None:
+            return f"labels question {action.query_id!r}, which is not in the dataset{meant(action.query_id, self.queries)}"
+        if action.question != digest(query.text):
+            return f"labels question {action.query_id!r}, whose text has changed since"
+        return self._document_fault(action) if action.kind in ("relevance", "span") else ""
+
+    def _document_fault(self, action: LabelAction) -> str:
+        document = self.documents.get(action.doc_id)
+        if document is None:
+            return f"labels document {action.doc_id!r}, {IdLookup(self.documents).unknown('document', action.doc_id)}"
+        if action.kind == "relevance":
+            return (
+                ""
+                if action.document == self.document_digest(action.doc_id)
+                else f"labels document {action.doc_id!r}, whose text has changed since"
+            )
+        length = len(document.text)
+        if not 0 <= action.start < action.end <= length:
+            return f"marks [{action.start}, {action.end}) in document {action.doc_id!r} of {plural(length, 'character')}"
+        if document.text[action.start : action.end] != action.text:
+            return f"marks [{action.start}, {action.end}) in document {action.doc_id!r}, whose text there has changed since"
+        return ""
+
+    def checked(self, file: LabelFile) -> tuple[list[LabelAction], list[DamagedLine]]:
+        """Return the actions of a file that fit the dataset, and every line that is skipped, with the reason.
+
+        Raises InputError if the file labels another dataset: other documents, and no line that fits.
+        """
+        fitting, faults = list[LabelAction](), list[DamagedLine]()
+        for action in file.actions:
+            if fault := self.fault(action):
+                faults.append(DamagedLine(action.line, fault))
+            else:
+                fitting.append(action)
+        known = [action for action in fitting if action.kind != "undo"]
+        if file.header.documents != self.header.documents and not known:
+            what = (
+                f"{file.path} has labels of another dataset ({file.header.dataset}; this one is {self.dataset.name}, with other documents)"
+            )
+            raise InputError(what, "name another file, or load the dataset that it labels")
+        return fitting, sorted([*file.damaged, *faults], key=lambda fault: fault.line)
+
+
+def read_label_files(checker: LabelChecker, paths: Sequence[Path]) -> tuple[dict[str, AnnotatorLabels], list[str]]:
+    """Return the labels of each person in several files, and a line for each skipped line.
+
+    If a person labelled the same thing in two files, the later label holds.
+    """
+    if not paths:
+        raise InputError("no label file is given", "give the file of wb.label, or several")
+    labels: dict[str, list[AnnotatorLabels]] = {}
+    notes: list[str] = []
+    for path in dict.fromkeys(paths):
+        fitting, faults = checker.checked(LabelFile(path))
+        notes += [f"{path} {fault}; it is skipped" for fault in faults]
+        for name, own in labels_by_annotator(fitting).items():
+            labels.setdefault(name, []).append(own)
+    return {name: _joined(name, parts) for name, parts in labels.items()}, notes
+
+
+def _joined(name: str, parts: Iterable[AnnotatorLabels]) -> AnnotatorLabels:
+    actions = sorted((action for part in parts for action in part.actions.values()), key=lambda action: action.at)
+    return AnnotatorLabels(name, {action.key: action for action in actions})

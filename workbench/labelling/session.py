@@ -1,0 +1,256 @@
+"""A person labelling a dataset: the question in hand, what is labelled, and what each action writes. No screen is needed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from workbench.core.formatting import meant
+from workbench.errors import InputError
+from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, labels_by_annotator, standing_actions
+from workbench.labelling.checking import LabelChecker, digest
+from workbench.labelling.evidence import NO_EVIDENCE, span_of
+from workbench.labelling.label_file import DamagedLine, LabelFile
+from workbench.labelling.pooling import LabelPool, PooledAnswer, PooledDocument
+from workbench.labelling.priority import QueuedQuestion
+from workbench.labelling.scale import GradeScale
+from workbench.records import Dataset, Query, Span
+
+
+@dataclass(frozen=True)
+class LabellingTask:
+    """What there is to label: a dataset, the pool of each question, and the order of the questions.
+
+    With `again`, a person judges the documents that the dataset judges once more, without seeing how.
+    """
+
+    dataset: Dataset
+    pool: LabelPool
+    queue: tuple[QueuedQuestion, ...]
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledEvidence:
+    """A span that counts as evidence of the question, as the piece with this number. `own`: marked by this person, not by the dataset."""
+
+    span: Span
+    piece: int
+    own: bool
+
+
+class LabellingSession:
+    """Label the questions of a task as one person, with every action on disk before the method returns.
+
+    Raises InputError for a label that does not fit the dataset, and if the file cannot be written.
+    """
+
+    def __init__(self, task: LabellingTask, checker: LabelChecker, file: LabelFile, annotator: str) -> None:
+        if not annotator.strip():
+            raise InputError("the annotator has no name", 'write your name: annotator="ann"')
+        self.task = task
+        self.checker = checker
+        self.file = file
+        self.annotator = annotator.strip()
+        self._place = 0
+        self.refresh()
+        self._place = self._next_open(-1) or 0
+
+    @property
+    def scale(self) -> GradeScale:
+        """Return the grades to choose from."""
+        return self.checker.scale
+
+    @property
+    def place(self) -> int:
+        """Return the number of the question in hand in the order of the task, from 0."""
+        return self._place
+
+    @property
+    def query(self) -> Query:
+        """Return the question in hand."""
+        return self.checker.queries[self.queued.query_id]
+
+    @property
+    def queued(self) -> QueuedQuestion:
+        """Return the question in hand with the reason for its place."""
+        return self.task.queue[self._place]
+
+    @property
+    def labels(self) -> AnnotatorLabels:
+        """Return this person's labels."""
+        return self._labels.get(self.annotator) or AnnotatorLabels(self.annotator, {})
+
+    @property
+    def everyone(self) -> Mapping[str, AnnotatorLabels]:
+        """Return the labels of everyone in the file, by name."""
+        return self._labels
+
+    @property
+    def undoable(self) -> bool:
+        """Return whether an action of this person stands."""
+        return any(action.by == self.annotator for action in standing_actions(self.file.actions))
+
+    def refresh(self) -> None:
+        """Read what others have written to the file, and check it."""
+        self.file.refresh()
+        fitting, faults = self.checker.checked(self.file)
+        self._labels = labels_by_annotator(fitting)
+        self.faults: tuple[DamagedLine, ...] = tuple(faults)
+
+    def judge(self, doc_id: str, grade: int | None) -> None:
+        """Judge a document for the question, or remove its judgement."""
+        if grade is not None and grade not in self.scale.grades:
+            raise InputError(f"there is no grade {grade}", f"choose one of {', '.join(map(str, self.scale.grades))}")
+        self._known(doc_id)
+        self._write(
+            LabelAction(kind="relevance", by=self.annotator, doc_id=doc_id, document=self.checker.document_digest(doc_id), value=grade)
+        )
+
+    def mark(self, span: Span, piece: int | None = None) -> Span:
+        """Mark a span as evidence: a new piece, or an alternative of the piece with this number. Blanks at its ends are left out.
+
+        Returns the span that is marked.
+        """
+        text = self._known(span.doc_id)
+        if not 0 <= span.start < span.end <= len(text):
+            raise InputError(
+                f"[{span.start}, {span.end}) is not in document {span.doc_id!r} of {len(text):,} characters", "select text in it"
+            )
+        words = text[span.start : span.end]
+        start = span.start + len(words) - len(words.lstrip())
+        tight = Span(span.doc_id, start, start + len(words.strip()))
+        if tight.start >= tight.end:
+            raise InputError("the selected text is blank", "select some words")
+        last = max((mark.piece for mark in self.evidence()), default=0)
+        if piece is not None and not 1 <= piece <= last:
+            raise InputError(f"there is no piece of evidence {piece}", "mark a new piece")
+        self._write_span(tight, last + 1 if piece is None else piece)
+        return tight
+
+    def unmark(self, span: Span) -> None:
+        """Remove a mark of this person, or say that a span of the dataset is no evidence."""
+        self._known(span.doc_id)
+        theirs = any(mark.span == span and not mark.own for mark in self.evidence())
+        self._write_span(span, NO_EVIDENCE if theirs else None)
+
+    def answer(self, text: str | None, source: str = "") -> None:
+        """Set the expected answer, written by the person or accepted from a configuration (`source`), or remove this label."""
+        self._write(LabelAction(kind="answer", by=self.annotator, value=text.strip() or None if text else None, source=source))
+
+    def accept_answer(self, number: int) -> None:
+        """Accept the answer of the pool with this number, from 0, as the expected answer."""
+        answers = self.answers
+        if not 0 <= number < len(answers):
+            raise InputError(f"there is no answer {number}", "accept one of those that are shown")
+        self.answer(answers[number].text, ", ".join(answers[number].sources))
+
+    def set_answerable(self, value: bool | None) -> None:
+        """Say whether the documents answer the question, or remove this label."""
+        self._write(LabelAction(kind="answerable", by=self.annotator, value=value))
+
+    def accept(self, value: bool | None) -> None:
+        """Accept or refuse a question that a model wrote, or remove this label. Raises InputError if a person wrote it."""
+        if not self.query.synthetic:
+            raise InputError(
+                f"question {self.query.query_id!r} is not synthetic", "only questions that a model wrote are accepted or refused"
+            )
+        self._write(LabelAction(kind="acceptance", by=self.annotator, value=value))
+
+    def undo(self) -> LabelAction | None:
+        """Take back this person's latest action that stands, and go to its question. None if there is none."""
+        undone = self.file.undo(self.annotator)
+        self.refresh()
+        if undone and undone.query_id in self._places:
+            self._place = self._places[undone.query_id]
+        return undone
+
+    def go(self, place: int) -> None:
+        """Go to the question with this number, from 0, or to the first or last if there is none."""
+        self._place = min(max(0, place), len(self.task.queue) - 1)
+
+    def go_to(self, query_id: str) -> None:
+        """Go to a question by its id."""
+        if query_id not in self._places:
+            raise InputError(f"there is no question {query_id!r}{meant(query_id, self._places)}", "give a query_id of the dataset")
+        self._place = self._places[query_id]
+
+    def go_to_open(self) -> None:
+        """Go to the next question with something left to label, after this one or else from the first. Stay if there is none."""
+        self._place = next((place for place in (self._next_open(self._place), self._next_open(-1)) if place is not None), self._place)
+
+    @property
+    def documents(self) -> tuple[PooledDocument, ...]:
+        """Return the documents to judge for the question, in their order."""
+        return self.task.pool.documents.get(self.query.query_id, ())
+
+    @property
+    def answers(self) -> tuple[PooledAnswer, ...]:
+        """Return the answers of the run to the question."""
+        return self.task.pool.answers.get(self.query.query_id, ())
+
+    def grade(self, doc_id: str, query_id: str = "") -> Value:
+        """Return this person's grade of a document, or None."""
+        return self.labels.value("relevance", query_id or self.query.query_id, doc_id)
+
+    def dataset_grade(self, doc_id: str, query_id: str = "") -> int | None:
+        """Return the dataset's grade of a document on the scale, or None. With `again` the dataset's grades are not shown."""
+        known = None if self.task.again else self._judged.get((query_id or self.query.query_id, doc_id))
+        return None if known is None else self.scale.shown(known)
+
+    def evidence(self) -> list[LabelledEvidence]:
+        """Return the spans that count as evidence of the question: those of the dataset, unless removed, and this person's."""
+        marks = {span_of(action): action for action in self.labels.of("span", self.query.query_id)}
+        own = [LabelledEvidence(span, int(action.value or 0), True) for span, action in marks.items() if action.value != NO_EVIDENCE]
+        existing = [
+            LabelledEvidence(span, number, False)
+            for number, need in enumerate(self._needs.get(self.query.query_id, ()), 1)
+            for span in need
+            if span not in marks
+        ]
+        return existing + own
+
+    def progress(self, query_id: str) -> tuple[int, int]:
+        """Return how many things of a question are labelled, of how many: its documents, and a synthetic question itself."""
+        query = self.checker.queries[query_id]
+        documents = self.task.pool.documents.get(query_id, ())
+        done = sum(
+            self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents
+        )
+        waiting = query.synthetic and not query.accepted_by
+        return done + (waiting and self.labels.value("acceptance", query_id) is not None), len(documents) + waiting
+
+    def finished(self) -> int:
+        """Return the number of questions with nothing left to label."""
+        return sum(done == total for done, total in (self.progress(each.query_id) for each in self.task.queue))
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {queued.query_id: place for place, queued in enumerate(self.task.queue)}
+
+    @cached_property
+    def _judged(self) -> Mapping[tuple[str, str], int]:
+        return {(qrel.query_id, qrel.doc_id): qrel.relevance for qrel in self.task.dataset.qrels}
+
+    @cached_property
+    def _needs(self) -> Mapping[str, list[tuple[Span, ...]]]:
+        needs: dict[str, list[tuple[Span, ...]]] = {}
+        for need in self.task.dataset.needs:
+            needs.setdefault(need.query_id, []).append(need.alternatives)
+        return needs
+
+    def _next_open(self, after: int) -> int | None:
+        queue = self.task.queue
+        return next((place for place in range(after + 1, len(queue)) if len(set(self.progress(queue[place].query_id))) > 1), None)
+
+    def _known(self, doc_id: str) -> str:
+        if doc_id not in self.checker.documents:
+            raise InputError(f"there is no document {doc_id!r}{meant(doc_id, self.checker.documents)}", "give a doc_id of the dataset")
+        return self.checker.documents[doc_id].text
+
+    def _write_span(self, span: Span, value: int | None) -> None:
+        text = self.checker.documents[span.doc_id].text[span.start : span.end]
+        self._write(LabelAction(kind="span", by=self.annotator, doc_id=span.doc_id, start=span.start, end=span.end, text=text, value=value))
+
+    def _write(self, action: LabelAction) -> None:
+        self.file.append(replace(action, query_id=self.query.query_id, question=digest(self.query.text)))
+        self.refresh()

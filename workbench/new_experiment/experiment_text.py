@@ -1,0 +1,59 @@
+"""Write an experiment file with comments that say why each setting is there."""
+
+import json
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from workbench.new_experiment.proposal import Proposal, ProposedSetting
+
+_WIDTH = 118
+
+
+def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[str]) -> str:
+    """Return the YAML of an experiment on the golden folder at `path`, with `remarks` on its questions at the top."""
+    lines = [
+        "# Which chunking finds the right passages in these documents?",
+        "#",
+        *(f"# {line}" for about in proposal.about for line in _wrapped(f"{about}.")),
+        *(f"# {line}" for remark in remarks for line in _wrapped(f"{remark}.")),
+        f"name: {name}",
+        f"dataset: {{kind: golden, path: {_scalar(path)}}}",
+        "pipeline:",
+        *_commented(f"  embedding: {_flow(proposal.embedding.settings)}", proposal.embedding.why, "  "),
+        "sweep:",
+        *_axis("chunking", proposal.chunkings),
+        *(_axis("retrieval", proposal.retrievers) if proposal.retrievers else []),
+        f"metrics: [{', '.join(proposal.metrics)}]",
+        f"primary: {proposal.metrics[0]}  # the evidence that is found within the same amount of text, whatever the chunks' sizes",
+        *([f"baseline: {proposal.baseline}"] if not proposal.retrievers else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _axis(name: str, settings: Iterable[ProposedSetting]) -> Iterator[str]:
+    yield f"  {name}:"
+    for each in settings:
+        yield from _commented(f"    - {_flow(each.settings)}", each.why, "    ")
+
+
+def _commented(line: str, why: str, indent: str) -> Iterator[str]:
+    """Yield a setting below the reason for it."""
+    yield from (f"{indent}# {part}" for part in _wrapped(why))
+    yield line
+
+
+def _flow(settings: Mapping[str, Any]) -> str:
+    return f"{{{', '.join(f'{key}: {_scalar(value)}' for key, value in settings.items())}}}"
+
+
+def _scalar(value: Any) -> str:
+    """Return a value as YAML, a text in quotes if it has other characters than a plain name."""
+    plain = (
+        isinstance(value, str) and value.replace("-", "").replace("/", "").replace("_", "").replace(".", "").isalnum() and value.isascii()
+    )
+    return value if plain and not value[0].isdigit() else json.dumps(value, ensure_ascii=False)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(" ".join(text.split()), _WIDTH, break_long_words=False, break_on_hyphens=False)

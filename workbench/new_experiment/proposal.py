@@ -1,0 +1,122 @@
+"""Propose chunkings for documents, each with the measurement that speaks for it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.formatting import approximate, count, listed, plural, share
+from workbench.new_experiment.measures import WINDOW, CorpusMeasures
+
+_BUDGETS = (2000, 1000, 500)
+# From this many tokens on, vectors of MiniLM take more than some minutes for each chunking on two cores.
+LARGE = 2_000_000
+# Half of the text or of the documents decides.
+_MOSTLY = 0.5
+# Shares of text in tables, code and lists, and of documents in other languages, from which they count.
+_MANY_BLOCKS, _FOREIGN = 0.05, 0.3
+_LANGUAGES = {"en": "English", "de": "German", "": "another language"}
+
+
+@dataclass(frozen=True)
+class ProposedSetting:
+    """The settings of a component, as in an experiment file, and why they are there."""
+
+    settings: Mapping[str, Any]
+    why: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """An experiment for documents: chunkings, retrievers, embedder and metrics, and what a person should know about the choice."""
+
+    chunkings: tuple[ProposedSetting, ...]
+    retrievers: tuple[ProposedSetting, ...]
+    embedding: ProposedSetting
+    metrics: tuple[str, ...]
+    baseline: str
+    about: tuple[str, ...]
+
+
+def propose(measures: CorpusMeasures) -> Proposal:
+    """Return four to six configurations that fit the measured documents."""
+    chunkings = tuple(_of_short(measures) if measures.fitting >= _MOSTLY else _of_long(measures))
+    foreign = {name: part for name, part in measures.languages.items() if name != "en"}
+    retrievers: tuple[ProposedSetting, ...] = ()
+    if sum(foreign.values()) >= _FOREIGN:
+        many = listed([f"{share(part, 1)} {_LANGUAGES[name]}" for name, part in sorted(foreign.items())])
+        chunkings = chunkings[:3]
+        retrievers = (
+            ProposedSetting({"kind": "dense"}, f"all-MiniLM-L6-v2 was trained on English; these documents are {many}"),
+            ProposedSetting({"kind": "bm25", "stopwords": "none", "stemmer": "none"}, "words as they are, in any language"),
+        )
+    return Proposal(chunkings, retrievers, _embedding(measures), _metrics(measures), _name(chunkings[0].settings), tuple(_about(measures)))
+
+
+def _of_short(measures: CorpusMeasures) -> Iterator[ProposedSetting]:
+    yield ProposedSetting(
+        {"kind": "whole"}, f"{share(measures.fitting, 1)} of the text is in documents of at most {WINDOW} tokens: each as one chunk"
+    )
+    yield ProposedSetting({"kind": "fixed", "size": 128, "overlap": 0}, "cuts only the longer documents")
+    yield ProposedSetting(
+        {"kind": "fixed", "size": 64, "overlap": 0}, f"about {_times(64, measures.sentence)} of {count(measures.sentence)} tokens (median)"
+    )
+    yield ProposedSetting({"kind": "sentence", "size": 64}, "the same size, but cuts no sentence")
+
+
+def _of_long(measures: CorpusMeasures) -> Iterator[ProposedSetting]:
+    yield ProposedSetting(
+        {"kind": "fixed", "size": WINDOW, "overlap": 0}, f"the plainest: {WINDOW} tokens, all that all-MiniLM-L6-v2 reads"
+    )
+    yield ProposedSetting(
+        {"kind": "fixed", "size": 128, "overlap": 0},
+        f"half of that: about {_times(128, measures.sentence, 'sentence')} of {count(measures.sentence)} tokens (median)",
+    )
+    if measures.headed >= _MOSTLY:
+        why = f"{share(measures.headed, 1)} of the documents have headings, with sections of {count(measures.section)} tokens (median)"
+        yield ProposedSetting({"kind": "markdown", "size": WINDOW, "enrich": True}, why)
+    elif measures.fixed_blocks >= _MANY_BLOCKS:
+        why = f"{share(measures.fixed_blocks, 1)} of the text are tables, code and lists, which it does not cut"
+        yield ProposedSetting({"kind": "markdown", "size": WINDOW}, why)
+    else:
+        why = f"few headings, but paragraphs of {count(measures.paragraph)} tokens (median), which it keeps together"
+        yield ProposedSetting({"kind": "recursive", "size": WINDOW}, why)
+    yield ProposedSetting(
+        {"kind": "sentence", "size": WINDOW}, f"one sentence in ten has more than {count(measures.long_sentence)} tokens; none is cut"
+    )
+    yield ProposedSetting(
+        {"kind": "hierarchical", "child": 64, "parent": WINDOW},
+        f"finds {_times(64, measures.sentence, 'sentence')}, delivers the {WINDOW} tokens around them",
+    )
+
+
+def _times(size: int, length: float, noun: str = "sentence") -> str:
+    return plural(max(1, round(size / length)) if length else 1, noun)
+
+
+def _embedding(measures: CorpusMeasures) -> ProposedSetting:
+    if measures.tokens > LARGE:
+        why = f"{approximate(measures.tokens)} tokens: a hundred times as fast as all-MiniLM-L6-v2, but coarser; confirm the decision with sentence-transformers"
+        return ProposedSetting({"kind": "static"}, why)
+    return ProposedSetting({"kind": "sentence-transformers", "model": "all-MiniLM-L6-v2"}, "reads 256 tokens, runs offline")
+
+
+def _metrics(measures: CorpusMeasures) -> tuple[str, ...]:
+    # A budget that holds most of the corpus finds everything.
+    budget = next((budget for budget in _BUDGETS if 10 * budget <= measures.tokens), _BUDGETS[-1])
+    spans = (f"span_recall@{budget}t", f"span_precision@{budget}t", "span_recall@5")
+    return (*spans, "recall@5", "mrr@10") if measures.documents > 1 else spans
+
+
+def _about(measures: CorpusMeasures) -> Iterator[str]:
+    yield (
+        f"{plural(measures.documents, 'document')}, about {approximate(measures.tokens)} tokens; a document has {count(measures.document)} (median) "
+        f"to {approximate(measures.longest)} (longest)"
+    )
+    yield (
+        f"{share(measures.headed, 1)} have headings, {share(measures.fixed_blocks, 1)} of the text are tables, code and lists; "
+        f"paragraphs have {count(measures.paragraph)} and sentences {count(measures.sentence)} tokens (medians)"
+    )
+
+
+def _name(settings: Mapping[str, Any]) -> str:
+    return "-".join(str(settings[key]) for key in ("kind", "size", "overlap") if key in settings)

@@ -1,0 +1,146 @@
+"""Make an experiment of a folder of documents, or add the folder's new documents to it."""
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.conversion.converter_process import ConverterProcess
+from workbench.core.files import write_text
+from workbench.datasets.checks import faults
+from workbench.datasets.formats.golden import QUESTION_FILES
+from workbench.datasets.sources import GoldenSource
+from workbench.errors import InputError
+from workbench.experiment.read import ExperimentSpec, read_experiment
+from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
+from workbench.new_experiment.documents import FolderConversion, convert_folder, texts_of
+from workbench.new_experiment.experiment_text import experiment_text
+from workbench.new_experiment.measures import measure
+from workbench.new_experiment.origins import Origins, read_origins, write_origins
+from workbench.new_experiment.proposal import Proposal, propose
+from workbench.new_experiment.questions import append_questions, existing_questions, overlap_sentence, question_row
+from workbench.records import Document, Query
+
+_LONGEST_NAME = 60
+# Writes questions about new documents, as lines of questions.jsonl, in place of the rules. It gets the questions that exist.
+Writer = Callable[[Sequence[Document], Sequence[str]], Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The source, the experiment's name, its file and its folder."""
+
+    source: Path
+    name: str
+    file: Path
+    folder: Path
+
+    @classmethod
+    def of(cls, source: Path, name: str | None, parent: Path) -> "Place":
+        """Choose the place of an experiment. Raises InputError if the source is no folder, or would be inside of the experiment."""
+        if not source.is_dir():
+            what = "is a file, not a folder" if source.exists() else "does not exist"
+            raise InputError(f"{source} {what}", "give the folder with your documents")
+        chosen = plain_name(source.resolve().name) if name is None else name
+        if chosen != plain_name(chosen):
+            raise InputError(f"--name {chosen} is no name of an experiment", f"write for example {plain_name(chosen)}")
+        folder = parent / chosen
+        if source.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"the experiment {folder} would contain its source {source}", "give another --name or --to")
+        return cls(source, chosen, parent / f"{chosen}.yaml", folder)
+
+    @property
+    def recorded_source(self) -> str:
+        """Return the source relative to the experiment's folder, so that both can be moved together."""
+        try:
+            return Path(os.path.relpath(self.source.resolve(), self.folder.resolve())).as_posix()
+        except ValueError:  # another drive
+            return self.source.resolve().as_posix()
+
+
+@dataclass(frozen=True)
+class StartedExperiment:
+    """An experiment and what was done for it: documents, drafts, the proposal of a new file, and the faults of its dataset."""
+
+    place: Place
+    conversion: FolderConversion
+    drafts: tuple[DraftQuestion, ...]
+    written: int
+    proposal: Proposal | None
+    faults: tuple[str, ...]
+    queries: tuple[Query, ...]
+    documents: int
+    spec: ExperimentSpec | None
+
+
+def plain_name(name: str) -> str:
+    """Return a valid name of an experiment that is like the name of a folder."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower())[:_LONGEST_NAME].strip("._-") or "documents"
+
+
+def start_experiment(place: Place, wanted: int, limits: ConverterProcess, writer: Writer | None = None) -> StartedExperiment:
+    """Convert new files, draft questions about them, and propose an experiment if there is no file yet.
+
+    Documents, questions and the experiment file that exist stay as they are. `wanted` is the number of questions that rules draft at most.
+    Raises InputError for a folder that holds something else.
+    """
+    known = _known(place)
+    conversion = convert_folder(place.source, place.folder, known, limits)
+    origins = conversion.origins(known.source)
+    texts = texts_of(place.folder, origins.by_file)
+    new = [Document(origin.doc_id, texts[origin.doc_id]) for origin in conversion.added]
+    asked = existing_questions(place.folder, {document.doc_id for document in new})
+    # New documents get their share of the questions.
+    share = math.ceil(wanted * len(new) / max(1, len(texts)))
+    drafts = tuple(draft_questions(new, share, asked)) if new and not writer else ()
+    rows = writer(new, asked) if new and writer else [question_row(draft, texts) for draft in drafts]
+    # The record is last: what an interrupted run has written is found again by the next one.
+    written = append_questions(place.folder, rows)
+    write_origins(place.folder, origins)
+    documents = [Document(doc_id, text) for doc_id, text in texts.items()]
+    proposal = _propose(place, documents, drafts) if documents else None
+    return _checked(place, conversion, drafts, written, proposal, documents)
+
+
+def _known(place: Place) -> Origins:
+    """Return the record of the experiment, a new one for a new folder."""
+    known = read_origins(place.folder)
+    if known is None:
+        taken = [path for path in (place.folder, place.file) if path.is_file() or (path.is_dir() and any(path.iterdir()))]
+        if taken:
+            raise InputError(f"{taken[0]} exists and was not made by workbench init", "give another --name or --to")
+        known = Origins(source=place.recorded_source)
+        write_origins(place.folder, known)
+    elif (place.folder / known.source).resolve() != place.source.resolve():
+        raise InputError(f"{place.folder} was made from {known.source}, not from {place.source}", "give another --name")
+    return known
+
+
+def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[DraftQuestion]) -> Proposal | None:
+    """Write the experiment file if there is none."""
+    if place.file.exists():
+        return None
+    proposal = propose(measure(documents))
+    remarks = [f"The {len(drafts)} questions were drafted by rules, without a model: {overlap_sentence(drafts)}"] if drafts else []
+    write_text(place.file, experiment_text(place.name, place.folder.as_posix(), proposal, remarks))
+    return proposal
+
+
+def _checked(
+    place: Place,
+    conversion: FolderConversion,
+    drafts: tuple[DraftQuestion, ...],
+    written: int,
+    proposal: Proposal | None,
+    documents: Sequence[Document],
+) -> StartedExperiment:
+    if not documents or not (place.folder / QUESTION_FILES[0]).is_file():
+        return StartedExperiment(place, conversion, drafts, written, proposal, (), (), len(documents), None)
+    draft = GoldenSource(path=str(place.folder)).read()
+    found = tuple(faults(draft))
+    queries = tuple(query for query, _ in draft.queries)
+    spec = read_experiment(place.file) if place.file.is_file() and not found else None
+    return StartedExperiment(place, conversion, drafts, written, proposal, found, queries, len(draft.documents), spec)

@@ -1,0 +1,190 @@
+"""Render an executed notebook as a self-contained HTML page without scripts, safe to open whoever ran the notebook."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from workbench.core.files import write_text
+from workbench.errors import InputError
+from workbench.report.render.html import environment, printable_page, style_sheet
+
+# Outputs may style themselves, but nothing is loaded and no script runs.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_TAGS = set(
+    re.findall(
+        r"[\w-]+",
+        (
+            "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i "
+            "img kbd li mark ol p pre q s small span strong sub summary sup table tbody td tfoot th thead tr u ul"
+        ),
+    )
+)
+_EVERYWHERE = {"style", "title", "dir", "lang", "id", "role", "tabindex", "aria-label", "aria-hidden"}
+_ATTRIBUTES = {
+    "*": _EVERYWHERE,
+    "a": {"href"},
+    "details": {"open"},
+    "img": {"src", "alt", "width"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+}
+# Properties of text and boxes. An output cannot cover the rest of the page.
+_PROPERTIES = set(
+    re.findall(
+        r"[\w-]+",
+        (
+            "background-color border border-bottom border-collapse border-left border-right border-top caption-side clip-path "
+            "color display float font-family font-size font-style font-variant font-weight height line-height list-style margin "
+            "margin-bottom margin-left margin-right margin-top max-height max-width min-width opacity overflow overflow-wrap "
+            "overflow-x overflow-y padding padding-bottom padding-left padding-right padding-top text-align text-decoration "
+            "vertical-align white-space width word-break"
+        ),
+    )
+)
+_PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+_ABSENT = "An interactive element was here. Run the notebook to use it."
+
+
+@dataclass(frozen=True)
+class PageCell:
+    """A cell on the page: the text of a Markdown cell as HTML, or source code with its outputs as HTML."""
+
+    text: str = ""
+    source: str = ""
+    outputs: tuple[Markup, ...] = ()
+
+
+def write_notebook_page(notebook: Path, target: Path | None = None) -> Path:
+    """Write an executed notebook as a page, by default beside it, and return the path of the page.
+
+    Raises
+    ------
+    InputError: the file does not exist or is not a notebook.
+    """
+    page = target or notebook.with_suffix(".html")
+    write_text(page, notebook_page(notebook))
+    return page
+
+
+def notebook_page(notebook: Path) -> str:
+    """Return the page of an executed notebook. Raises InputError if the file does not exist or is not a notebook."""
+    cells = list(_cells(_read(notebook)))
+    title = next((found[1] for cell in cells if (found := re.search(r"<h1>(.*?)</h1>", cell.text))), "")
+    shown = {"title": Markup(title).striptags() or notebook.stem, "file": notebook.name, "cells": cells}
+    text = environment().get_template("notebook.html.j2").render(shown | {"policy": _POLICY, "style": Markup(style_sheet())})
+    return printable_page(text)
+
+
+def _read(path: Path) -> list[Any]:
+    import nbformat
+
+    try:
+        return list(nbformat.read(path, as_version=4).cells)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", "give the path of an executed notebook") from error
+    except (ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
+        raise InputError(f"{path} is not a notebook", "give the path of an executed notebook") from error
+
+
+def _cells(cells: list[Any]) -> Iterator[PageCell]:
+    heading, silent = "", list[str]()
+    for cell in cells:
+        # The record at the end is for the program that ran the notebook.
+        if "record" in cell.metadata.get("tags", []):
+            continue
+        if cell.cell_type == "markdown":
+            heading = next((line.strip("# ") for line in cell.source.splitlines() if line.startswith("#")), heading)
+            yield PageCell(_markdown(cell.source))
+        elif cell.cell_type == "code" and cell.source:
+            # Parameters and imports print nothing: they are shown with the cell that uses them.
+            silent.append(cell.source)
+            if outputs := tuple(shown for output in cell.outputs if (shown := _output(output, heading))):
+                yield PageCell(source="\n\n".join(silent), outputs=outputs)
+                silent = []
+    if silent:
+        yield PageCell(source="\n\n".join(silent))
+
+
+def _markdown(source: str) -> Markup:
+    from markdown_it import MarkdownIt
+
+    return _cleaned(MarkdownIt("commonmark", {"html": False}).enable("table").render(source))
+
+
+def _output(output: Any, heading: str) -> Markup:
+    """Return an output as HTML, in the richest of its forms that needs no script."""
+    if output.output_type == "stream":
+        return _plain(output.text)
+    if output.output_type == "error":
+        return _plain("\n".join(output.traceback) or f"{output.ename}: {output.evalue}")
+    data = {kind: value if isinstance(value, str) else json.dumps(value) for kind, value in output.data.items()}
+    if "text/html" in data:
+        return _framed(_cleaned(data["text/html"]))
+    if kind := next((kind for kind in _PICTURES if kind in data), ""):
+        return _picture(kind, data, output.metadata.get(kind, {}), heading)
+    if _WIDGET in data:
+        return Markup('<p class="note">{}</p>').format(_ABSENT)
+    return _plain(data.get("text/plain", data.get("text/markdown", "")))
+
+
+def _picture(kind: str, data: Mapping[str, str], metadata: Mapping[str, Any], heading: str) -> Markup:
+    """Return an image with its alternative text: that of its metadata, else its description, else the heading above it."""
+    described = "" if data.get("text/plain", "<").startswith("<") else data["text/plain"]
+    alt = str(metadata.get("alt") or described or f"Figure: {heading or 'no description'}")
+    try:
+        content = data[kind].encode() if kind == "image/svg+xml" else base64.b64decode(data[kind])
+    except (binascii.Error, ValueError):
+        return Markup('<p class="note">{}</p>').format(alt)
+    encoded = base64.b64encode(content).decode("ascii")
+    width = metadata.get("width")
+    size = Markup(' width="{}"').format(width) if isinstance(width, int) else ""
+    return Markup('<img src="data:{};base64,{}" alt="{}"{}>').format(kind, encoded, alt, size)
+
+
+def _plain(text: str) -> Markup:
+    return (
+        Markup('<pre tabindex="0" role="group" aria-label="Output">{}</pre>').format(_ESCAPES.sub("", text)) if text.strip() else Markup("")
+    )
+
+
+def _framed(html: Markup) -> Markup:
+    """Let a wide table scroll by keyboard, unless the output does so itself."""
+    if "<table" not in html or "tabindex" in html:
+        return html
+    return Markup('<div class="frame" tabindex="0" role="group" aria-label="Table">{}</div>').format(html)
+
+
+def _cleaned(html: str) -> Markup:
+    import nh3
+
+    return Markup(
+        nh3.clean(
+            html,
+            tags=_TAGS,
+            clean_content_tags={"script", "style"},
+            attributes=_ATTRIBUTES,
+            attribute_filter=_attribute,
+            filter_style_properties=_PROPERTIES,
+            url_schemes={"http", "https", "mailto", "data"},
+            link_rel="noopener noreferrer",
+        )
+    )
+
+
+def _attribute(_: str, name: str, value: str) -> str | None:
+    """Keep images inside the page and links that lead to pages."""
+    if name == "src":
+        return value if value.startswith("data:image/") else None
+    if name == "href" and value.startswith("data:"):
+        return None
+    # A positive number would move the output to the front of the page's order.
+    return "0" if name == "tabindex" else value

@@ -1,0 +1,133 @@
+"""Score the stored rankings of a finished run by any metric of rankings, without embedding anything."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.case import Case, Cut, MetricValues
+from workbench.metrics.evaluate import values_of
+from workbench.metrics.names import Metric
+from workbench.metrics.registry import Kind
+from workbench.results.run_tables import RunTables
+from workbench.scoring.rescoring.depth import StoredDepth
+from workbench.scoring.rescoring.run_dataset import RunDataset
+from workbench.scoring.rescoring.stored_labels import StoredLabels
+from workbench.scoring.rescoring.stored_rankings import stored_rankings
+
+# What each metric reads of a run: the ranking of documents, the retrieved slices, all slices, or the details of each question.
+Reads = Literal["documents", "slices", "all slices", "details"]
+READS: Mapping[str, Reads] = {
+    **dict.fromkeys(
+        ("recall", "precision", "success", "mrr", "ndcg", "map", "recall_cap", "judged", "irrelevant"),
+        "documents",
+    ),
+    **dict.fromkeys(
+        ("hit_recall", "hit_precision", "span_recall", "span_precision", "span_iou", "need_recall", "complete"),
+        "slices",
+    ),
+    **dict.fromkeys(("chunk_precision", "span_precision_omega"), "all slices"),
+    **dict.fromkeys(("margin", "margin_spread"), "details"),
+}
+NO_MARGIN = "the question has no margin in the run"
+NO_INTERVAL = "no interval: it needs all chunks of the configuration"
+
+
+@dataclass(frozen=True, eq=False)
+class Rescored:
+    """The rows of `metrics.evaluate` of one configuration and metric, or the reason why there are none.
+
+    `remark` says what the rows lack.
+    """
+
+    rows: pd.DataFrame | None
+    reason: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Rescorer:
+    """The stored rankings of a run in a folder, each read on first use and kept."""
+
+    run: RunTables
+    folder: Path
+    dataset: RunDataset
+    _cases: dict[tuple[str, bool, bool], Case | None] = field(default_factory=dict, init=False, repr=False)
+
+    def score(self, configuration: str, metric: Metric) -> Rescored:
+        """Score a configuration. Values equal those of a sweep, or there is a reason why they would not."""
+        if reason := self._unsupported(configuration, metric):
+            return Rescored(None, reason)
+        case = self._case(configuration, texts=metric.tokens is not None)
+        if case is None:
+            return Rescored(None, "its stored hits cannot be read")
+        if reason := self._depths[configuration].shortfall(case, metric):
+            return Rescored(None, reason)
+        reads = READS[metric.name]
+        if reads == "details":
+            return Rescored(values_of(case, self._stored_details(configuration, metric), metric.cut))
+        if reads != "all slices":
+            return Rescored(values_of(case, metric.ranking_kind, metric.cut))
+        if (whole := self._case(configuration, texts=True, whole=True)) is not None:
+            return Rescored(values_of(whole, metric.ranking_kind, metric.cut))
+        if metric.name == "chunk_precision":
+            rows = values_of(case, metric.ranking_kind, metric.cut)
+            return Rescored(rows.assign(attainable=np.nan), remark=f"{NO_INTERVAL}, and {self._no_chunks}")
+        return Rescored(None, f"{metric} needs all chunks of the configuration, and {self._no_chunks}")
+
+    @cached_property
+    def stored(self) -> StoredLabels:
+        """The labels, with the texts that the tables contain."""
+        return StoredLabels(self.run)
+
+    @cached_property
+    def _with_texts(self) -> StoredLabels:
+        return StoredLabels(self.run, self.dataset.documents)
+
+    @cached_property
+    def _depths(self) -> Mapping[str, StoredDepth]:
+        return {name: StoredDepth.of(self.run, name) for name in self.run.names}
+
+    @property
+    def _no_chunks(self) -> str:
+        return self.dataset.fault or "these cannot be cut again without embedding"
+
+    def _unsupported(self, configuration: str, metric: Metric) -> str:
+        """Return why the metric cannot be computed from what a run stores, or an empty text."""
+        if metric.name not in READS:
+            what = "reads answers" if metric.of_answers else "is of another package"
+            return f"{metric} {what}: only a sweep computes it"
+        if self.run.facts[configuration]["retrieval"] == "target":
+            return "what a target returned is scored by a sweep only"
+        if metric.tokens is not None and self.dataset.documents is None:
+            return f"a budget in tokens needs the documents, and {self.dataset.fault}"
+        return ""
+
+    def _case(self, configuration: str, texts: bool, whole: bool = False) -> Case | None:
+        """Return a configuration's results: with documents if `texts`, and with all of its chunks if `whole`."""
+        key = configuration, texts, whole
+        if key not in self._cases:
+            self._cases[key] = self._made_case(*key)
+        return self._cases[key]
+
+    def _made_case(self, configuration: str, texts: bool, whole: bool) -> Case | None:
+        stored, chunks = self._with_texts if texts else self.stored, None
+        if whole and (chunks := self.dataset.chunks(configuration)) is None:
+            return None
+        rankings = stored_rankings(stored, self.folder, configuration, chunks)
+        spans: Literal["exact", "chroma"] = self.run.manifest["experiment"].get("spans", "exact")
+        return None if rankings is None else Case(stored.labels, rankings, spans)
+
+    def _stored_details(self, configuration: str, metric: Metric) -> Kind:
+        """Return a kind whose values are those of `query_details`."""
+        details = self.run.of("query_details", configuration).set_index("query_id")[metric.name]
+        values = details.reindex(list(self.stored.queries)).to_numpy(np.float64)
+
+        def read(_: Case, __: Cut) -> MetricValues:
+            return MetricValues(values, unscored=((NO_MARGIN, np.isnan(values)),))
+
+        return replace(metric.ranking_kind, compute=read)

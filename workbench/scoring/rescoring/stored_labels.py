@@ -1,0 +1,137 @@
+"""The labels of a finished run, read from its tables."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.errors import InputError
+from workbench.metrics.coverage import Bools, Ints
+from workbench.metrics.inputs import Labels
+from workbench.records import Document
+from workbench.results.run_tables import RunTables
+from workbench.statistics.clusters import Clusters, query_slices, weighted
+
+# Stands for a character that the run has not stored. It is no blank.
+_UNKNOWN = "x"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredLabels:
+    """The judgements and evidence of a run, with the `documents` of its dataset, or None if only the tables are known.
+
+    Without documents, texts contain what the run stores of documents with evidence: all evidence, which is what metrics of evidence at k
+    read. Tokens can only be counted with documents.
+    """
+
+    run: RunTables
+    documents: Sequence[Document] | None = None
+
+    @cached_property
+    def queries(self) -> Mapping[str, int]:
+        """The position of each question."""
+        return {name: place for place, name in enumerate(self.run.questions["query_id"])}
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The position of each document: of the dataset, or those that any table names."""
+        if self.documents is not None:
+            return {document.doc_id: place for place, document in enumerate(self.documents)}
+        tables = (self.run.documents, self.run.judgements, self.run.evidence, self.run.hits)
+        return {name: place for place, name in enumerate(dict.fromkeys(doc for table in tables for doc in table["doc_id"].unique()))}
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The labels as metrics read them."""
+        run, texts = self.run, self._texts
+        offsets = np.concatenate([[0], np.cumsum(self._lengths + 1)]).astype(np.int64)
+        need = pd.factorize(run.evidence["need"])[0].astype(np.int64)
+        doc = self.documents_of(run.evidence)
+        query = self.queries_of(run.evidence)
+        return Labels(
+            texts=texts,
+            answerable=run.questions["answerable"].to_numpy(np.bool_),
+            offsets=offsets,
+            qrel_query=self.queries_of(run.judgements),
+            qrel_doc=self.documents_of(run.judgements),
+            qrel_relevance=run.judgements["relevance"].to_numpy(np.int64),
+            need_query=query[np.unique(need, return_index=True)[1]],
+            alternative_need=need,
+            alternative_doc=doc,
+            alternative_start=offsets[doc] + run.evidence["start"].to_numpy(np.int64),
+            alternative_end=offsets[doc] + run.evidence["end"].to_numpy(np.int64),
+        )
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """The clusters of the questions, with the weights of the run's means."""
+        return weighted(Clusters.of_table(self.run.questions), self.run.average)
+
+    @cached_property
+    def slices(self) -> Mapping[str, Bools]:
+        """The questions of `all` and of each `field=value`."""
+        metadata: list[dict[str, Any]] = [json.loads(text) for text in self.run.questions["metadata"]]
+        return query_slices(metadata, len(metadata))
+
+    def members(self, name: str) -> Bools:
+        """Return the questions of a slice: `all`, `field=value`, or several of these joined by `&`.
+
+        Raises InputError if there is no such slice, or no question in it.
+        """
+        parts = [name] if name in self.slices else name.split("&")
+        for part in parts:
+            if part not in self.slices:
+                known = ", ".join(self.slices)
+                raise InputError(f"there is no slice {part!r}", f"choose one of {known}, or join several by &")
+        members: Bools = np.logical_and.reduce([self.slices[part] for part in parts])
+        if not members.any():
+            raise InputError(f"no question is in the slice {name!r}", "choose a wider slice")
+        return members
+
+    def queries_of(self, table: pd.DataFrame) -> Ints:
+        """Return the position of the question of each row."""
+        return _positions(table["query_id"], self.queries)
+
+    def documents_of(self, table: pd.DataFrame) -> Ints:
+        """Return the position of the document of each row."""
+        return _positions(table["doc_id"], self.places)
+
+    @cached_property
+    def _lengths(self) -> Ints:
+        if self.documents is not None:
+            return np.array([len(document.text) for document in self.documents], dtype=np.int64)
+        lengths = np.zeros(len(self.places), dtype=np.int64)
+        for table in (self.run.evidence, self.run.hits):
+            np.maximum.at(lengths, self.documents_of(table), table["end"].to_numpy(np.int64))
+        return lengths
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        if self.documents is not None:
+            return tuple(document.text for document in self.documents)
+        texts = [""] * len(self.places)
+        passages = self.run.passages
+        for doc_id, rows in passages[passages["doc_id"].isin(self.run.evidence["doc_id"].unique())].groupby("doc_id"):
+            place = self.places[str(doc_id)]
+            texts[place] = _patched(int(self._lengths[place]), zip(rows["start"].tolist(), rows["text"].tolist(), strict=True))
+        return tuple(texts)
+
+
+def _positions(names: "pd.Series[str]", places: Mapping[str, int]) -> Ints:
+    codes, distinct = pd.factorize(names)
+    known = np.array([places[name] for name in distinct], dtype=np.int64)
+    return known[codes] if len(known) else np.zeros(0, dtype=np.int64)
+
+
+def _patched(length: int, passages: Iterable[tuple[int, str]]) -> str:
+    """Return a text of unknown characters with these passages in their places."""
+    parts, done = [], 0
+    for start, text in sorted(passages):
+        if start >= done:
+            parts += [_UNKNOWN * (start - done), text]
+            done = start + len(text)
+    return "".join([*parts, _UNKNOWN * (length - done)])

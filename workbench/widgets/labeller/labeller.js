@@ -1,0 +1,346 @@
+// The view of workbench.widgets.labeller.widget.Labeller: it draws `state` and sends what the person does.
+// Every text is set as text, never as HTML. Offsets are code points of the document: JavaScript counts UTF-16 units.
+
+const codePoints = (text) => Array.from(text);
+
+// The number of code points before a UTF-16 offset. Inside a pair, the start of a selection moves back and the end forward.
+export function pointsBefore(text, offset, end) {
+  const inside = offset > 0 && offset < text.length && /[\uD800-\uDBFF]/.test(text[offset - 1]) && /[\uDC00-\uDFFF]/.test(text[offset]);
+  return codePoints(text.slice(0, inside ? offset + (end ? 1 : -1) : offset)).length;
+}
+
+function make(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "text") node.textContent = value;
+    else if (name === "on") for (const [event, action] of Object.entries(value)) node.addEventListener(event, action);
+    else if (name === "value") node.value = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter(Boolean));
+  return node;
+}
+
+const button = (key, text, action, properties = {}) =>
+  make("button", { type: "button", "data-key": key, text, on: { click: action }, ...properties });
+
+// The segments of a piece of text, cut where a mark begins or ends.
+function segments(piece) {
+  const points = codePoints(piece.text);
+  const edges = new Set([0, points.length]);
+  for (const mark of piece.marks) {
+    for (const edge of [mark.start - piece.start, mark.end - piece.start]) if (edge > 0 && edge < points.length) edges.add(edge);
+  }
+  const sorted = [...edges].sort((a, b) => a - b);
+  return sorted.slice(0, -1).map((from, place) => {
+    const to = sorted[place + 1];
+    const over = piece.marks.filter((mark) => mark.start - piece.start < to && mark.end - piece.start > from);
+    return { start: piece.start + from, text: points.slice(from, to).join(""), over };
+  });
+}
+
+class LabellerView {
+  constructor(model, root) {
+    this.model = model;
+    this.root = root;
+    this.word = null;
+    this.anchor = null;
+    this.parts = {};
+    for (const name of ["head", "question", "documents", "reader", "evidence", "answer", "foot"]) {
+      this.parts[name] = make("section", { class: `wbl-${name}` });
+    }
+    this.parts.documents.setAttribute("aria-label", "Documents to judge");
+    this.parts.reader.setAttribute("aria-label", "Text");
+    this.parts.evidence.setAttribute("aria-label", "Evidence");
+    this.parts.answer.setAttribute("aria-label", "Expected answer");
+    this.status = make("p", { class: "wbl-status", role: "status", "aria-live": "polite" });
+    const { head, question, documents, reader, evidence, answer, foot } = this.parts;
+    root.append(head, question, make("div", { class: "wbl-columns" }, documents, reader), this.status, evidence, answer, foot);
+    // JupyterLab's own shortcuts (d, d deletes a cell) must not act on keys that are typed here.
+    root.setAttribute("data-lm-suppress-shortcuts", "true");
+    root.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  send(kind, values = {}) {
+    this.status.textContent = "Saving…";
+    this.status.classList.remove("wbl-error");
+    this.model.send({ kind, ...values });
+  }
+
+  get state() {
+    return this.model.get("state");
+  }
+
+  draw() {
+    const focused = this.root.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
+    const state = this.state;
+    this.drawHead(state);
+    this.drawQuestion(state);
+    this.drawDocuments(state);
+    this.drawReader(state);
+    this.drawEvidence(state);
+    this.drawAnswer(state);
+    this.drawFoot(state);
+    this.status.textContent = state.message;
+    this.status.classList.toggle("wbl-error", state.error);
+    if (focused && (!document.activeElement || !this.root.contains(document.activeElement))) {
+      const again = [...this.root.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === focused && !node.disabled);
+      (again || this.pane).focus({ preventScroll: true });
+    }
+  }
+
+  drawHead(state) {
+    const go = (event) => event.key === "Enter" && this.send("go", { place: Number(event.target.value) - 1 });
+    this.parts.head.replaceChildren(
+      button("previous", "Previous", () => this.send("previous"), { title: "Previous question (p)", disabled: state.place === 0 }),
+      make("label", {}, "Question ", make("input", { type: "number", min: 1, max: state.total, value: state.place + 1, "data-key": "go", on: { keydown: go } }), ` of ${state.total}`),
+      button("next", "Next", () => this.send("next"), { title: "Next question (n)", disabled: state.place + 1 >= state.total }),
+      button("open", "Next unfinished", () => this.send("open"), { title: "Next question with something to label (o)" }),
+      make("progress", { max: state.total, value: state.finished, "aria-label": "Finished questions" }),
+      make("span", { class: "wbl-progress", text: `${state.finished} of ${state.total} questions finished, ${state.done} of ${state.of} here` }),
+      make("span", { class: "wbl-annotator", text: `labels of ${state.annotator} in ${state.file}` }),
+    );
+  }
+
+  drawQuestion(state) {
+    const box = make("input", { type: "checkbox", "data-key": "unanswerable", on: { change: (event) => this.send("answerable", { value: !event.target.checked }) } });
+    box.checked = !state.answerable;
+    const synthetic = state.synthetic && make("p", { class: "wbl-synthetic" },
+      make("span", { text: state.synthetic.text }),
+      button("accept", "Accept", () => this.send("accept", { value: true }), { "aria-pressed": String(state.synthetic.decision === true), title: "Accept the question (y)" }),
+      button("refuse", "Refuse", () => this.send("accept", { value: false }), { "aria-pressed": String(state.synthetic.decision === false), title: "Refuse the question (r)" }),
+    );
+    this.parts.question.replaceChildren(
+      make("p", { class: "wbl-asked", text: state.question, dir: "auto" }),
+      make("p", { class: "wbl-reason", text: `${state.query_id}. Why now: ${state.reason}.` }),
+      ...(synthetic ? [synthetic] : []),
+      make("label", { class: "wbl-unanswerable" }, box, " The documents do not answer this question"),
+    );
+  }
+
+  drawDocuments(state) {
+    const rows = state.documents.map((each, place) => make("li", {},
+      button(`document-${each.doc_id}`, "", () => this.send("show", { doc_id: each.doc_id }), { "aria-current": each.doc_id === state.current ? "true" : null, class: "wbl-document" }),
+    ));
+    rows.forEach((row, place) => {
+      const each = state.documents[place];
+      row.firstChild.append(
+        make("span", { class: "wbl-name", text: `${place + 1}. ${each.title}`, dir: "auto" }),
+        make("span", { class: each.label ? "wbl-label" : "wbl-label wbl-open", text: each.label || "to judge" }),
+      );
+    });
+    const find = (event) => event.key === "Enter" && this.send("find", { text: event.target.value });
+    const found = state.found.map((each) => make("li", {}, button(`found-${each.doc_id}`, each.title, () => this.send("show", { doc_id: each.doc_id }))));
+    this.parts.documents.replaceChildren(
+      make("ol", {}, ...rows),
+      ...(rows.length ? [] : [make("p", { text: "No configuration found a document. Search for one below." })]),
+      make("label", { class: "wbl-find" }, "Other documents ", make("input", { type: "search", placeholder: "id, title or words, then Enter", value: state.sought, "data-key": "find", on: { keydown: find } })),
+      ...(found.length ? [make("ul", { class: "wbl-found" }, ...found)] : []),
+    );
+  }
+
+  drawReader(state) {
+    const grades = state.grades.map((each) => button(`grade-${each.grade}`, `${each.name} (${each.key})`, () => this.judge(each.grade), { "aria-pressed": String(each.grade === state.grade), disabled: !state.current }));
+    const pieces = make("select", { "data-key": "piece", "aria-label": "Piece of evidence" }, ...state.numbers.map((number) => make("option", { value: number, text: `piece ${number}` })));
+    if (state.numbers.length) pieces.value = String(state.numbers[state.numbers.length - 1]);
+    this.pieces = pieces;
+    const bar = make("div", { class: "wbl-bar", role: "toolbar", "aria-label": "Judgement" }, ...grades);
+    const marking = make("div", { class: "wbl-bar", role: "toolbar", "aria-label": "Text and evidence" },
+      button("whole", state.whole && state.has_passages ? "Passages only (d)" : "Whole document (d)", () => this.send("whole", { on: !state.whole }), { disabled: !state.has_passages }),
+      button("mark", "Mark as evidence (e)", () => this.mark(null), { disabled: !state.current }),
+      ...(state.numbers.length ? [button("alternative", "Same piece, other words (a)", () => this.mark(Number(this.pieces.value))), pieces] : []),
+      ...(state.parts > 1 ? [
+        button("back", "Earlier text", () => this.send("part", { part: state.part - 1 }), { disabled: state.part === 0 }),
+        make("span", { text: `part ${state.part + 1} of ${state.parts}` }),
+        button("on", "Later text", () => this.send("part", { part: state.part + 1 }), { disabled: state.part + 1 >= state.parts }),
+      ] : []),
+    );
+    // A click on a button must not clear the selection that it is about.
+    marking.addEventListener("mousedown", (event) => event.target.tagName === "BUTTON" && event.preventDefault());
+    const drawn = JSON.stringify([state.query_id, state.current, state.whole, state.part]);
+    const scroll = this.pane && this.drawn === drawn ? this.pane.scrollTop : 0;
+    const pane = make("div", { class: "wbl-pane", tabindex: "0", role: "document", "aria-label": `Text of ${state.current || "no document"}`, "data-key": "pane", dir: "auto", on: { keydown: (event) => this.move(event) } });
+    state.pieces.forEach((piece, place) => {
+      if (place) pane.append(make("p", { class: "wbl-gap", text: "…" }));
+      const block = make("div", { class: "wbl-piece", "data-piece": String(place) });
+      for (const each of segments(piece)) {
+        const mark = each.over.length > 0;
+        const node = make(mark ? "mark" : "span", { text: each.text, "data-start": String(each.start), title: mark ? each.over.map((over) => `piece ${over.piece}`).join(", ") : null });
+        if (mark && each.over.some((over) => over.own)) node.classList.add("wbl-own");
+        block.append(node);
+      }
+      pane.append(block);
+    });
+    if (this.drawn !== drawn) this.word = this.anchor = this.words = null;
+    this.words = null;
+    this.drawn = drawn;
+    this.pane = pane;
+    this.parts.reader.replaceChildren(make("p", { class: "wbl-title", text: state.title, dir: "auto" }), bar, marking, pane);
+    pane.scrollTop = scroll;
+  }
+
+  drawEvidence(state) {
+    const rows = state.evidence.map((each) => make("li", {},
+      make("span", { class: "wbl-piece-number", text: `piece ${each.piece}` }),
+      button(`goto-${each.doc_id}:${each.start}-${each.end}`, `${each.doc_id}:${each.start}-${each.end}`, () => this.send("show", { doc_id: each.doc_id }), { class: "wbl-link" }),
+      make("q", { text: each.text, dir: "auto" }),
+      make("span", { class: "wbl-note", text: each.own ? "" : "in the dataset" }),
+      button(`unmark-${each.doc_id}:${each.start}-${each.end}`, "Remove", () => this.send("unmark", { doc_id: each.doc_id, start: each.start, end: each.end })),
+    ));
+    this.parts.evidence.replaceChildren(make("h4", { text: "Evidence" }), rows.length ? make("ul", {}, ...rows) : make("p", { class: "wbl-note", text: "Nothing is marked. Select text with the mouse, or focus it and use the arrow keys with Shift, then press e." }));
+  }
+
+  drawAnswer(state) {
+    const typing = document.activeElement && document.activeElement.getAttribute("data-key") === "answer" && this.answered === state.query_id && this.parts.answer.contains(document.activeElement);
+    if (typing && document.activeElement.value !== this.sent) return;
+    this.answered = state.query_id;
+    const area = make("textarea", { rows: 3, "data-key": "answer", "aria-label": "Expected answer", dir: "auto", value: state.answer });
+    const save = () => { this.sent = area.value; this.send("answer", { text: area.value }); };
+    const offered = state.answers.map((text, place) => make("li", {},
+      make("span", { text, dir: "auto" }),
+      button(`take-${place}`, "Accept this answer", () => this.send("take", { number: place })),
+    ));
+    this.parts.answer.replaceChildren(
+      make("h4", { text: "Expected answer" }),
+      area,
+      make("div", { class: "wbl-bar" }, button("save", "Save answer", save), make("span", { class: "wbl-note", text: state.answer_note })),
+      ...(offered.length ? [make("p", { class: "wbl-note", text: "Answers of the run, in no order:" }), make("ul", {}, ...offered)] : []),
+    );
+  }
+
+  drawFoot(state) {
+    const faults = state.faults.map((text) => make("li", { text }));
+    const keys = state.grades.map((each) => `${each.key} ${each.name}`).join(" · ");
+    this.parts.foot.replaceChildren(
+      button("undo", "Undo (u)", () => this.send("undo"), { disabled: !state.undoable }),
+      make("span", { class: "wbl-note", text: `Keys: ${keys} · j, k document · n, p, o question · d whole document · arrows, Shift+arrows, e, a evidence · u undo` }),
+      ...(faults.length ? [make("details", { class: "wbl-faults" }, make("summary", { text: `${faults.length} lines of the file are skipped` }), make("ul", {}, ...faults))] : []),
+    );
+  }
+
+  judge(grade) {
+    const state = this.state;
+    if (state.current) this.send("judge", { doc_id: state.current, grade: state.grade === grade ? null : grade });
+  }
+
+  step(by) {
+    const { documents, current } = this.state;
+    const place = documents.findIndex((each) => each.doc_id === current) + by;
+    if (place >= 0 && place < documents.length) this.send("show", { doc_id: documents[place].doc_id });
+  }
+
+  // The selected code points of the document, or an explanation.
+  selected() {
+    const selection = document.getSelection();
+    if (!selection || !selection.rangeCount || selection.isCollapsed) return { why: "Select text first." };
+    const range = selection.getRangeAt(0);
+    if (!this.pane.contains(range.startContainer) || !this.pane.contains(range.endContainer)) return { why: "Select text of the document." };
+    const start = this.place(range.startContainer, range.startOffset, false);
+    const end = this.place(range.endContainer, range.endOffset, true);
+    if (!start || !end) return { why: "Select text of the document." };
+    if (start.piece !== end.piece) return { why: "Select within one passage, or show the whole document." };
+    return { start: start.offset, end: end.offset };
+  }
+
+  place(node, offset, end) {
+    if (node.nodeType === Node.TEXT_NODE) {
+      const segment = node.parentElement.closest("[data-start]");
+      const block = node.parentElement.closest("[data-piece]");
+      return segment && block && { piece: block.dataset.piece, offset: Number(segment.dataset.start) + pointsBefore(node.data, offset, end) };
+    }
+    // Between elements: the start of the next text, or the end of the one before.
+    const texts = [];
+    const walker = document.createTreeWalker(this.pane, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) if (walker.currentNode.parentElement.closest("[data-start]")) texts.push(walker.currentNode);
+    const point = document.createRange();
+    point.setStart(node, offset);
+    const before = texts.filter((text) => point.comparePoint(text, text.length) <= 0);
+    const after = texts.filter((text) => point.comparePoint(text, 0) >= 0);
+    const near = end ? before[before.length - 1] : after[0];
+    return near && this.place(near, end ? near.length : 0, end);
+  }
+
+  mark(piece) {
+    const found = this.selected();
+    if (found.why) {
+      this.status.textContent = found.why;
+      this.status.classList.add("wbl-error");
+      return;
+    }
+    this.send("mark", { start: found.start, end: found.end, piece });
+    document.getSelection().removeAllRanges();
+  }
+
+  // The words of the text, for selecting by keyboard: the text node and the UTF-16 offsets of each.
+  findWords() {
+    const words = [];
+    const walker = document.createTreeWalker(this.pane, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      if (!node.parentElement.closest("[data-start]")) continue;
+      for (const match of node.data.matchAll(/\S+/gu)) words.push({ node, start: match.index, end: match.index + match[0].length, ends: /[.!?:]["')\]]*$/u.test(match[0]) });
+    }
+    return words;
+  }
+
+  move(event) {
+    if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].includes(event.key) || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.words = this.words || this.findWords();
+    const last = this.words.length - 1;
+    if (last < 0) return;
+    const sentence = (from, by) => {
+      let place = from + by;
+      while (place > 0 && place < last && !this.words[place - 1].ends) place += by;
+      return place;
+    };
+    const from = this.word === null ? 0 : this.word;
+    const next = { ArrowLeft: from - 1, ArrowRight: from + 1, ArrowUp: sentence(from, -1), ArrowDown: sentence(from, 1) }[event.key];
+    this.word = this.word === null ? 0 : Math.min(Math.max(next, 0), last);
+    if (!event.shiftKey || this.anchor === null) this.anchor = event.shiftKey && this.anchor === null ? from : this.word;
+    const [first, final] = this.anchor <= this.word ? [this.anchor, this.word] : [this.word, this.anchor];
+    const [a, b] = [this.words[first], this.words[final]];
+    document.getSelection().setBaseAndExtent(a.node, a.start, b.node, b.end);
+    const shown = this.words[this.word];
+    const range = document.createRange();
+    range.setStart(shown.node, shown.start);
+    range.setEnd(shown.node, shown.end);
+    const [box, pane] = [range.getBoundingClientRect(), this.pane.getBoundingClientRect()];
+    if (box.top < pane.top) this.pane.scrollTop -= pane.top - box.top + 20;
+    if (box.bottom > pane.bottom) this.pane.scrollTop += box.bottom - pane.bottom + 20;
+  }
+
+  key(event) {
+    const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && event.target.type !== "checkbox";
+    event.stopPropagation();
+    if (typing || event.ctrlKey || event.altKey || event.metaKey) return;
+    const grade = this.state.grades.find((each) => each.key === event.key);
+    const actions = {
+      j: () => this.step(1), k: () => this.step(-1),
+      n: () => this.send("next"), p: () => this.send("previous"), o: () => this.send("open"),
+      d: () => this.send("whole", { on: !this.state.whole }),
+      e: () => this.mark(null), a: () => this.state.numbers.length && this.mark(Number(this.pieces.value)),
+      y: () => this.state.synthetic && this.send("accept", { value: true }),
+      r: () => this.state.synthetic && this.send("accept", { value: false }),
+      u: () => this.send("undo"),
+    };
+    const action = grade ? () => this.judge(grade.grade) : actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+}
+
+export default {
+  render({ model, el }) {
+    const root = make("div", { class: "wbl", role: "group", "aria-label": "Labeller" });
+    el.append(root);
+    const view = new LabellerView(model, root);
+    const draw = () => view.draw();
+    view.draw();
+    model.on("change:state", draw);
+    return () => model.off("change:state", draw);
+  },
+};

@@ -1,0 +1,194 @@
+"""The labeller as a widget: a thin layer between a session and its view in the browser."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets
+import pandas as pd
+import traitlets
+
+from workbench.core.display import excerpt, table_html
+from workbench.core.formatting import plural
+from workbench.errors import WorkbenchError, error_line
+from workbench.labelling.session import LabellingSession
+from workbench.records import Span
+from workbench.widgets.explorer.saved_display import SavedDisplay
+from workbench.widgets.labeller.view import FOUND, DocumentView, listed_documents, view_state
+
+_FOLDER = Path(__file__).parent
+_COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
+_SHOWN_LABELS = 100
+# What changes labels, and so the table that a saved notebook keeps.
+_WRITING = ("judge", "mark", "unmark", "answer", "take", "answerable", "accept", "undo")
+
+
+class LabellerPane(anywidget.AnyWidget):
+    """The part of the labeller in the browser. It draws `state`, and sends what the person does."""
+
+    _esm = _FOLDER / "labeller.js"
+    _css = _FOLDER / "labeller.css"
+    state = traitlets.Dict().tag(sync=True)
+
+
+class Labeller:
+    """The labeller, as `label` returns it. At the end of a notebook's cell it is displayed.
+
+    `labels` is a DataFrame of the labels so far, and `session` does everything without a screen.
+    """
+
+    def __init__(self, session: LabellingSession) -> None:
+        self.session = session
+        self._reading = DocumentView()
+        self._open_first()
+        self._saved_display: SavedDisplay | None = None
+        skipped = f" {plural(len(session.faults), 'line')} of the file are skipped; see below." if session.faults else ""
+        self._shown = view_state(session, self._reading, f"Labels are saved at once.{skipped}", bool(session.faults))
+
+    @cached_property
+    def pane(self) -> LabellerPane:
+        """The widget, made on first use."""
+        pane = LabellerPane(state=self._shown)
+        pane.on_msg(lambda _, content, __: self.act(content))
+        return pane
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the pane draws."""
+        return self._shown
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """Tabulate the labels of everyone in the file that stand, oldest first."""
+        actions = [action for own in self.session.everyone.values() for action in own.actions.values()]
+        actions.sort(key=lambda action: action.at)
+        rows = [
+            (action.by, action.query_id, action.kind, action.doc_id, action.start, action.end, action.value, action.text, action.at)
+            for action in actions
+        ]
+        return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+    def act(self, content: Mapping[str, Any]) -> None:
+        """Do what a message of the view asks for, and draw the new state. An error is shown in its place, and nothing is lost."""
+        try:
+            done = self._actions()[content["kind"]](content)
+            message, error = self._saved() if done is None else done, False
+        except WorkbenchError as problem:
+            message, error = f"Not saved: {error_line(problem)}", True
+        self._shown = view_state(self.session, self._reading, message, error)
+        self.pane.state = self._shown
+        if self._saved_display is not None and content["kind"] in _WRITING:
+            self._saved_display.update(self._repr_html_())
+
+    def _actions(self) -> Mapping[str, Callable[[Mapping[str, Any]], str | None]]:
+        session = self.session
+        return {
+            "judge": self._judge,
+            "mark": self._mark,
+            "unmark": lambda said: session.unmark(Span(said["doc_id"], said["start"], said["end"])),
+            "answer": lambda said: session.answer(said["text"]),
+            "take": lambda said: session.accept_answer(said["number"]),
+            "answerable": lambda said: session.set_answerable(None if said["value"] == session.query.answerable else said["value"]),
+            "accept": lambda said: session.accept(said["value"]),
+            "undo": self._undo,
+            "previous": lambda _: self._go(lambda: session.go(session.place - 1)),
+            "next": lambda _: self._go(lambda: session.go(session.place + 1)),
+            "go": lambda said: self._go(lambda: session.go(int(said["place"] or 0))),
+            "open": lambda _: self._go(session.go_to_open),
+            "show": self._show,
+            "whole": self._whole,
+            "part": self._part,
+            "find": self._find,
+        }
+
+    def _saved(self) -> str:
+        return f"Saved: {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator}."
+
+    def _judge(self, said: Mapping[str, Any]) -> str:
+        doc_id, grade = said["doc_id"], said["grade"]
+        self.session.judge(doc_id, grade)
+        # A relevant document stays, so that its evidence can be marked.
+        if grade is not None and grade <= 0:
+            documents = listed_documents(self.session, self._reading)
+            after = documents[documents.index(doc_id) + 1 :] if doc_id in documents else []
+            self._open(next(iter(after), doc_id))
+        return self._saved()
+
+    def _mark(self, said: Mapping[str, Any]) -> str:
+        span = self.session.mark(Span(self._reading.doc_id, said["start"], said["end"]), said.get("piece"))
+        words = self.session.checker.documents[span.doc_id].text[span.start : span.end]
+        return f"Marked [{span.start}, {span.end}): {excerpt(words)} {self._saved()}"
+
+    def _undo(self, _: object) -> str:
+        before = self.session.place
+        undone = self.session.undo()
+        if self.session.place != before:
+            self._reading = DocumentView()
+            self._open_first()
+        if undone and undone.doc_id:
+            self._open(undone.doc_id)
+        return f"Undone: {undone.kind} of question {undone.query_id}. {self._saved()}" if undone else "There is nothing to undo."
+
+    def _go(self, move: Callable[[], None]) -> str:
+        self.session.refresh()
+        move()
+        self._reading = DocumentView()
+        self._open_first()
+        return ""
+
+    def _show(self, said: Mapping[str, Any]) -> str:
+        doc_id = str(said["doc_id"])
+        if doc_id in self.session.checker.documents:
+            if doc_id not in listed_documents(self.session, self._reading):
+                self._reading.opened += (doc_id,)
+            self._open(doc_id)
+        return ""
+
+    def _whole(self, said: Mapping[str, Any]) -> str:
+        self._reading.whole, self._reading.part = bool(said["on"]), 0
+        return ""
+
+    def _part(self, said: Mapping[str, Any]) -> str:
+        self._reading.part = max(0, int(said["part"]))
+        return ""
+
+    def _find(self, said: Mapping[str, Any]) -> str:
+        sought = str(said["text"]).strip().casefold()
+        documents = self.session.checker.documents.values()
+        by_name = [each.doc_id for each in documents if sought in f"{each.doc_id} {each.title}".casefold()] if sought else []
+        by_text = [each.doc_id for each in documents if sought in each.text.casefold()] if sought and len(by_name) < FOUND else []
+        found = list(dict.fromkeys([*by_name, *by_text]))
+        self._reading.sought, self._reading.found = str(said["text"]), tuple(found[:FOUND])
+        more = f"; the first {FOUND} are shown" if len(found) > FOUND else ""
+        return f"{plural(len(found), 'document')} found{more}." if sought else ""
+
+    def _open(self, doc_id: str) -> None:
+        if doc_id != self._reading.doc_id:
+            self._reading.doc_id, self._reading.whole, self._reading.part = doc_id, False, 0
+
+    def _open_first(self) -> None:
+        """Open the first document that is not judged yet, or else the first."""
+        session = self.session
+        documents = listed_documents(session, self._reading)
+        waiting = (doc_id for doc_id in documents if session.grade(doc_id) is None and session.dataset_grade(doc_id) is None)
+        self._open(next(waiting, next(iter(documents), "")))
+
+    def __repr__(self) -> str:
+        return f"Labeller({str(self.session.file.path)!r}, {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator})"
+
+    def _repr_html_(self) -> str:
+        """Return the labels so far as a table, which a saved notebook shows without a kernel."""
+        table, session = self.labels, self.session
+        finished = f"{session.finished()} of {plural(len(session.task.queue), 'question')} finished by {session.annotator}"
+        rows = [
+            {str(name): excerpt(str(value)) if value not in (None, "") else "" for name, value in row.items()}
+            for row in table.drop(columns=["start", "end"]).tail(_SHOWN_LABELS).to_dict("records")
+        ]
+        note = f"The last {len(rows)} labels. Run the cell to go on." if len(rows) < len(table) else "Run the cell to go on."
+        return table_html(f"{plural(len(table), 'label')} in {session.file.path}, {finished}", rows, note)
+
+    def _ipython_display_(self) -> None:
+        self._saved_display = SavedDisplay()
+        self._saved_display.display(ipywidgets.VBox([self._saved_display.style, self.pane]), self._repr_html_(), repr(self))
