@@ -183,3 +183,27 @@ def test_a_random_run_becomes_a_baseline_only_with_three_runs(gated_run, names, 
     words = (folders[0], "--configuration", names["base"], "--update-baseline", tmp_path / "baseline.json")
     assert "1 run would give its luck to every comparison" in gate(*words, code=2)
     assert "3 runs" in gate(*words, "--run", folders[1], "--run", folders[2])
+
+
+def test_a_gate_that_cannot_be_checked_replaces_the_last_outcome_everywhere(folder, names, tmp_path):
+    chosen = ("--configuration", names["base"], "--fail-below")
+    gate(folder, *chosen, f"{PRIMARY}=0.5")
+    assert len(RunTables.read(folder).table("gate")) == 1
+    junit, summary = tmp_path / "gate.xml", tmp_path / "new" / "summary.md"
+    shown = gate(folder, *chosen, "ndcg@77=0.5", "--junit", junit, "--summary", summary, code=2, env={"GITHUB_ACTIONS": "true"})
+    assert "::error title=the gate could not be checked::" in shown
+    assert "ndcg@77" in summary.read_text("utf-8")
+    (suite,) = ElementTree.parse(junit).getroot()
+    assert (suite.get("errors"), suite[0][0].tag) == ("1", "error")
+    content = json.loads((folder / "gate.json").read_text("utf-8"))
+    assert (content["outcome"], content["exit_code"]) == ("error", 2)
+    assert RunTables.read(folder).table("gate").empty
+
+
+def test_a_baseline_is_written_to_a_file_only(folder, names, tmp_path):
+    shown = gate(folder, "--configuration", names["base"], "--update-baseline", tmp_path, code=2)
+    assert f"--update-baseline {tmp_path} is not a file" in shown
+
+
+def test_a_file_is_not_the_folder_of_a_run(baseline):
+    assert "is a file, not the folder of a run" in gate(baseline, "--fail-below", "recall@3=0.1", code=2)

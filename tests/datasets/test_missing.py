@@ -120,3 +120,20 @@ def test_a_deleted_document_counts_as_missed_and_its_question_stays_the_same(dat
     assert set(after.causes["cause"]) == {"not_indexed"}
     left_out = after.chunk_faults[after.chunk_faults["fault"] == "text in no chunk"]
     assert left_out["found"].tolist() == [0]
+
+
+def test_relevant_chunks_that_name_a_deleted_document_stay_labels_of_their_question(data: Path):
+    rows = [json.loads(line) for line in (data / "questions.jsonl").read_text().splitlines()]
+    for row in rows:
+        doc_id = row.pop("relevant_doc_ids")[0]
+        del row["evidence"]
+        row["relevant_chunks"] = [{"doc_id": doc_id, "text": TEXTS[doc_id][:12]}]
+    write_text(data / "questions.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    before = RunTables.read(swept(data).folder)
+    baseline = baseline_of([before], before.names[0])
+    delete(data, DELETED)
+    after = RunTables.read(swept(data).folder)
+    found = differences(after, after.names[0], baseline)
+    assert (found.questions, found.labels, found.removed) == ((), (), (DELETED,))
+    values = after.queries.set_index(["metric", "query_id"])["value"]
+    assert [values["recall@3", name] for name in ("q0", "q1", "q2")] == [1, 0, 1]

@@ -11,7 +11,7 @@ from tests.answered_runs import Planted, answered
 from tests.made_runs import Made
 from workbench.errors import InputError
 from workbench.execution.local import Outcome
-from workbench.gate.baseline import baseline_of, differences
+from workbench.gate.baseline import baseline_of, changed_settings, differences
 from workbench.gate.baseline_file import read_baseline, write_baseline
 from workbench.gate.inputs import Differences
 from workbench.results.run_tables import RunTables
@@ -169,3 +169,15 @@ def test_repeats_of_answers_do_not_repeat_a_random_search(made: Made):
     settings = {name: {**parts, "embedding": {"kind": "openai"}} for name, parts in run.manifest["configurations"].items()}
     with pytest.raises(InputError, match="embedding: openai"):
         baseline_of([RunTables({**run.manifest, "configurations": settings}, run.sources)], run.names[0])
+
+
+def test_changed_settings_have_both_values():
+    before = {"retrieval": {"kind": "dense", "k": 10}, "chunking": {"kind": "fixed", "size": 64}, "rerank": None}
+    after = {"retrieval": {"kind": "dense", "k": 2}, "chunking": {"kind": "sentence", "size": 64}, "rerank": {"kind": "mmr"}}
+    assert changed_settings(before, after) == ("retrieval.k 10 → 2", "chunking fixed → sentence", "rerank none → mmr")
+    assert changed_settings(before, before) == ()
+
+
+def test_a_device_is_no_baseline():
+    with pytest.raises(InputError, match="the baseline /dev/zero is not a file"):
+        read_baseline(Path("/dev/zero"))

@@ -11,7 +11,7 @@ import pytest
 from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
 from workbench.errors import InputError
 from workbench.gate.baseline import Baseline, baseline_of
-from workbench.gate.baseline_file import write_baseline
+from workbench.gate.baseline_file import read_baseline, write_baseline
 from workbench.gate.check import check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
 from workbench.gate.report import GateReport, RuleResult
@@ -316,3 +316,49 @@ def test_a_retrieval_test_that_cannot_be_checked_is_wrong_input(gated_run, names
     with pytest.raises(InputError) as error:
         check_gate(gated_run, GateSettings(configuration=names["base"], retrieval_tests=(test,)))
     assert message in str(error.value)
+
+
+def without_values(run: RunTables, configuration: str, count: int) -> RunTables:
+    """Return a run whose queries.parquet lacks the rows of the first questions."""
+    rows = run.queries
+    mine = rows.index[(rows["configuration"] == configuration) & (rows["metric"] == PRIMARY)][:count]
+    return replace(run, sources={**run.sources, "queries": lambda _: rows.drop(mine)})
+
+
+def test_questions_that_the_table_of_values_lacks_stop_the_gate(against, gated_run, names):
+    with pytest.raises(InputError, match=r"queries.parquet has 101 questions, metrics.parquet 120, so the tables of gated do not belong"):
+        against("base", without_values(gated_run, names["base"], 19))
+
+
+def test_a_baseline_without_the_values_of_some_questions_stops_the_gate(gated_run, names, base, tmp_path):
+    path = tmp_path / "part.json"
+    write_baseline(replace(base, values=base.values[base.values["query_id"] != "q0-0"]), path)
+    with pytest.raises(InputError, match=r"applies to other questions in .*part.json than in gated: q0-0"):
+        check_gate(gated_run, GateSettings(configuration=names["base"], baseline=path))
+
+
+def test_values_that_a_metric_cannot_have_stop_the_gate(gated_run, names, base, tmp_path):
+    with pytest.raises(InputError, match="5 in the baseline is no value of it"):
+        check_gate(
+            gated_run,
+            GateSettings(configuration=names["base"], baseline=_with_primary(base, np.full(QUESTIONS, 5.0), tmp_path / "five.json")),
+        )
+
+
+def test_a_limit_that_rounds_to_the_mean_is_shown_with_the_digits_that_tell_them_apart(gated_run, names):
+    limit = round(BASE.mean(), 3) + (0.0 if round(BASE.mean(), 3) > BASE.mean() else 0.001)
+    rule = only(check_gate(gated_run, floors(f"{PRIMARY} >= {limit}", configuration=names["base"])))
+    assert rule.outcome is Decision.FAIL
+    assert float(rule.reason.split()[0]) < limit
+
+
+def test_the_sums_of_a_second_run_add_up(gated_run, names, tmp_path):
+    random = as_random(gated_run)
+    first = baseline_of([random], names["base"], tmp_path / "first.json", fewest=1)
+    write_baseline(first, first.path)
+    values = first.values.assign(value=(first.values["value"] + 0.05).clip(upper=1))
+    second = replace(first, path=tmp_path / "second", values=values)
+    settings = GateSettings(configuration=names["worse"], baseline=first.path)
+    rule = only(check_gate(random, settings, SecondRuns(repeated(random), replace(second, settings=read_baseline(first.path).settings))))
+    assert rule.value - rule.reference == pytest.approx(rule.difference)
+    assert rule.reference > BASE.mean() + 0.01

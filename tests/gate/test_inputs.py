@@ -57,3 +57,10 @@ def test_the_order_of_judgements_is_no_difference(run: RunTables):
     rows = run.judgements.iloc[::-1].reset_index(drop=True)
     changed = replace(run, sources={**run.sources, "judgements": lambda _: rows})
     assert changed_questions(question_prints(run), question_prints(changed)) == ((), ())
+
+
+def test_other_numbers_of_needs_and_another_order_of_questions_are_no_difference(run: RunTables):
+    evidence = run.evidence.assign(need=run.evidence["need"] + 7)
+    questions = run.questions.iloc[::-1].reset_index(drop=True)
+    changed = replace(run, sources={**run.sources, "evidence": lambda _: evidence, "questions": lambda _: questions})
+    assert changed_questions(question_prints(run), question_prints(changed)) == ((), ())

@@ -216,3 +216,20 @@ def test_an_answer_that_lacks_its_evidence_is_explained_by_what_happened_to_it(u
     assert {each.query_id for each in answers if each.cause == "removed"} == {each.query_id for each in answers} & failed & found
     assert found & failed
     assert all(each.explanation.endswith(" was removed from the corpus") for each in answers if each.cause == "removed")
+
+
+def test_documents_that_were_ahead_before_displaced_nothing(swept: Sweep, before: Baseline) -> None:
+    run = swept(size=8)
+    (lost, *_) = lost_of(run, before)
+    piece = next(each for each in lost.before if each.doc_id != lost.missing.rpartition(":")[0])
+    # Every document counts as new: only those that came ahead of the missing one since are to blame.
+    changes = Differences(added=tuple(FACTS), corpus=True)
+    ahead = {hit.doc_id for hit in lost.before if hit.rank < lost.rank_before}
+    named = {
+        name
+        for each in lost_questions(run, run.names[0], before, changes=changes)
+        for name in each.displaced_by
+        if each.query_id == lost.query_id
+    }
+    assert piece.doc_id not in ahead or piece.doc_id not in named
+    assert not named & ahead

@@ -51,3 +51,9 @@ def test_a_fixture_without_an_experiment_names_the_option(run: Run, pytester: py
     result = run(own.name)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["there is no experiment; run pytest --rag-experiment*"])
+
+
+def test_a_rule_that_cannot_be_checked_leaves_the_others_alone(run: Run) -> None:
+    result = run(*GATE, "--rag-set=gate.rules=['recall@3 >= 0.9', 'ndcg@10 >= 0.5']")
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*has no metric ndcg@10*"])

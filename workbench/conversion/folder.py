@@ -51,8 +51,11 @@ def _refusal(path: Path, files: FileAccess) -> str:
     if os.fsencode(path).decode("utf-8", "replace") != str(path):
         return "has a name that is not UTF-8; rename it"
     try:
+        # Without its target: the reasons are published with the run.
+        if files.outside(path):
+            return "is a link to a place outside of the folder; put a copy in its place"
         if path.is_symlink() and path.is_dir():
-            return files.outside(path) or "is a link to a folder, which is not followed"
+            return "is a link to a folder, which is not followed"
         if reason := files.refusal(path):
             return reason
     except OSError as error:

@@ -13,7 +13,7 @@ from workbench.statistics.pairs import Pairs
 POWER = 0.8
 # The default of an experiment: differences below it do not matter.
 SMALLEST_DIFFERENCE = 0.02
-# The standard deviation of a question's difference in span recall between two chunkings, as of the bundled handbook.
+# An assumption about the standard deviation of a question's difference in span recall between two chunkings, for use before a sweep measures it.
 SPREAD = 0.35
 # Fewer questions support no estimate of a spread.
 _FEWEST = 30

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import ipywidgets
 
-from workbench.widgets.explorer.saved_display import SavedDisplay, attended, display_table
+from workbench.widgets.saved_display import SavedDisplay, attended, display_table
 
 # Seconds after the last change until the HTML that a saved notebook keeps is renewed, so that a moving slider does not wait for it.
 _RENEWAL_SECONDS = 0.4

@@ -19,8 +19,8 @@ from workbench.results.run_tables import RETRIEVED
 from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
 from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
 from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
-from workbench.widgets.explorer.saved_display import SavedDisplay, attended, display_table
 from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
+from workbench.widgets.saved_display import SavedDisplay, attended, display_table
 
 if TYPE_CHECKING:
     from workbench.widgets.explorer.live import LiveSearch

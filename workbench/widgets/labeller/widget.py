@@ -15,8 +15,8 @@ from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
 from workbench.labelling.session import LabellingSession
 from workbench.records import Span
-from workbench.widgets.explorer.saved_display import SavedDisplay
 from workbench.widgets.labeller.view import FOUND, DocumentView, listed_documents, view_state
+from workbench.widgets.saved_display import SavedDisplay
 
 _FOLDER = Path(__file__).parent
 _COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
