@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.made_runs import Made
 from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.results.run_tables import RunTables, conform
@@ -23,12 +23,6 @@ from workbench.widgets.explorer.model import ExplorerModel
 EVIL = "Run <script>window.xss=1</script> and <img src=x onerror=window.xss=2> now. \u202eesrever\u202c \x1b[31m \x07 Ask $x$ in room 7."
 MARKED = "</mark></td></table><h1>Injected</h1> The key is under the mat of room 9."
 LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross-encoder-mmarco"
-
-
-@pytest.fixture(scope="session")
-def results(few: Outcome) -> wb.Results:
-    """A run of BM25 in its folder, without answers."""
-    return wb.load(few.folder)
 
 
 @pytest.fixture(scope="session")
