@@ -12,7 +12,7 @@ from nbconvert import HTMLExporter
 
 import workbench as wb
 
-NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "explore.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "explore.ipynb"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
