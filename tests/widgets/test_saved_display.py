@@ -99,5 +99,5 @@ def test_an_export_of_what_a_person_saved_or_papermill_made_has_one_table_and_no
     for notebook in (saved, executed):
         html, _ = HTMLExporter(exclude_input=True).from_notebook_node(notebook)
         body = html.partition("<body")[2]
-        assert body.count("Both configurations") == 1
+        assert body.count(">Both configurations<") == 1
         assert WIDGET not in body
