@@ -23,7 +23,7 @@ from workbench.errors import InputError, RunError
 from workbench.execution.answering.missing import missing_answers
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
-from workbench.execution.target_failures import missing_replies, unmatched_hits
+from workbench.execution.targets.failures import missing_replies, unmatched_hits
 from workbench.experiment.read import experiment_of
 from workbench.judging.settings import Judging
 from workbench.metrics.names import Metric

@@ -25,7 +25,7 @@ from workbench.execution.collect import collect
 from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
-from workbench.execution.target_failures import missing_replies, unmatched_hits
+from workbench.execution.targets.failures import missing_replies, unmatched_hits
 from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
