@@ -11,6 +11,9 @@ from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.gate.baseline import Baseline, baseline_of
 from workbench.gate.inputs import Differences
+from workbench.gate.losses.hit_lists import HitList, HitSlice
+from workbench.gate.losses.loss_causes import LossCauses
+from workbench.gate.losses.lost_pieces import Label, LostPiece
 from workbench.gate.lost import LostQuestion, lost_questions
 from workbench.gate.rules import Subject
 from workbench.results.run_tables import RunTables
@@ -211,25 +214,30 @@ def test_an_answer_that_lacks_its_evidence_is_explained_by_what_happened_to_it(u
     lost = lost_questions(run, name, baseline_of([good], name), changes=removed)
     rows = broken.causes[(broken.causes["configuration"] == name) & (broken.causes["condition"] == "retrieved")]
     failed = set(rows.loc[(rows["subject"] == "answer") & (rows["cause"] == "rank"), "query_id"])
-    found = {query_id for query_id, value in scores(good, name, "recall@3").items() if value > 0}
+    # Values are planted, so that the value and the hits must both say that the baseline found the document.
+    found = {query_id for query_id, value in scores(good, name, "recall@3").items() if value > 0} & {
+        query_id
+        for query_id, hits in good.of("hits", name).groupby("query_id")
+        if set(hits.sort_values("rank")["doc_id"].drop_duplicates()[:3]) & set(_relevant(good, query_id))
+    }
     answers = [each for each in lost if each.subject == "answer"]
     assert {each.query_id for each in answers if each.cause == "removed"} == {each.query_id for each in answers} & failed & found
     assert found & failed
     assert all(each.explanation.endswith(" was removed from the corpus") for each in answers if each.cause == "removed")
 
 
-def test_documents_that_were_ahead_before_displaced_nothing(swept: Sweep, before: Baseline) -> None:
-    run = swept(size=8)
-    (lost, *_) = lost_of(run, before)
-    piece = next(each for each in lost.before if each.doc_id != lost.missing.rpartition(":")[0])
-    # Every document counts as new: only those that came ahead of the missing one since are to blame.
-    changes = Differences(added=tuple(FACTS), corpus=True)
-    ahead = {hit.doc_id for hit in lost.before if hit.rank < lost.rank_before}
-    named = {
-        name
-        for each in lost_questions(run, run.names[0], before, changes=changes)
-        for name in each.displaced_by
-        if each.query_id == lost.query_id
-    }
-    assert piece.doc_id not in ahead or piece.doc_id not in named
-    assert not named & ahead
+def _relevant(run: RunTables, query_id: str) -> list[str]:
+    rows = run.judgements
+    return rows.loc[(rows["query_id"] == query_id) & (rows["relevance"] > 0), "doc_id"].tolist()
+
+
+def test_documents_that_were_ahead_before_displaced_nothing(swept: Sweep) -> None:
+    run = swept()
+    before, after = (
+        HitList([HitSlice(rank, doc_id, 0, 9) for rank, doc_id in enumerate(names, 1)])
+        for names in (("old", "roof"), ("old", "new", "roof"))
+    )
+    piece = LostPiece(Label("roof", -1, [("roof", 0, 0)]), ("roof", 0, 0), 2, 3, "recall@2", 1.0, 0.0)
+    causes = LossCauses(run, run.names[0], Differences(changed=("old",), added=("new",), corpus=True))
+    found = causes.of(piece, before, after, distinct=True)
+    assert (found.name, tuple(found.displaced_by)) == ("displaced", ("new",))

@@ -99,8 +99,9 @@ class _Sides:
     @classmethod
     def of(cls, own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings) -> "_Sides":
         own.measure(subject)
+        candidate = own.values(subject)
         own.require_same_scope(subject, baseline.values, str(baseline.path))
-        candidate, before = own.values(subject), own.values(subject, baseline.values)
+        before = own.values(subject, baseline.values)
         own.require_scored(subject, candidate, settings.max_unscored, own.run.name)
         own.require_scored(subject, before, settings.max_unscored, str(baseline.path))
         shrunk = judge_factor(own.run, subject.metric)
