@@ -128,7 +128,7 @@ def test_a_second_run_with_other_settings_or_questions_is_refused(gated_run, nam
     with pytest.raises(InputError, match="second run has other questions"):
         check_gate(gated_run, settings, SecondRuns(other, base))
     with pytest.raises(InputError, match="second run is a copy of the first"):
-        check_gate(gated_run, settings, SecondRuns(gated_run, base))
+        check_gate(as_random(gated_run), settings, SecondRuns(as_random(gated_run), base))
 
 
 def test_limits_are_about_these_questions_or_others_like_them(gated_run, names):

@@ -39,10 +39,10 @@ def apply_labels(dataset: Dataset, *files: str | Path, adjudicator: str = "") ->
     >>> import workbench as wb
     >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
     >>> session = wb.label(dataset, annotator="ann", file="labels/ann.jsonl").session
-    >>> session.go_to("hb-001")
+    >>> session.go_to(dataset.qrels[0].query_id)
     >>> session.judge(session.documents[0].doc_id, 2)
     >>> wb.apply_labels(dataset, "labels/ann.jsonl")  # doctest: +ELLIPSIS
-    AppliedLabels(Dataset('handbook', 54 documents, 98 questions, ...), 0 conflicts, 0 questions left out)
+    AppliedLabels(Dataset('handbook', ...), 0 conflicts, 0 questions left out)
     """
     require(dataset, Dataset, "dataset")
     labels, notes = read_label_files(LabelChecker(dataset), [Path(file) for file in files])
@@ -73,7 +73,7 @@ def label_agreement(dataset: Dataset, files: str | Path | Sequence[str | Path], 
     >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
     >>> for name, grade in (("ann", 2), ("bob", 1)):
     ...     session = wb.label(dataset, annotator=name, file="labels/both.jsonl").session
-    ...     session.go_to("hb-001")
+    ...     session.go_to(dataset.qrels[0].query_id)
     ...     session.judge(session.documents[0].doc_id, grade)
     >>> wb.label_agreement(dataset, "labels/both.jsonl").disagreements[["first", "second"]].values.tolist()
     [['relevant', 'partly relevant']]

@@ -152,7 +152,7 @@ class Results(ResultTables):
 
         Examples
         --------
-        >>> results.what_if("recall@3")[["configuration", "n", "source"]].to_dict("records")[0]
+        >>> results.what_if("recall@3")[["configuration", "n", "source"]].sort_values("configuration").to_dict("records")[0]
         {'configuration': 'fixed-128-0', 'n': 78, 'source': 're-scored'}
         """
         # Deferred: opening and reading a run needs no library of metrics.

@@ -99,6 +99,8 @@ def _gate(
     run = RunTables.read(folder)
     settings = _settings(run, rules_file, options)
     if update_baseline is not None:
+        if len({path.resolve() for path in (folder, *more)}) <= len(more):
+            raise InputError("a run is given twice", "sweep again with --outputs AGAIN, and give its folder with --run")
         _update(run, [RunTables.read(path) for path in more], settings, update_baseline)
         return
     if more:

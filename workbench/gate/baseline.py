@@ -100,10 +100,7 @@ def _independent_runs(runs: Sequence[RunTables], configuration: str, fewest: int
     parts = sorted({part for metric in first.measures for part in random_parts(first, configuration, metric)})
     repeated = bool(random_answers(first, configuration)) and not random_retrieval(first, configuration)
     count = sum(int(run.manifest["repeats"]) if repeated else 1 for run in runs)
-    if not parts:
-        # Without anything random, runs of equal results say no more than one.
-        return len({run.digest(configuration) for run in runs})
-    if fewest <= 1:
+    if not parts or fewest <= 1:
         return count
     if copied(runs, configuration):
         what = f"two of the runs of {configuration} are the same, or shared the results of one store"

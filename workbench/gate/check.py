@@ -16,6 +16,7 @@ from workbench.gate.comparisons import SecondRuns, baseline_result
 from workbench.gate.floors import floor_result
 from workbench.gate.inputs import Differences
 from workbench.gate.lost import lost_questions
+from workbench.gate.randomness import random_parts
 from workbench.gate.report import GateReport, RuleKind, RuleResult
 from workbench.gate.retrieval_tests import retrieval_results
 from workbench.gate.rules import Subject
@@ -102,7 +103,9 @@ def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[Rule
     if _inputs(run, own.name) != _inputs(second, own.name):
         what = "the second run has other questions, labels, documents or settings than the first"
         raise InputError(what, "sweep the same commit and experiment twice")
-    if copied([run, second], own.name):
+    # Without anything random a second run must repeat the first, and decides nothing.
+    random = any(random_parts(run, own.name, metric) for metric in run.measures)
+    if random and copied([run, second], own.name):
         what = "the second run is a copy of the first, or shared the results of its store"
         raise InputError(what, "sweep again with --outputs AGAIN, which has a store of its own")
     for kind, first in baselines:

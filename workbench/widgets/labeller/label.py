@@ -52,7 +52,7 @@ def label(
     >>> import workbench as wb
     >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
     >>> labeller = wb.label(dataset, annotator="ann", file="labels/new.jsonl")
-    >>> labeller.session.progress("hb-001")[1] >= 10
+    >>> labeller.session.progress(dataset.qrels[0].query_id)[1] >= 10
     True
     >>> labeller.labels.empty
     True
