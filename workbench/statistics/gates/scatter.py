@@ -45,16 +45,19 @@ class Scatter:
 
     def lower(self, level: float) -> float:
         """Return the lower bound of the mean at a one-sided level."""
-        return self.mean - self.reach(level)
+        return self.mean - self._reach(self._quantile(level), 1.0)
 
-    def reach(self, level: float, times: float = 1.0) -> float:
+    def _quantile(self, level: float) -> float:
+        return float(t_quantile(np.array([self.freedom]), 2 * level)[0])
+
+    def _reach(self, quantile: float, times: float) -> float:
         """Return how far the lower bound is below the mean, on `times` as many questions and documents of this scatter.
 
         The larger of two distances. One is t · SE. The other solves d = t · SE(d), where SE(d) is the standard error of differences whose mean is
         known to be lower by d, as in the score interval of Wilson (1927): with few losses in few documents the first one is too small. t is corrected
         for skew towards losses.
         """
-        quantile = self._corrected_for_skew(float(t_quantile(np.array([self.freedom]), 2 * level)[0]), times)
+        quantile = self._corrected_for_skew(quantile, times)
         # SE(d)² = Σ (e + d w)² = E + 2 d C + d² W, with the residuals e and shares w of the documents.
         residuals = self.residuals / self.n
         squares, cross, weight = (float(part) / times for part in (residuals @ residuals, residuals @ self.share, self.share @ self.share))
@@ -67,11 +70,11 @@ class Scatter:
 
     def needed(self, n: int, left: float, level: float) -> int:
         """Return how many questions have a lower bound at `level` within `left` of the true mean, with 80 % power. `n` is their number now."""
-        power = float(stats.norm.ppf(POWER))
+        power, quantile = float(stats.norm.ppf(POWER)), self._quantile(level)
         least, most = 1, _MOST_NEEDED if self.varies else 1
         while least < most:
             middle = (least + most) // 2
-            enough = self.reach(level, middle / n) + power * self.error * math.sqrt(n / middle) <= left
+            enough = self._reach(quantile, middle / n) + power * self.error * math.sqrt(n / middle) <= left
             least, most = (least, middle) if enough else (middle + 1, most)
         return least
 
