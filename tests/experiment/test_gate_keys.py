@@ -74,7 +74,7 @@ def test_without_the_key_nothing_is_checked():
         ("{rules: [{rule: recall@5 >= 0.7, kind: guess}]}", "is not a rule; write for example {rule:"),
         ("{rules: [{kind: inference}]}", "is not a rule"),
         ("{compare: [accuracy]}", "there is no metric 'accuracy'"),
-        ("{tolerance: 500%}", "the tolerance 500% is out of range"),
+        ("{tolerance: 500%}", "the tolerance 500% is not above 0 and up to 1"),
         ("{tolerance: [5]}", "gate tolerance"),
         ("{max_unscored: 1}", "the share 1.0 is out of range"),
         ("{floors: guess}", "gate floors"),
