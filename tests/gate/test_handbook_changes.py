@@ -135,7 +135,8 @@ def test_quartered_chunks_are_undecided_and_name_the_questions_that_would_decide
     report = handbook.gate(after)
     # The mean of span recall falls by .015 of a tolerated .039, and its interval reaches -.066: 155 questions cannot say.
     assert verdicts(report)["span_recall@2000t"] is Decision.UNDECIDED
-    assert verdicts(report)["recall@5"] is Decision.PASS
+    # Recall falls by .005 of a tolerated .044, which 155 questions about 54 documents cannot bound either.
+    assert verdicts(report)["recall@5"] is Decision.UNDECIDED
     assert report.exit_code == 4
     assert "questions would decide" in report.rules[0].reason
     assert_explained(report, before, after)
