@@ -8,25 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.causes import answer_cause_meanings, failed_answers
 from workbench.analysis.answers.decomposition_table import decomposition_table
-from workbench.analysis.findings import Findings, findings
-from workbench.analysis.judging.judge_trust import has_judges
 from workbench.analysis.parts_table import parts_table
 from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
 from workbench.api.plots import Plots
-from workbench.api.result_tables import ResultTables
+from workbench.api.result_views import ResultViews
 from workbench.core.environment import find_upwards
-from workbench.core.formatting import meant, plural
+from workbench.core.formatting import meant
 from workbench.errors import InputError
-from workbench.report.answers_view import AnswersView
-from workbench.report.comparison import ComparisonView
-from workbench.report.configuration import ConfigurationView
-from workbench.report.judge_view import JudgeView
 from workbench.report.render.html import write_report
-from workbench.report.render.notebook import show
-from workbench.report.sections.ranking import ranking_table
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Verdict
 
@@ -37,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Results(ResultTables):
+class Results(ResultViews):
     """A finished run, opened from its tables without a model, store or dataset.
 
     Every table is a DataFrame that is read on first use. `workbench.schemas` lists the columns.
@@ -51,16 +42,6 @@ class Results(ResultTables):
     >>> results.metrics.query("slice == 'all' and metric == 'recall@5'")["n"].tolist()
     [78, 78]
     """
-
-    @property
-    def name(self) -> str:
-        """The experiment's name."""
-        return self.tables.name
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """The error of each failed configuration."""
-        return self.tables.failures
 
     @cached_property
     def plot(self) -> Plots:
@@ -295,90 +276,6 @@ class Results(ResultTables):
         from workbench.export.export import export_configuration
 
         return export_configuration(self.folder, self._known(configuration), Path(folder) if folder else None, allow_code)
-
-    def comparison(self) -> ComparisonView:
-        """Show the sections of the report one by one, as the comparison notebook does.
-
-        Examples
-        --------
-        >>> type(results.comparison().ranking()).__name__
-        'Shown'
-        """
-        return ComparisonView(self.tables)
-
-    def configuration(self, name: str) -> ConfigurationView:
-        """Show one configuration question by question, as its notebook does.
-
-        Raises
-        ------
-        InputError: the run has no such configuration, or it failed.
-
-        Examples
-        --------
-        >>> type(results.configuration("fixed-128-0").worst()).__name__
-        'Shown'
-        """
-        return ConfigurationView(self.tables, self._known(name))
-
-    def answer_view(self, configuration: str = "") -> AnswersView:
-        """Show the answers of the run, and those of one configuration beside their contexts, as the answers notebook does.
-
-        The default is the first configuration of the ranking that answers.
-
-        Raises
-        ------
-        InputError: the run has no answers, or no such configuration.
-
-        Examples
-        --------
-        >>> results.answer_view()
-        Traceback (most recent call last):
-        workbench.errors.InputError: the run sizes has no answers; add answering to the pipeline of the experiment and sweep again
-        """
-        names = answering(self.tables)
-        if not names:
-            raise InputError(f"the run {self.name} has no answers", "add answering to the pipeline of the experiment and sweep again")
-        name = self._known(configuration) if configuration else names[0]
-        if name not in names:
-            raise InputError(f"{name} has no answers", f"choose one of {', '.join(names)}")
-        return AnswersView(self.tables, name)
-
-    def judge_view(self, configuration: str = "") -> JudgeView:
-        """Show how far the judges of the run can be trusted and why answers fail, as the judge notebook does.
-
-        The claims are those of one configuration, by default of the first of the ranking that answers.
-
-        Raises
-        ------
-        InputError: the run has no judges, or no such configuration.
-
-        Examples
-        --------
-        >>> results.judge_view()
-        Traceback (most recent call last):
-        workbench.errors.InputError: the run sizes has no judges; add answering to the pipeline of the experiment and sweep again
-        """
-        if not has_judges(self.tables):
-            raise InputError(f"the run {self.name} has no judges", "add answering to the pipeline of the experiment and sweep again")
-        return JudgeView(self.tables, self.answer_view(configuration).name)
-
-    def _repr_html_(self) -> str:
-        return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()
-
-    def __repr__(self) -> str:
-        return f"Results({self.name!r}, {plural(len(self.tables.names), 'configuration')} by {self.tables.primary})"
-
-    @cached_property
-    def _findings(self) -> Findings:
-        return findings(self.tables)
-
-    def _known(self, name: str) -> str:
-        known = self.tables.names
-        if name in known:
-            return name
-        if name in self.failures:
-            raise InputError(f"the configuration {name} failed: {self.failures[name]}")
-        raise InputError(f"the run {self.name} has no finished configuration {name!r}{meant(name, known)}", f"they are {', '.join(known)}")
 
 
 def load(path: str | Path) -> Results:

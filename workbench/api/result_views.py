@@ -1,0 +1,116 @@
+"""The views of a finished run that its notebooks show."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench.analysis.answers.answered import answering
+from workbench.analysis.findings import Findings, findings
+from workbench.analysis.judging.judge_trust import has_judges
+from workbench.api.result_tables import ResultTables
+from workbench.core.formatting import meant, plural
+from workbench.errors import InputError
+from workbench.report.answers_view import AnswersView
+from workbench.report.comparison import ComparisonView
+from workbench.report.configuration import ConfigurationView
+from workbench.report.judge_view import JudgeView
+from workbench.report.render.notebook import show
+from workbench.report.sections.ranking import ranking_table
+
+
+@dataclass(frozen=True, eq=False)
+class ResultViews(ResultTables):
+    """What the notebooks of a run show: its sections, one configuration, its answers and its judges."""
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return self.tables.name
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The error of each failed configuration."""
+        return self.tables.failures
+
+    def comparison(self) -> ComparisonView:
+        """Show the sections of the report one by one, as the comparison notebook does.
+
+        Examples
+        --------
+        >>> type(results.comparison().ranking()).__name__
+        'Shown'
+        """
+        return ComparisonView(self.tables)
+
+    def configuration(self, name: str) -> ConfigurationView:
+        """Show one configuration question by question, as its notebook does.
+
+        Raises
+        ------
+        InputError: the run has no such configuration, or it failed.
+
+        Examples
+        --------
+        >>> type(results.configuration("fixed-128-0").worst()).__name__
+        'Shown'
+        """
+        return ConfigurationView(self.tables, self._known(name))
+
+    def answer_view(self, configuration: str = "") -> AnswersView:
+        """Show the answers of the run, and those of one configuration beside their contexts, as the answers notebook does.
+
+        The default is the first configuration of the ranking that answers.
+
+        Raises
+        ------
+        InputError: the run has no answers, or no such configuration.
+
+        Examples
+        --------
+        >>> results.answer_view()
+        Traceback (most recent call last):
+        workbench.errors.InputError: the run sizes has no answers; add answering to the pipeline of the experiment and sweep again
+        """
+        names = answering(self.tables)
+        if not names:
+            raise InputError(f"the run {self.name} has no answers", "add answering to the pipeline of the experiment and sweep again")
+        name = self._known(configuration) if configuration else names[0]
+        if name not in names:
+            raise InputError(f"{name} has no answers", f"choose one of {', '.join(names)}")
+        return AnswersView(self.tables, name)
+
+    def judge_view(self, configuration: str = "") -> JudgeView:
+        """Show how far the judges of the run can be trusted and why answers fail, as the judge notebook does.
+
+        The claims are those of one configuration, by default of the first of the ranking that answers.
+
+        Raises
+        ------
+        InputError: the run has no judges, or no such configuration.
+
+        Examples
+        --------
+        >>> results.judge_view()
+        Traceback (most recent call last):
+        workbench.errors.InputError: the run sizes has no judges; add answering to the pipeline of the experiment and sweep again
+        """
+        if not has_judges(self.tables):
+            raise InputError(f"the run {self.name} has no judges", "add answering to the pipeline of the experiment and sweep again")
+        return JudgeView(self.tables, self.answer_view(configuration).name)
+
+    def _repr_html_(self) -> str:
+        return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"Results({self.name!r}, {plural(len(self.tables.names), 'configuration')} by {self.tables.primary})"
+
+    @cached_property
+    def _findings(self) -> Findings:
+        return findings(self.tables)
+
+    def _known(self, name: str) -> str:
+        known = self.tables.names
+        if name in known:
+            return name
+        if name in self.failures:
+            raise InputError(f"the configuration {name} failed: {self.failures[name]}")
+        raise InputError(f"the run {self.name} has no finished configuration {name!r}{meant(name, known)}", f"they are {', '.join(known)}")
