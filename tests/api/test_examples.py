@@ -15,7 +15,7 @@ FUNCTIONS = {name: getattr(wb, name) for name in wb.__all__ if inspect.isfunctio
 METHODS = {
     f"{owner.__name__}.{name}": member
     for owner in CLASSES
-    for name, member in vars(owner).items()
+    for name, member in inspect.getmembers_static(owner)
     if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
 }
 OWNERS = {owner.__name__: owner for owner in CLASSES}

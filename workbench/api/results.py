@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from workbench.records import Dataset
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results(ResultViews):
     """A finished run, opened from its tables without a model, store or dataset.
 
