@@ -72,7 +72,10 @@ def test_the_outcome_is_in_the_folder_and_in_the_report(folder, names, baseline,
     assert (found["outcome"], found["exit_code"], found["rules"][0]["p"]) == ("fail", 1, pytest.approx(row["p"]))
     page = (folder / "report.html").read_text("utf-8")
     assert "Does it pass the gate?" in page
-    assert "The gate fails." in page
+    # At the top, before what the configurations are worth, and in its own section.
+    opening = page[page.index("<h1") : page.index("<nav")]
+    assert "The gate fails. 1 rule: 1 fail. It checked" in opening
+    assert page.count("The gate fails.") == 2
     # The results are those of the sweep.
     pd.testing.assert_frame_equal(run.metrics, gated_run.metrics)
 

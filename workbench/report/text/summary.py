@@ -14,6 +14,7 @@ from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.answers import does_it_hold
 from workbench.report.text.delivery import delivery_notes
+from workbench.report.text.gate import gate_opening
 from workbench.report.text.judging import failing_answers
 from workbench.report.text.parts import part_answers
 from workbench.report.text.sentences import about_dataset, defined, time_text
@@ -58,9 +59,9 @@ def headline(findings: Findings) -> Lead:
 
 
 def opening(findings: Findings) -> list[str]:
-    """Describe the configurations that are not ranked, the data, and deliveries that are not as measured."""
+    """Give the outcome of the gate, and describe the configurations that are not ranked, the data, and deliveries that are not as measured."""
     answer = answers(findings)
-    return [*(line for line in (answer.won.detail, answer.data.text) if line), *delivery_notes(findings.run)]
+    return [*gate_opening(findings.run), *(line for line in (answer.won.detail, answer.data.text) if line), *delivery_notes(findings.run)]
 
 
 def answered(findings: Findings) -> Answered:
