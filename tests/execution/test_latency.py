@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.made_runs import Made
+from workbench.core.progress import sweep_progress
 from workbench.execution.collect import collect
 from workbench.execution.latency import ROUNDS, is_measured, latency_key, measure, with_latencies
 from workbench.execution.local import Outcome, run_experiment
@@ -43,6 +44,16 @@ def test_configurations_are_visited_in_rounds_of_random_order_after_a_warm_up(ou
     assert len(rounds) == ROUNDS + 1
     assert all(set(each) == {result.configuration.name for result in outcome.results} for each in rounds)
     assert len({tuple(each) for each in rounds}) > 1
+
+
+def test_a_sweep_shows_how_many_of_the_visits_are_done(outcome: Outcome) -> None:
+    seen = []
+    with sweep_progress("timed") as progress:
+        progress.changed = lambda _: seen.append((progress.item.done, progress.line()))
+        measure(outcome.graph, outcome.results)
+    visits = 3 * (ROUNDS + 1)
+    assert [done for done, _ in seen] == list(range(visits + 1))
+    assert f"latencies {visits}/{visits} visits" in seen[-1][1]
 
 
 def test_every_step_has_its_range_over_the_rounds_and_a_cold_start(outcome: Outcome) -> None:

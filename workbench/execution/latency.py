@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
+from workbench.core.progress import ProgressBar
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import error_line
 from workbench.execution.result import Result
@@ -29,6 +30,8 @@ from workbench.rewriting.feedback import expanded_queries
 from workbench.storage.result_store import Draft
 
 LATENCY = "latency"
+# The title of their progress.
+LATENCIES = "latencies"
 # Of ten equal rounds, the first five are all faster or all slower than the others in 0.8 %.
 ROUNDS = 5
 QUESTIONS = 50
@@ -119,23 +122,25 @@ def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str
     random, visits, failures = np.random.default_rng(SEED), dict[str, list[Visit]](), dict[str, str]()
     spent, counts = defaultdict[str, float](float), dict[str, int]()
     inputs = {result.configuration.name: _inputs(graph, result) for result in results}
-    for number in range(ROUNDS + 1):
-        for place in random.permutation(len(results)):
-            name = results[place].configuration.name
-            if name in failures or (len(visits.get(name, ())) >= FEWEST_ROUNDS and spent[name] > BUDGET):
-                continue
-            started = time.perf_counter()
-            try:
-                before = visits.setdefault(name, [])
-                visit = _visit(inputs[name], counts.get(name) if number else 1)
-                before += [visit] if number else []
-            except Exception as error:  # a configuration that cannot be timed has results all the same
-                failures[name] = error_line(error)
-                visits.pop(name, None)
-            spent[name] += time.perf_counter() - started
-        if number == 1:
-            # The first round decides how many questions are timed, since times of different questions cannot be compared.
-            counts = _counts({name: found[0].questions for name, found in visits.items()}, len(graph.run.dataset.queries))
+    with ProgressBar(total=(ROUNDS + 1) * len(results), desc=LATENCIES, unit="visits") as bar:
+        for number in range(ROUNDS + 1):
+            for place in random.permutation(len(results)):
+                name = results[place].configuration.name
+                bar.update()
+                if name in failures or (len(visits.get(name, ())) >= FEWEST_ROUNDS and spent[name] > BUDGET):
+                    continue
+                started = time.perf_counter()
+                try:
+                    before = visits.setdefault(name, [])
+                    visit = _visit(inputs[name], counts.get(name) if number else 1)
+                    before += [visit] if number else []
+                except Exception as error:  # a configuration that cannot be timed has results all the same
+                    failures[name] = error_line(error)
+                    visits.pop(name, None)
+                spent[name] += time.perf_counter() - started
+            if number == 1:
+                # The first round decides how many questions are timed, since times of different questions cannot be compared.
+                counts = _counts({name: found[0].questions for name, found in visits.items()}, len(graph.run.dataset.queries))
     return {name: _milliseconds(found, counts[name]) for name, found in visits.items() if found}, failures
 
 

@@ -9,8 +9,8 @@ from workbench.analysis.frontier import CURVE
 from workbench.core.code import require_permission
 from workbench.core.progress import reporting
 from workbench.errors import ExperimentError, InputError, error_line
-from workbench.execution.latency import with_latencies
-from workbench.execution.remaining import LATENCIES, RemainingResults
+from workbench.execution.latency import LATENCIES, with_latencies
+from workbench.execution.remaining import RemainingResults
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.answers.registry import EXPECTED

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from workbench.core.progress import current_sweep
 from workbench.core.sweep_progress import SweepProgress
-from workbench.execution.latency import is_measured
+from workbench.execution.latency import LATENCIES, is_measured
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Stage
 
-LATENCIES, FILES = "latencies", "notebooks and report"
+FILES = "notebooks and report"
 # Seconds of a configuration, between the fewest and the most that a plan expects (execution/plan.py).
 _LATENCY_SECONDS, _FILES_SECONDS = 1.6, 2.5
 
