@@ -1,5 +1,6 @@
 """Values re-scored from the tables of a finished run equal those of the sweep."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -195,3 +196,20 @@ def test_slices_that_no_experiment_crossed_are_joined(few: Outcome) -> None:
     pairs = [(one, other) for one in slices for other in results.rescorer.stored.slices if other.startswith("domain=")]
     one, other = next(pair for pair in pairs if (members(pair[0]) & results.rescorer.stored.slices[pair[1]]).any())
     assert results.what_if("judged@3", within=f"{one}&{other}")["n"].max() <= (members(one) & members(other)).sum()
+
+
+def test_identifiers_that_are_numbers_stay_apart(tmp_path: Path) -> None:
+    texts = {"1": "trains are booked in second class", "01": "taxis are paid after ten at night", "1.0": "thirty days of leave a year"}
+    (tmp_path / "documents").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "documents" / f"{name}.txt").write_text(text)
+    questions = [{"query_id": name, "query": text, "relevant_doc_ids": [name]} for name, text in texts.items()]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in questions))
+    pipeline = wb.Pipeline(retrieval=wb.BM25Retriever(k=3))
+    experiment = wb.Experiment("numbers", wb.load_dataset(tmp_path), pipeline=pipeline, metrics=["recall@1", "mrr@3"])
+    results = wb.sweep(experiment, tmp_path / "outputs")
+    assert results.what_if("recall@2")[["value", "n", "source"]].to_dict("records") == [{"value": 1.0, "n": 3, "source": "re-scored"}]
+    run_file = results.folder / "runs" / f"{results.tables.names[0]}.trec"
+    run_file.write_text(run_file.read_text().replace("01 Q0", "9 Q0"))
+    with pytest.raises(InputError, match="names questions or documents that the run does not have"):
+        wb.load(results.folder).what_if("recall@2")

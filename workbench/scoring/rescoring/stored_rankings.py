@@ -8,7 +8,6 @@ import pandas as pd
 
 from workbench.datasets.formats.trec import escaped
 from workbench.errors import InputError
-from workbench.metrics.coverage import Ints
 from workbench.metrics.inputs import Retrieved
 from workbench.scoring.rescoring.stored_labels import StoredLabels
 
@@ -46,22 +45,17 @@ def stored_rankings(stored: StoredLabels, folder: Path, configuration: str, chun
 def _read_run(stored: StoredLabels, path: Path) -> pd.DataFrame:
     """Return query, rank, doc, score of a run file that a sweep wrote."""
     names = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
-    types = {"query_id": "category", "doc_id": "category", "rank": "int64", "score": "float64"}
+    # Read as categories, identifiers that are all numbers would become numbers, and 01 the same as 1.
+    types = {"query_id": "str", "doc_id": "str", "rank": "int64", "score": "float64"}
     try:
         rows = pd.read_csv(path, sep=" ", names=names, usecols=list(types), dtype=types, quoting=csv.QUOTE_NONE, na_filter=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{path} is not a readable run file ({type(error).__name__})", "run workbench sweep again") from error
+    queries = rows["query_id"].map({escaped(name): place for name, place in stored.queries.items()})
+    documents = rows["doc_id"].map({escaped(name): place for name, place in stored.places.items()})
+    if queries.isna().any() or documents.isna().any():
+        raise InputError(f"{path} names questions or documents that the run does not have", "run workbench sweep again")
     ranking = pd.DataFrame(
-        {
-            "query": _places(rows["query_id"], {escaped(name): place for name, place in stored.queries.items()}),
-            "rank": rows["rank"],
-            "doc": _places(rows["doc_id"], {escaped(name): place for name, place in stored.places.items()}),
-            "score": rows["score"],
-        }
+        {"query": queries.astype("int64"), "rank": rows["rank"], "doc": documents.astype("int64"), "score": rows["score"]}
     )
     return ranking.sort_values(["query", "rank"], kind="stable", ignore_index=True)
-
-
-def _places(names: "pd.Series[str]", places: dict[str, int]) -> Ints:
-    known = np.array([places[name] for name in names.cat.categories], dtype=np.int64)
-    return known[names.cat.codes.to_numpy()] if len(known) else np.zeros(0, dtype=np.int64)
