@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 from workbench.core.formatting import listed, meant
 from workbench.errors import InputError
 
-ActionKind = Literal["relevance", "span", "answer", "answerable", "acceptance", "undo"]
+ActionKind = Literal["relevance", "span", "answer", "answerable", "rewrite", "acceptance", "undo"]
 Value = int | str | bool | None
 # What an action labels: its kind, the question, and for a document or a span of it also these.
 LabelKey = tuple[str, str, str, int, int]
 _KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
-_VALUES: Mapping[str, type] = {"relevance": int, "span": int, "answer": str, "answerable": bool, "acceptance": bool}
+_VALUES: Mapping[str, type] = {"relevance": int, "span": int, "answer": str, "answerable": bool, "rewrite": str, "acceptance": bool}
 _MEANT: Mapping[type, str] = {int: "a whole number", str: "a text", bool: "true or false"}
 _TEXTS = ("query_id", "question", "doc_id", "document", "text", "source")
 _NUMBERS = ("start", "end", "undoes")
@@ -24,9 +24,10 @@ class LabelAction:
     """An action of a person: a label that is set, or removed if `value` is None, or the undoing of an earlier action.
 
     `value` is a grade (`relevance`), the number of the piece of evidence that the span belongs to, from 1 (`span`), the expected answer
-    (`answer`), or true or false (`answerable`, `acceptance`). `question` and `document` are digests of the texts that the person saw, `text` is
-    that of a span, and `source` the configuration whose answer was accepted. `number` counts the actions of a person in a file, from 1, and
-    `undoes` is the number of the action that an `undo` takes back. `line` is the place in the file.
+    (`answer`), the question in the person's words (`rewrite`), or true or false (`answerable`, `acceptance`). `question` is the digest of the
+    question in the dataset, also after a rewrite, and `document` that of the document; `text` is that of a span, and `source` the configuration
+    whose answer was accepted. `number` counts the actions of a person in a file, from 1, and `undoes` is the number of the action that an `undo`
+    takes back. `line` is the place in the file.
     """
 
     kind: ActionKind
@@ -81,6 +82,8 @@ def parse_action(text: str, line: int) -> LabelAction:
     value = row.get("value")
     if kind != "undo" and value is not None and type(value) is not _VALUES[kind]:
         raise InputError(f"has the value {value!r}", f"{kind} takes {_MEANT[_VALUES[kind]]} or null")
+    if kind == "rewrite" and value is not None and not value.strip():
+        raise InputError("rewrites the question without a text")
     texts = {name: row.get(name, "") for name in _TEXTS}
     numbers = {name: row.get(name, 0) for name in _NUMBERS}
     return LabelAction(kind=kind, by=row["by"], at=row["at"], number=row["n"], value=value, line=line, **texts, **numbers)
@@ -112,6 +115,17 @@ class AnnotatorLabels:
         """Return the value of a label, or None without one."""
         action = self.actions.get((kind, query_id, doc_id, 0, 0))
         return action.value if action else None
+
+    def rewritten(self, query_id: str) -> str:
+        """Return a question in this person's words, or an empty text."""
+        return str(self.value("rewrite", query_id) or "")
+
+    def decision(self, query_id: str) -> bool | None:
+        """Return whether the person accepts a question, or None without a decision. A rewrite accepts it; the latest of both holds."""
+        keys: tuple[LabelKey, ...] = (("acceptance", query_id, "", 0, 0), ("rewrite", query_id, "", 0, 0))
+        given = [self.actions[key] for key in keys if key in self.actions]
+        latest = max(given, key=lambda action: (action.at, action.number), default=None)
+        return None if latest is None else latest.kind == "rewrite" or latest.value is True
 
 
 def labels_by_annotator(actions: Iterable[LabelAction]) -> dict[str, AnnotatorLabels]:

@@ -39,6 +39,10 @@ class Adjudicator:
     def resolve(self, kind: ActionKind, query_id: str, doc_id: str = "", show: Callable[[Value], str] = str) -> Value:
         """Return the label that holds, or None if nobody labelled it or people disagree. `show` says a label in words."""
         given = {name: own.value(kind, query_id, doc_id) for name, own in self.labels.items()}
+        return self.settle(query_id, f"document {doc_id}" if doc_id else kind, given, show)
+
+    def settle(self, query_id: str, about: str, given: Mapping[str, Value], show: Callable[[Value], str] = str) -> Value:
+        """Return the value that holds of those that people give, or None if nobody gives one or they disagree, which is listed."""
         votes = {name: value for name, value in given.items() if value is not None}
         if self.name in votes:
             return votes[self.name]
@@ -48,13 +52,8 @@ class Adjudicator:
         value, supporters = Counter(votes.values()).most_common(1)[0]
         if 2 * supporters > len(votes):
             return value
-        about = f"document {doc_id}" if doc_id else kind
         self.add_conflict(query_id, about, {name: show(value) for name, value in votes.items()})
         return None
-
-    def supporters(self, kind: ActionKind, query_id: str, value: Value) -> list[str]:
-        """Return the people who gave a question this label."""
-        return [name for name, own in self.labels.items() if own.value(kind, query_id) == value]
 
     def add_conflict(self, query_id: str, about: str, said: Mapping[str, str]) -> None:
         """List a conflict."""

@@ -9,8 +9,9 @@ from workbench.datasets.checks import checked
 from workbench.labelling.actions import AnnotatorLabels
 from workbench.labelling.adjudication import Adjudicator, LabelConflict
 from workbench.labelling.evidence import joined_needs
+from workbench.labelling.review import reviewed
 from workbench.labelling.scale import GradeScale
-from workbench.records import ACCEPTED_BY, Dataset, Need, Qrel, Query
+from workbench.records import Dataset, Need, Qrel, Query
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,12 +52,8 @@ def apply_to(dataset: Dataset, labels: Mapping[str, AnnotatorLabels], adjudicato
         existing = [need for need in dataset.needs if need.query_id == query.query_id]
         evidence = [need for each in joined_needs(query.query_id, existing, judge) if (need := grades.without_refused(each))]
         given = grades.of(query.query_id, evidence)
-        labelled = _question(query, judge)
-        accepted = judge.resolve("acceptance", query.query_id, show=lambda value: "accepted" if value else "refused")
-        supporters = ", ".join(judge.supporters("acceptance", query.query_id, accepted))
-        if accepted is True:
-            labelled = replace(labelled, metadata={**query.metadata, ACCEPTED_BY: supporters})
-        why = f"refused by {supporters}" if accepted is False else _fault(labelled, any(grade > 0 for grade in given.values()))
+        labelled, refusal = reviewed(_question(query, judge), judge)
+        why = refusal or _fault(labelled, any(grade > 0 for grade in given.values()))
         if why:
             left_out[query.query_id] = why
             continue

@@ -11,17 +11,19 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.findings import findings
-from workbench.core.formatting import number, plural
+from workbench.core.formatting import plural, signed
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Floats
 from workbench.metrics.evaluate import unjudged_values
 from workbench.metrics.inputs import Labels, Retrieved
+from workbench.labelling.review import drafted_by, is_draft
 from workbench.metrics.names import Metric
 from workbench.records import Dataset
 from workbench.results.run_tables import RunTables
 
 # Metrics of spans have no bounds over unjudged documents. Without a document metric in the run, this one stands in.
 _STAND_IN = "ndcg@10"
+_UNLABELLED = "no document is labelled relevant yet"
 Rankings = Mapping[str, Mapping[str, Sequence[str]]]
 
 
@@ -85,7 +87,8 @@ def queue(dataset: Dataset, run: RunTables, rankings: Rankings) -> tuple[QueuedQ
     names, metric = [name for name in rivals(run) if name in rankings], deciding_metric(run)
     if len(names) < 2:
         return queue_without_run(dataset)
-    widths = np.array([high - low for low, high in (difference_bounds(dataset, rankings, metric, names[0], other) for other in names[1:])])
+    bounds = np.array([difference_bounds(dataset, rankings, metric, names[0], other) for other in names[1:]])
+    widths = bounds[:, 1] - bounds[:, 0]
     rest = widths[1:].sum(axis=0)
     order = np.lexsort((-rest, -widths[0]))
     relevant = {qrel.query_id for qrel in dataset.qrels if qrel.relevance > 0}
@@ -93,10 +96,12 @@ def queue(dataset: Dataset, run: RunTables, rankings: Rankings) -> tuple[QueuedQ
     queued = []
     for place in order.tolist():
         query, width = dataset.queries[place], float(widths[0, place])
+        low, high = (signed(float(bound), 2) for bound in bounds[0, :, place])
+        difference = f"{pair} is between {low} and {high} for this question"
         if query.answerable and query.query_id not in relevant:
-            reason = "no document is labelled relevant yet" + (f"; it can change {pair} by up to {number(width, 2)}" if width else "")
+            reason = _UNLABELLED + (f"; {difference}" if width else "")
         elif width > 0:
-            reason = f"its unjudged documents can change {pair} by up to {number(width, 2)}"
+            reason = f"{difference}, depending on its unjudged documents"
         elif rest[place] > 0:
             reason = f"its unjudged documents can change comparisons within the tie set ({plural(len(names), 'configuration')})"
         else:
@@ -106,19 +111,14 @@ def queue(dataset: Dataset, run: RunTables, rankings: Rankings) -> tuple[QueuedQ
 
 
 def queue_without_run(dataset: Dataset) -> tuple[QueuedQuestion, ...]:
-    """Order the questions of a dataset without a comparison: those without a label first, then those that a model wrote, in the dataset's order."""
+    """Order the questions of a dataset without a comparison: those without a label first, then drafts, in the dataset's order."""
     relevant = {qrel.query_id for qrel in dataset.qrels if qrel.relevance > 0}
-    unlabelled = "no document is labelled relevant yet"
-    waiting = "a model wrote it, and nobody has accepted it"
-    reasons = {
-        query.query_id: unlabelled
-        if query.answerable and query.query_id not in relevant
-        else waiting
-        if query.synthetic and not query.accepted_by
-        else "it has labels"
-        for query in dataset.queries
-    }
-    order = (unlabelled, waiting, "it has labels")
-    return tuple(
-        QueuedQuestion(query_id, reason, 0.0) for query_id, reason in sorted(reasons.items(), key=lambda item: order.index(item[1]))
-    )
+    unlabelled, drafts, rest = list[QueuedQuestion](), list[QueuedQuestion](), list[QueuedQuestion]()
+    for query in dataset.queries:
+        if query.answerable and query.query_id not in relevant:
+            unlabelled.append(QueuedQuestion(query.query_id, _UNLABELLED, 0.0))
+        elif is_draft(query):
+            drafts.append(QueuedQuestion(query.query_id, f"it is a draft{drafted_by(query)} that nobody has accepted", 0.0))
+        else:
+            rest.append(QueuedQuestion(query.query_id, "it has labels", 0.0))
+    return (*unlabelled, *drafts, *rest)

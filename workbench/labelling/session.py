@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workbench.core.formatting import meant
+from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, labels_by_annotator, standing_actions
 from workbench.labelling.checking import LabelChecker, digest
@@ -12,6 +12,7 @@ from workbench.labelling.evidence import NO_EVIDENCE, span_of
 from workbench.labelling.label_file import DamagedLine, LabelFile
 from workbench.labelling.pooling import LabelPool, PooledAnswer, PooledDocument
 from workbench.labelling.priority import QueuedQuestion
+from workbench.labelling.review import is_draft
 from workbench.labelling.scale import GradeScale
 from workbench.records import Dataset, Query, Span
 
@@ -36,6 +37,21 @@ class LabelledEvidence:
     span: Span
     piece: int
     own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingProgress:
+    """How many drafts a person has reviewed, of how many, and how many other questions are finished, of how many."""
+
+    reviewed: int
+    drafts: int
+    finished: int
+    others: int
+
+    def __str__(self) -> str:
+        drafts = f"{self.reviewed:,} of {plural(self.drafts, 'draft')} reviewed"
+        others = f"{self.finished:,} of {plural(self.others, 'other question' if self.drafts else 'question')} finished"
+        return ", ".join([drafts] * bool(self.drafts) + [others] * bool(self.others))
 
 
 class LabellingSession:
@@ -69,6 +85,11 @@ class LabellingSession:
     def query(self) -> Query:
         """Return the question in hand."""
         return self.checker.queries[self.queued.query_id]
+
+    @property
+    def text(self) -> str:
+        """Return the text of the question in hand: this person's rewrite, or that of the dataset."""
+        return self.labels.rewritten(self.query.query_id) or self.query.text
 
     @property
     def queued(self) -> QueuedQuestion:
@@ -148,12 +169,22 @@ class LabellingSession:
         """Say whether the documents answer the question, or remove this label."""
         self._write(LabelAction(kind="answerable", by=self.annotator, value=value))
 
+    def rewrite(self, text: str | None) -> None:
+        """Put the question into other words, which accepts a draft, or remove the rewrite. Blanks at the ends are left out.
+
+        The text of the dataset removes the rewrite, too. Raises InputError for an empty text and for the one that the question already has.
+        """
+        words = self.query.text if text is None else text.strip()
+        if not words:
+            raise InputError("the question is empty", "write it, or refuse it")
+        if text is not None and words == self.text:
+            raise InputError("the question already has this text", "change it, or accept it as it is")
+        self._write(LabelAction(kind="rewrite", by=self.annotator, value=None if words == self.query.text else words))
+
     def accept(self, value: bool | None) -> None:
-        """Accept or refuse a question that a model wrote, or remove this label. Raises InputError if a person wrote it."""
+        """Accept or refuse a synthetic question, or remove this label. Raises InputError if a person wrote it."""
         if not self.query.synthetic:
-            raise InputError(
-                f"question {self.query.query_id!r} is not synthetic", "only questions that a model wrote are accepted or refused"
-            )
+            raise InputError(f"question {self.query.query_id!r} is not synthetic", "only synthetic questions are accepted or refused")
         self._write(LabelAction(kind="acceptance", by=self.annotator, value=value))
 
     def undo(self) -> LabelAction | None:
@@ -180,8 +211,13 @@ class LabellingSession:
 
     @property
     def documents(self) -> tuple[PooledDocument, ...]:
-        """Return the documents to judge for the question, in their order."""
-        return self.task.pool.documents.get(self.query.query_id, ())
+        """Return the documents to judge for the question, in their order: those of the evidence of a draft come first."""
+        documents, query = self.task.pool.documents.get(self.query.query_id, ()), self.query
+        if not is_draft(query) or self.task.again:
+            return documents
+        evident = {span.doc_id for need in self._needs.get(query.query_id, ()) for span in need}
+        # A review begins with what the draft was made of. Its order hides nothing, since these documents are shown as relevant.
+        return tuple(sorted(documents, key=lambda each: (each.doc_id not in evident, (self.dataset_grade(each.doc_id) or 0) <= 0)))
 
     @property
     def answers(self) -> tuple[PooledAnswer, ...]:
@@ -210,18 +246,26 @@ class LabellingSession:
         return existing + own
 
     def progress(self, query_id: str) -> tuple[int, int]:
-        """Return how many things of a question are labelled, of how many: its documents, and a synthetic question itself."""
-        query = self.checker.queries[query_id]
-        documents = self.task.pool.documents.get(query_id, ())
-        done = sum(
-            self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents
-        )
-        waiting = query.synthetic and not query.accepted_by
-        return done + (waiting and self.labels.value("acceptance", query_id) is not None), len(documents) + waiting
+        """Return how many things of a question are labelled, of how many: the decision on a draft, or the documents of another question.
 
-    def finished(self) -> int:
-        """Return the number of questions with nothing left to label."""
-        return sum(done == total for done, total in (self.progress(each.query_id) for each in self.task.queue))
+        A draft is finished once it is accepted, rewritten or refused; judging its documents is optional.
+        """
+        if is_draft(self.checker.queries[query_id]):
+            return int(self.labels.decision(query_id) is not None), 1
+        return self.judged(query_id)
+
+    def judged(self, query_id: str) -> tuple[int, int]:
+        """Return how many documents of a question are judged, by this person or the dataset, of how many."""
+        documents = self.task.pool.documents.get(query_id, ())
+        known = (self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents)
+        return sum(known), len(documents)
+
+    def finished(self) -> LabellingProgress:
+        """Count the questions with nothing left to label: drafts that are reviewed, and others whose documents are judged."""
+        done = {each.query_id: len(set(self.progress(each.query_id))) == 1 for each in self.task.queue}
+        drafts = [finished for query_id, finished in done.items() if is_draft(self.checker.queries[query_id])]
+        reviewed = sum(drafts)
+        return LabellingProgress(reviewed, len(drafts), sum(done.values()) - reviewed, len(done) - len(drafts))
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
