@@ -92,6 +92,66 @@ def test_a_question_that_is_refused_or_has_no_relevant_document_is_left_out(sess
     assert apply_to(dataset, labels()).left_out["q1"] == "marked as unanswerable, but a document is labelled relevant"
 
 
+def rewrite_q3(session, annotator: str, text: str | None) -> None:
+    """Rewrite the draft as this person, or with None accept it as it is."""
+    person = session(annotator)
+    person.go_to("q3")
+    person.accept(True) if text is None else person.rewrite(text)
+
+
+def draft(dataset: Dataset) -> tuple[str, str, object]:
+    (query,) = [query for query in dataset.queries if query.query_id == "q3"]
+    return query.text, query.accepted_by, query.metadata.get("provenance")
+
+
+def test_the_newest_rewrite_is_in_the_dataset_accepted_by_its_author_and_the_source_stays(session, labels, dataset) -> None:
+    rewrite_q3(session, "ann", "Which honey harms bees?")
+    rewrite_q3(session, "ann", "Which honey must bees not get?")
+    applied = apply_to(dataset, labels())
+    assert applied.conflicts == ()
+    assert draft(applied.dataset) == ("Which honey must bees not get?", "ann", {"rewritten_by": "ann"})
+    assert draft(dataset) == ("Which honey is bad?", "", None)
+    person = session("ann")
+    person.go_to("q1")
+    person.rewrite("How much is the ferry?")
+    made = apply_to(dataset, labels()).dataset
+    assert (made.queries[0].text, made.queries[0].accepted_by) == ("How much is the ferry?", "")
+
+
+def test_different_texts_of_two_people_leave_a_draft_as_it_is_and_the_conflict_is_listed(session, labels, dataset) -> None:
+    rewrite_q3(session, "ann", "Which honey harms bees?")
+    rewrite_q3(session, "bob", "Is honey from elsewhere bad?")
+    applied = apply_to(dataset, labels())
+    assert draft(applied.dataset) == ("Which honey is bad?", "", None)
+    (conflict,) = applied.conflicts
+    assert str(conflict) == "question q3, rewrite: ann: 'Which honey harms bees?'; bob: 'Is honey from elsewhere bad?'"
+    adjudicated = apply_to(dataset, labels(), adjudicator="bob")
+    assert (*draft(adjudicated.dataset), adjudicated.conflicts) == ("Is honey from elsewhere bad?", "bob", {"rewritten_by": "bob"}, ())
+    rewrite_q3(session, "cyd", "Which honey harms bees?")
+    assert draft(apply_to(dataset, labels()).dataset) == ("Which honey harms bees?", "ann, cyd", {"rewritten_by": "ann, cyd"})
+
+
+def test_who_accepts_a_draft_as_it_is_speaks_for_its_text(session, labels, dataset) -> None:
+    rewrite_q3(session, "ann", "Which honey harms bees?")
+    rewrite_q3(session, "bob", None)
+    applied = apply_to(dataset, labels())
+    assert draft(applied.dataset) == ("Which honey is bad?", "", None)
+    assert [conflict.about for conflict in applied.conflicts] == ["rewrite"]
+    rewrite_q3(session, "cyd", None)
+    assert draft(apply_to(dataset, labels()).dataset) == ("Which honey is bad?", "bob, cyd", None)
+
+
+def test_a_refusal_that_holds_leaves_out_a_draft_whoever_rewrote_it(session, labels, dataset) -> None:
+    rewrite_q3(session, "ann", "Which honey harms bees?")
+    bob = session("bob")
+    bob.go_to("q3")
+    bob.accept(False)
+    applied = apply_to(dataset, labels())
+    assert [(conflict.about, conflict.labels) for conflict in applied.conflicts] == [("acceptance", "ann: accepted; bob: refused")]
+    assert draft(applied.dataset)[1] == ""
+    assert apply_to(dataset, labels(), adjudicator="bob").left_out["q3"] == "refused by bob"
+
+
 def test_alternatives_join_a_piece_and_a_removed_span_is_gone(session, labels, dataset) -> None:
     ann = session()
     ann.go_to("q1")

@@ -77,6 +77,7 @@ def test_a_line_that_only_lacks_its_line_break_counts(file: LabelFile) -> None:
             "has the value '2'; relevance takes a whole number or null",
         ),
         ('{"n": 1, "at": "x", "by": "ann", "kind": "answerable", "value": 1}', "has the value 1; answerable takes true or false or null"),
+        ('{"n": 1, "at": "x", "by": "ann", "kind": "rewrite", "value": " "}', "rewrites the question without a text"),
         ('{"n": 0, "at": "x", "by": " ", "kind": "relevance", "query_id": 3}', "has a wrong or no query_id, by and n"),
         ('{"n": 1, "at": "x", "by": "\\ud800", "kind": "relevance"}', "is not a complete JSON object"),
         (b"\xff\xfe", "is not UTF-8"),

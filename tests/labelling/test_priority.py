@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.core.formatting import signed
 from workbench.labelling.applying import judged_dataset
 from workbench.labelling.checking import LabelChecker, read_label_files
 from workbench.labelling.pooling import document_rankings, merged, pool_of_run, pool_of_search
@@ -122,7 +123,12 @@ def test_questions_that_can_change_the_difference_most_come_first_with_the_reaso
     widths = [each.width for each in order]
     assert widths == sorted(widths, reverse=True)
     a, b = rivals(results.tables)[:2]
-    assert order[0].reason == f"its unjudged documents can change precision@5 of {a} minus {b} by up to {order[0].width:.2f}"
+    place = [query.query_id for query in partial.queries].index(order[0].query_id)
+    low, high = (bound[place] for bound in difference_bounds(partial, rankings, deciding_metric(results.tables), a, b))
+    assert -1 <= low < high <= 1
+    assert order[0].width == pytest.approx(high - low)
+    between = f"between {signed(low, 2)} and {signed(high, 2)} for this question, depending on its unjudged documents"
+    assert order[0].reason == f"precision@5 of {a} minus {b} is {between}"
 
 
 def test_a_question_without_a_label_comes_first_and_one_that_is_judged_last(partial, results, rankings) -> None:
@@ -130,7 +136,8 @@ def test_a_question_without_a_label_comes_first_and_one_that_is_judged_last(part
     bare = replace(partial, qrels=tuple(qrel for qrel in partial.qrels if qrel.query_id != answerable))
     first = queue(bare, results.tables, rankings)[0]
     assert first.query_id == answerable
-    assert first.reason.startswith("no document is labelled relevant yet; it can change precision@5 of ")
+    assert first.reason.startswith("no document is labelled relevant yet; precision@5 of ")
+    assert first.reason.endswith(" is between −1.00 and +1.00 for this question")
     known = {qrel.doc_id for qrel in partial.qrels if qrel.query_id == answerable}
     rest = [Qrel(answerable, document.doc_id, 0) for document in partial.documents if document.doc_id not in known]
     last = {each.query_id: each for each in queue(replace(partial, qrels=(*partial.qrels, *rest)), results.tables, rankings)}

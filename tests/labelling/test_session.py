@@ -11,11 +11,11 @@ from workbench.labelling.label_file import LabelFile
 from workbench.records import Dataset, Document, Span
 
 
-def test_questions_without_a_label_come_first_then_those_that_a_model_wrote(session) -> None:
+def test_questions_without_a_label_come_first_then_drafts(session) -> None:
     ann = session()
     assert [(each.query_id, each.reason) for each in ann.task.queue] == [
         ("q2", "no document is labelled relevant yet"),
-        ("q3", "a model wrote it, and nobody has accepted it"),
+        ("q3", "it is a draft that nobody has accepted"),
         ("q1", "it has labels"),
     ]
     assert ann.query.query_id == "q2"
@@ -42,11 +42,13 @@ def test_a_reload_goes_to_the_first_question_with_something_left(session) -> Non
     ann = session()
     for doc_id in TEXTS:
         ann.judge(doc_id, 0)
-    assert ann.finished() == 1
+    assert str(ann.totals()) == "0 of 1 draft reviewed, 1 of 2 other questions finished"
     assert session().query.query_id == "q3"
     ann.go_to_open()
     ann.accept(True)
-    assert ann.progress("q3") == (2, 5)
+    assert ann.progress("q3") == (1, 1)
+    assert ann.judged("q3") == (1, 4)
+    assert str(ann.totals()) == "1 of 1 draft reviewed, 1 of 2 other questions finished"
     assert session("bob").query.query_id == "q2"
 
 
@@ -81,6 +83,8 @@ def test_a_span_is_an_alternative_of_a_piece_of_the_dataset_or_a_new_piece(sessi
         (lambda ann: ann.mark(Span("bread", 3, 4)), "the selected text is blank"),
         (lambda ann: ann.mark(Span("bread", 0, 3), 1), "there is no piece of evidence 1"),
         (lambda ann: ann.accept(True), "question 'q2' is not synthetic"),
+        (lambda ann: ann.rewrite(" \n"), "the question is empty; write it, or refuse it"),
+        (lambda ann: ann.rewrite(" How long does dough rest? "), "the question already has this text; change it, or accept it as it is"),
         (lambda ann: ann.accept_answer(0), "there is no answer 0"),
         (lambda ann: ann.go_to("q9"), "there is no question 'q9'"),
     ],
@@ -101,6 +105,66 @@ def test_undo_goes_to_the_question_that_it_changes(session) -> None:
     assert ann.query.query_id == "q2"
     assert not ann.undoable
     assert ann.undo() is None
+
+
+def test_a_rewrite_is_saved_with_its_author_and_time_and_another_session_shows_it(session, tmp_path) -> None:
+    ann = session()
+    ann.go_to("q3")
+    ann.rewrite("  May I feed honey from elsewhere? ")
+    row = json.loads((tmp_path / "labels.jsonl").read_text("utf-8").splitlines()[-1])
+    assert (row["kind"], row["by"], row["query_id"], row["value"]) == ("rewrite", "ann", "q3", "May I feed honey from elsewhere?")
+    assert row["at"].endswith("+00:00")
+    again = session()
+    again.go_to("q3")
+    assert (again.text, again.query.text) == ("May I feed honey from elsewhere?", "Which honey is bad?")
+    with pytest.raises(InputError, match="the question already has this text"):
+        again.rewrite("May I feed honey from elsewhere?")
+    bob = session("bob")
+    bob.go_to("q3")
+    assert bob.text == "Which honey is bad?"
+    assert again.undo().kind == "rewrite"
+    assert again.text == "Which honey is bad?"
+
+
+def test_the_newest_rewrite_holds_and_the_text_of_the_dataset_or_none_removes_it(session) -> None:
+    ann = session()
+    ann.go_to("q3")
+    ann.rewrite("Which honey harms bees?")
+    ann.rewrite("Which honey must bees not get?")
+    assert ann.text == "Which honey must bees not get?"
+    ann.rewrite("Which honey is bad?")
+    assert (ann.text, ann.labels.decision("q3")) == ("Which honey is bad?", None)
+    ann.undo()
+    assert ann.text == "Which honey must bees not get?"
+    ann.rewrite(None)
+    assert ann.text == "Which honey is bad?"
+
+
+def test_a_draft_is_reviewed_by_accepting_rewriting_or_refusing_it_and_the_latest_decision_holds(session) -> None:
+    ann = session()
+    ann.go_to("q3")
+    assert (ann.progress("q3"), ann.labels.decision("q3")) == ((0, 1), None)
+    for act, decision in (
+        (lambda: ann.rewrite("Which honey harms bees?"), True),
+        (lambda: ann.accept(False), False),
+        (lambda: ann.rewrite("Which honey must bees not get?"), True),
+    ):
+        act()
+        assert (ann.progress("q3"), ann.labels.decision("q3")) == ((1, 1), decision)
+    for _ in range(3):
+        ann.undo()
+    assert ann.progress("q3") == (0, 1)
+
+
+def test_a_draft_begins_with_the_document_of_its_evidence_and_judging_again_hides_which_it_is(session, dataset) -> None:
+    ann = session()
+    ann.go_to("q3")
+    assert [each.doc_id for each in ann.documents] == ["bees", "ferry", "old", "bread"]
+    ann.go_to("q1")
+    assert [each.doc_id for each in ann.documents] == list(TEXTS)
+    blind = session("bob", again=True)
+    blind.go_to("q3")
+    assert [each.doc_id for each in blind.documents] == list(TEXTS)
 
 
 def test_judging_again_hides_what_the_dataset_says(session) -> None:

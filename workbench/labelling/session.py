@@ -260,7 +260,7 @@ class LabellingSession:
         known = (self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents)
         return sum(known), len(documents)
 
-    def finished(self) -> LabellingProgress:
+    def totals(self) -> LabellingProgress:
         """Count the questions with nothing left to label: drafts that are reviewed, and others whose documents are judged."""
         done = {each.query_id: len(set(self.progress(each.query_id))) == 1 for each in self.task.queue}
         drafts = [finished for query_id, finished in done.items() if is_draft(self.checker.queries[query_id])]

@@ -62,7 +62,7 @@ def test_a_mark_is_drawn_in_the_text_and_in_the_list(labeller) -> None:
 
 def test_a_synthetic_question_is_accepted_and_an_answer_written(labeller) -> None:
     labeller.act({"kind": "go", "place": 0})
-    assert labeller.state["synthetic"] == {"text": "A model wrote this question or its answer; nobody has accepted it.", "decision": None}
+    assert labeller.state["synthetic"] == {"text": "The question is a draft; nobody has accepted it.", "decision": None}
     labeller.act({"kind": "accept", "value": False})
     assert labeller.state["synthetic"]["decision"] is False
     labeller.act({"kind": "answer", "text": " Nine euros "})
@@ -74,6 +74,71 @@ def test_a_synthetic_question_is_accepted_and_an_answer_written(labeller) -> Non
     labeller.act({"kind": "undo"})
     assert (labeller.state["query_id"], labeller.state["answerable"]) == ("q1", True)
     assert labeller.state["message"] == "Undone: answerable of question q1. Saved: 2 labels of ann."
+
+
+def test_a_question_is_rewritten_restored_and_undone_and_an_error_is_drawn(labeller, dataset, tmp_path: Path) -> None:
+    labeller.act({"kind": "go", "place": 0})
+    before = labeller.state["question"]
+    labeller.act({"kind": "rewrite", "text": " "})
+    assert (labeller.state["message"], labeller.state["error"]) == ("Not saved: the question is empty; write it, or refuse it", True)
+    labeller.act({"kind": "rewrite", "text": f"How dear is the ferry? {HOSTILE}"})
+    assert (labeller.state["question"], labeller.state["original"]) == (f"How dear is the ferry? {HOSTILE}", before)
+    assert labeller.state["synthetic"]["decision"] is True
+    assert labeller.state["message"] == "Saved: 1 label of ann."
+    again = wb.label(dataset, annotator="ann", file=tmp_path / "labels.jsonl")
+    again.act({"kind": "go", "place": 0})
+    assert again.state["question"] == f"How dear is the ferry? {HOSTILE}"
+    again.act({"kind": "rewrite", "text": None})
+    assert (again.state["question"], again.state["original"]) == (before, "")
+    again.act({"kind": "undo"})
+    assert again.state["original"] == before
+
+
+def test_the_state_says_who_drafted_a_question_and_counts_drafts_apart(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    for name in ("ferry", "ferries", "boats"):
+        (tmp_path / "documents" / f"{name}.md").write_text(f"The ferry of {name} costs nine euros.")
+    rows = [
+        {"query_id": name, "query": f"What does the ferry of {name} cost?", "relevant_doc_ids": [name], "synthetic": True, "provenance": provenance}
+        for name, provenance in (("ferry", {"model": "rules 1, no model"}), ("boats", {"part": "answer", "model": "qwen3:4b"}))
+    ]
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    labeller = wb.label(wb.load_dataset(tmp_path), annotator="ann", file=tmp_path / "labels.jsonl")
+    assert labeller.state["reason"] == "it is a draft (rules 1, no model) that nobody has accepted"
+    assert labeller.state["synthetic"]["text"] == "The question is a draft (rules 1, no model); nobody has accepted it."
+    assert labeller.state["progress"] == "0 of 2 drafts reviewed; this one is to review, 1 of 3 documents judged (optional)"
+    assert labeller.state["current"] == labeller.state["documents"][0]["doc_id"] == "ferry"
+    labeller.act({"kind": "accept", "value": True})
+    assert labeller.state["progress"] == "1 of 2 drafts reviewed; this one is accepted, 1 of 3 documents judged (optional)"
+    assert "1 of 2 drafts reviewed by ann" in labeller._repr_html_()
+    labeller.act({"kind": "open"})
+    assert labeller.state["synthetic"]["text"] == "The answer is a draft (qwen3:4b); nobody has accepted it."
+    labeller.act({"kind": "accept", "value": False})
+    assert labeller.state["progress"].startswith("2 of 2 drafts reviewed; this one is refused, ")
+
+
+def test_a_judgement_of_the_dataset_is_confirmed_by_the_first_press_and_its_own_removed_by_the_second(handbook_few: Path, tmp_path: Path) -> None:
+    dataset = wb.load_dataset(handbook_few)
+    labeller = wb.label(dataset, annotator="ann", file=tmp_path / "labels.jsonl")
+    qrel = next(qrel for qrel in dataset.qrels if qrel.relevance > 0)
+    labeller.session.go_to(qrel.query_id)
+    labeller.act({"kind": "show", "doc_id": qrel.doc_id})
+    assert (drawn(labeller, qrel.doc_id), labeller.state["grade"]) == ("in the dataset: relevant", None)
+    labeller.act({"kind": "judge", "doc_id": qrel.doc_id, "grade": 2})
+    assert (drawn(labeller, qrel.doc_id), labeller.state["grade"]) == ("relevant, confirmed", 2)
+    assert labeller.labels["value"].tolist() == [2]
+    labeller.act({"kind": "judge", "doc_id": qrel.doc_id, "grade": 1})
+    assert drawn(labeller, qrel.doc_id) == "partly relevant (in the dataset: relevant)"
+    labeller.act({"kind": "judge", "doc_id": qrel.doc_id, "grade": None})
+    assert labeller.state["message"] == "Judgement removed. Saved: 0 labels of ann."
+
+
+def test_the_same_state_twice_is_sent_twice_so_that_the_view_does_not_wait(labeller) -> None:
+    labeller.act({"kind": "undo"})
+    first = labeller.state
+    labeller.act({"kind": "undo"})
+    assert labeller.state["message"] == first["message"] == "There is nothing to undo."
+    assert labeller.state != first
 
 
 def test_an_answer_of_the_run_is_accepted_with_its_configuration(labeller) -> None:

@@ -46,6 +46,10 @@ class LabellerView {
     this.root = root;
     this.word = null;
     this.anchor = null;
+    // The question that is being rewritten, the field for it, and whether the field was sent.
+    this.rewriting = null;
+    this.field = null;
+    this.rewritten = false;
     this.parts = {};
     for (const name of ["head", "question", "documents", "reader", "evidence", "answer", "foot"]) {
       this.parts[name] = make("section", { class: `wbl-${name}` });
@@ -98,7 +102,7 @@ class LabellerView {
       button("next", "Next", () => this.send("next"), { title: "Next question (n)", disabled: state.place + 1 >= state.total }),
       button("open", "Next unfinished", () => this.send("open"), { title: "Next question with something to label (o)" }),
       make("progress", { max: state.total, value: state.finished, "aria-label": "Finished questions" }),
-      make("span", { class: "wbl-progress", text: `${state.finished} of ${state.total} questions finished, ${state.done} of ${state.of} here` }),
+      make("span", { class: "wbl-progress", text: state.progress }),
       make("span", { class: "wbl-annotator", text: `labels of ${state.annotator} in ${state.file}` }),
     );
   }
@@ -109,14 +113,55 @@ class LabellerView {
     const synthetic = state.synthetic && make("p", { class: "wbl-synthetic" },
       make("span", { text: state.synthetic.text }),
       button("accept", "Accept", () => this.send("accept", { value: true }), { "aria-pressed": String(state.synthetic.decision === true), title: "Accept the question (y)" }),
+      this.rewriting === null && this.rewriteButton(),
       button("refuse", "Refuse", () => this.send("accept", { value: false }), { "aria-pressed": String(state.synthetic.decision === false), title: "Refuse the question (r)" }),
     );
+    if (this.rewriting !== null && (this.rewriting !== state.query_id || (this.rewritten && !state.error))) this.rewriting = null;
+    this.rewritten = false;
     this.parts.question.replaceChildren(
-      make("p", { class: "wbl-asked", text: state.question, dir: "auto" }),
+      this.rewriting === null ? make("p", { class: "wbl-asked", text: state.question, dir: "auto" }) : this.rewriter(state),
+      ...(state.original ? [make("p", { class: "wbl-bar wbl-original" },
+        make("span", { class: "wbl-note", text: "Your words. In the dataset: " }), make("q", { text: state.original, dir: "auto" }),
+        button("restore", "Restore", () => this.send("rewrite", { text: null }), { title: "Restore the text of the dataset" }),
+      )] : []),
       make("p", { class: "wbl-reason", text: `${state.query_id}. Why now: ${state.reason}.` }),
       ...(synthetic ? [synthetic] : []),
+      ...(this.rewriting === null && !synthetic ? [make("div", { class: "wbl-bar" }, this.rewriteButton())] : []),
       make("label", { class: "wbl-unanswerable" }, box, " The documents do not answer this question"),
     );
+  }
+
+  rewriteButton() {
+    return button("rewrite", "Rewrite (w)", () => this.rewrite(), { title: "Ask the same in your words (w)" });
+  }
+
+  // A field for the question, which stays open with what is typed in it until the rewrite is saved or given up.
+  rewriter(state) {
+    const open = this.field && this.field.dataset.query === state.query_id ? this.field : null;
+    const area = open || make("textarea", { class: "wbl-asked", rows: 2, "data-key": "rewriting", "data-query": state.query_id, "aria-label": "Question in your words", dir: "auto", value: state.question });
+    const save = () => { this.rewritten = true; this.send("rewrite", { text: area.value }); };
+    area.onkeydown = (event) => {
+      if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+      event.preventDefault();
+      if (event.key === "Enter") save();
+      else this.giveUp();
+    };
+    this.field = area;
+    return make("div", {}, area, make("div", { class: "wbl-bar" }, button("save-rewrite", "Save (Enter)", save), button("give-up", "Cancel (Esc)", () => this.giveUp())));
+  }
+
+  rewrite() {
+    this.rewriting = this.state.query_id;
+    this.field = null;
+    this.drawQuestion(this.state);
+    this.field.focus();
+    this.field.select();
+  }
+
+  giveUp() {
+    this.rewriting = null;
+    this.drawQuestion(this.state);
+    this.pane.focus({ preventScroll: true });
   }
 
   drawDocuments(state) {
@@ -127,7 +172,7 @@ class LabellerView {
       const each = state.documents[place];
       row.firstChild.append(
         make("span", { class: "wbl-name", text: `${place + 1}. ${each.title}`, dir: "auto" }),
-        make("span", { class: each.label ? "wbl-label" : "wbl-label wbl-open", text: each.label || "to judge" }),
+        make("span", { class: each.label ? "wbl-label" : "wbl-label wbl-open", text: each.label || state.open }),
       );
     });
     const find = (event) => event.key === "Enter" && this.send("find", { text: event.target.value });
@@ -159,7 +204,8 @@ class LabellerView {
     // A click on a button must not clear the selection that it is about.
     marking.addEventListener("mousedown", (event) => event.target.tagName === "BUTTON" && event.preventDefault());
     const drawn = JSON.stringify([state.query_id, state.current, state.whole, state.part]);
-    const scroll = this.pane && this.drawn === drawn ? this.pane.scrollTop : 0;
+    const again = this.pane && this.drawn === drawn;
+    const scroll = again ? this.pane.scrollTop : 0;
     const pane = make("div", { class: "wbl-pane", tabindex: "0", role: "document", "aria-label": `Text of ${state.current || "no document"}`, "data-key": "pane", dir: "auto", on: { keydown: (event) => this.move(event) } });
     state.pieces.forEach((piece, place) => {
       if (place) pane.append(make("p", { class: "wbl-gap", text: "…" }));
@@ -177,7 +223,8 @@ class LabellerView {
     this.drawn = drawn;
     this.pane = pane;
     this.parts.reader.replaceChildren(make("p", { class: "wbl-title", text: state.title, dir: "auto" }), bar, marking, pane);
-    pane.scrollTop = scroll;
+    const evidence = again ? null : pane.querySelector("mark");
+    pane.scrollTop = evidence && evidence.offsetTop - pane.offsetTop > pane.clientHeight / 2 ? evidence.offsetTop - pane.offsetTop - 40 : scroll;
   }
 
   drawEvidence(state) {
@@ -214,7 +261,7 @@ class LabellerView {
     const keys = state.grades.map((each) => `${each.key} ${each.name}`).join(" · ");
     this.parts.foot.replaceChildren(
       button("undo", "Undo (u)", () => this.send("undo"), { disabled: !state.undoable }),
-      make("span", { class: "wbl-note", text: `Keys: ${keys} · j, k document · n, p, o question · d whole document · arrows, Shift+arrows, e, a evidence · u undo` }),
+      make("span", { class: "wbl-note", text: `Keys: ${keys} · j, k document · n, p, o question · d whole document · arrows, Shift+arrows, e, a evidence · w rewrite${state.synthetic ? " · y accept, r refuse" : ""} · u undo` }),
       ...(faults.length ? [make("details", { class: "wbl-faults" }, make("summary", { text: `${faults.length} lines of the file are skipped` }), make("ul", {}, ...faults))] : []),
     );
   }
@@ -324,7 +371,7 @@ class LabellerView {
       e: () => this.mark(null), a: () => this.state.numbers.length && this.mark(Number(this.pieces.value)),
       y: () => this.state.synthetic && this.send("accept", { value: true }),
       r: () => this.state.synthetic && this.send("accept", { value: false }),
-      u: () => this.send("undo"),
+      w: () => this.rewrite(), u: () => this.send("undo"),
     };
     const action = grade ? () => this.judge(grade.grade) : actions[event.key];
     if (!action) return;

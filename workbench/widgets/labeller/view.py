@@ -7,6 +7,7 @@ from workbench.core.display import excerpt
 from workbench.core.formatting import plural
 from workbench.labelling.evidence import NO_EVIDENCE
 from workbench.labelling.pooling import merged
+from workbench.labelling.review import drafted_by, drafted_part, is_draft
 from workbench.labelling.session import LabelledEvidence, LabellingSession
 from workbench.records import Document
 
@@ -36,16 +37,15 @@ def listed_documents(session: LabellingSession, reading: DocumentView) -> list[s
 
 def view_state(session: LabellingSession, reading: DocumentView, message: str, error: bool) -> dict[str, Any]:
     """Return everything that the view draws."""
-    done, of = session.progress(session.query.query_id)
+    totals = session.totals()
     documents = listed_documents(session, reading)
     return {
         "annotator": session.annotator,
         "file": str(session.file.path),
         "place": session.place,
         "total": len(session.task.queue),
-        "finished": session.finished(),
-        "done": done,
-        "of": of,
+        "finished": totals.reviewed + totals.finished,
+        "progress": f"{totals}; {_here(session)}",
         "faults": [str(fault) for fault in session.faults[:_SHOWN_FAULTS]],
         "undoable": session.undoable,
         "message": message,
@@ -62,6 +62,18 @@ def view_state(session: LabellingSession, reading: DocumentView, message: str, e
     }
 
 
+def _here(session: LabellingSession) -> str:
+    """Say what is done of the question in hand."""
+    query_id = session.query.query_id
+    done, of = session.judged(query_id)
+    judged = f"{done} of {plural(of, 'document')} judged"
+    if not is_draft(session.query):
+        return f"here {judged}"
+    decision = session.labels.decision(query_id)
+    word = "to review" if decision is None else "accepted" if decision else "refused"
+    return f"this one is {word}, {judged} (optional)"
+
+
 def grade_key(grade: int) -> str:
     """Return the key of a grade: its digit, or x for a misleading document."""
     return "x" if grade < 0 else str(grade)
@@ -73,23 +85,30 @@ def _title(document: Document) -> str:
 
 def _label(session: LabellingSession, doc_id: str) -> str:
     own, theirs = session.grade(doc_id), session.dataset_grade(doc_id)
-    if own is not None:
-        return session.scale.name(int(own))
-    return "" if theirs is None else f"in the dataset: {session.scale.name(theirs)}"
+    if own is None:
+        if theirs is None:
+            return ""
+        return f"in the dataset: {session.scale.name(theirs)}"
+    name = session.scale.name(int(own))
+    if theirs is None:
+        return name
+    return f"{name}, confirmed" if own == theirs else f"{name} (in the dataset: {session.scale.name(theirs)})"
 
 
 def _question(session: LabellingSession) -> dict[str, Any]:
     query, labels = session.query, session.labels
     answer, answerable = labels.value("answer", query.query_id), labels.value("answerable", query.query_id)
     accepted = f"accepted by {query.accepted_by}" if query.accepted_by else "nobody has accepted it"
-    waiting = {"text": f"A model wrote this question or its answer; {accepted}.", "decision": labels.value("acceptance", query.query_id)}
+    draft = f"The {drafted_part(query)} is a draft{drafted_by(query)}; {accepted}."
     source = next((action.source for action in labels.of("answer", query.query_id)), "")
     note = "" if answer is None else "your label, accepted from the run" if source else "your label"
     return {
         "query_id": query.query_id,
-        "question": query.text,
+        "question": session.text,
+        "original": query.text if session.text != query.text else "",
         "reason": session.queued.reason,
-        "synthetic": waiting if query.synthetic else None,
+        "synthetic": {"text": draft, "decision": labels.decision(query.query_id)} if query.synthetic else None,
+        "open": "not judged" if is_draft(query) else "to judge",
         "answerable": query.answerable if answerable is None else bool(answerable),
         "answer": query.answer if answer is None else str(answer),
         "answer_note": note or ("in the dataset" if query.answer else ""),
@@ -113,7 +132,6 @@ def _text(session: LabellingSession, reading: DocumentView) -> dict[str, Any]:
     part = min(reading.part, parts - 1)
     shown = [(part * PART, min(length, (part + 1) * PART))] if whole else [(start, min(end, start + PART)) for start, end in slices[:FOUND]]
     marks = [mark for mark in session.evidence() if mark.span.doc_id == document.doc_id]
-    own_grade = session.grade(document.doc_id)
     return {
         "current": document.doc_id,
         "title": f"{_title(document)} ({plural(length, 'character')}{'' if whole else ', ' + plural(len(shown), 'passage')})",
@@ -121,7 +139,8 @@ def _text(session: LabellingSession, reading: DocumentView) -> dict[str, Any]:
         "has_passages": found != everything,
         "part": part,
         "parts": parts,
-        "grade": own_grade if own_grade is not None else session.dataset_grade(document.doc_id),
+        # Of this person alone: the same key again removes it, and the first time confirms what the dataset says.
+        "grade": session.grade(document.doc_id),
         "pieces": [{"start": start, "text": document.text[start:end], "marks": [_mark(mark) for mark in marks]} for start, end in shown],
     }
 

@@ -13,6 +13,7 @@ import traitlets
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
+from workbench.labelling.review import is_draft
 from workbench.labelling.session import LabellingSession
 from workbench.records import Span
 from workbench.widgets.labeller.view import FOUND, DocumentView, listed_documents, view_state
@@ -22,7 +23,7 @@ _FOLDER = Path(__file__).parent
 _COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
 _SHOWN_LABELS = 100
 # What changes labels, and so the table that a saved notebook keeps.
-_WRITING = ("judge", "mark", "unmark", "answer", "take", "answerable", "accept", "undo")
+_WRITING = ("judge", "mark", "unmark", "answer", "take", "answerable", "accept", "rewrite", "undo")
 
 
 class LabellerPane(anywidget.AnyWidget):
@@ -45,7 +46,8 @@ class Labeller:
         self._open_first()
         self._saved_display: SavedDisplay | None = None
         skipped = f" {plural(len(session.faults), 'line')} of the file are skipped; see below." if session.faults else ""
-        self._shown = view_state(session, self._reading, f"Labels are saved at once.{skipped}", bool(session.faults))
+        self._drawings = 0
+        self._shown = self._drawn(f"Labels are saved at once.{skipped}", bool(session.faults))
 
     @cached_property
     def pane(self) -> LabellerPane:
@@ -77,10 +79,15 @@ class Labeller:
             message, error = self._saved() if done is None else done, False
         except WorkbenchError as problem:
             message, error = f"Not saved: {error_line(problem)}", True
-        self._shown = view_state(self.session, self._reading, message, error)
+        self._shown = self._drawn(message, error)
         self.pane.state = self._shown
         if self._saved_display is not None and content["kind"] in _WRITING:
             self._saved_display.update(self._repr_html_())
+
+    def _drawn(self, message: str, error: bool) -> dict[str, Any]:
+        # Numbered, since a state that is equal to the last one would not be sent, and the view waits for it.
+        self._drawings += 1
+        return view_state(self.session, self._reading, message, error) | {"drawing": self._drawings}
 
     def _actions(self) -> Mapping[str, Callable[[Mapping[str, Any]], str | None]]:
         session = self.session
@@ -92,6 +99,7 @@ class Labeller:
             "take": lambda said: session.accept_answer(said["number"]),
             "answerable": lambda said: session.set_answerable(None if said["value"] == session.query.answerable else said["value"]),
             "accept": lambda said: session.accept(said["value"]),
+            "rewrite": lambda said: session.rewrite(said["text"]),
             "undo": self._undo,
             "previous": lambda _: self._go(lambda: session.go(session.place - 1)),
             "next": lambda _: self._go(lambda: session.go(session.place + 1)),
@@ -114,7 +122,7 @@ class Labeller:
             documents = listed_documents(self.session, self._reading)
             after = documents[documents.index(doc_id) + 1 :] if doc_id in documents else []
             self._open(next(iter(after), doc_id))
-        return self._saved()
+        return ("Judgement removed. " if grade is None else "") + self._saved()
 
     def _mark(self, said: Mapping[str, Any]) -> str:
         span = self.session.mark(Span(self._reading.doc_id, said["start"], said["end"]), said.get("piece"))
@@ -169,11 +177,12 @@ class Labeller:
             self._reading.doc_id, self._reading.whole, self._reading.part = doc_id, False, 0
 
     def _open_first(self) -> None:
-        """Open the first document that is not judged yet, or else the first."""
+        """Open the first document that is not judged yet, or else the first. A draft is reviewed with the first, that of its evidence."""
         session = self.session
         documents = listed_documents(session, self._reading)
         waiting = (doc_id for doc_id in documents if session.grade(doc_id) is None and session.dataset_grade(doc_id) is None)
-        self._open(next(waiting, next(iter(documents), "")))
+        first = next(iter(documents), "")
+        self._open(first if is_draft(session.query) else next(waiting, first))
 
     def __repr__(self) -> str:
         return f"Labeller({str(self.session.file.path)!r}, {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator})"
@@ -181,7 +190,7 @@ class Labeller:
     def _repr_html_(self) -> str:
         """Return the labels so far as a table, which a saved notebook shows without a kernel."""
         table, session = self.labels, self.session
-        finished = f"{session.finished()} of {plural(len(session.task.queue), 'question')} finished by {session.annotator}"
+        finished = f"{session.totals()} by {session.annotator}"
         rows = [
             {str(name): excerpt(str(value)) if value not in (None, "") else "" for name, value in row.items()}
             for row in table.drop(columns=["start", "end"]).tail(_SHOWN_LABELS).to_dict("records")
