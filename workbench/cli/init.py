@@ -141,7 +141,7 @@ def _say_next(started: "StartedExperiment") -> None:
         say()
         say(f"workbench plan {file}   # what a sweep costs")
         say(f"workbench sweep {file}   # the first report")
-        say(f"workbench lab {file}   # then review the drafts: notebooks/label.ipynb")
+        say(f"workbench lab {file} --notebook label   # then review the drafts")
 
 
 def _say_lines(start: str, lines: Sequence[str]) -> None:

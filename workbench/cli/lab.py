@@ -21,8 +21,13 @@ _DATASET = Path("experiments", "handbook")
 
 @click.command(context_settings={"ignore_unknown_options": True}, options_metavar="[OPTIONS]")
 @outputs_option("Where the experiment's results are.")
+@click.option(
+    "--notebook",
+    type=click.Choice(["label"]),
+    help="Open the labeller on the dataset of EXPERIMENT, for example to review drafts, in notebooks/label-DATASET.ipynb.",
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[EXPERIMENT | OUTPUT] [-- JUPYTER ARGUMENTS]")
-def lab(outputs: Path, words: tuple[str, ...]) -> None:
+def lab(outputs: Path, notebook: str | None, words: tuple[str, ...]) -> None:
     """Open the executed notebook of an experiment or of its OUTPUT in JupyterLab, rooted at the working directory.
 
     Without an argument, or before the first sweep, it opens start.ipynb. Further arguments, such as --no-browser, go to JupyterLab.
@@ -30,8 +35,8 @@ def lab(outputs: Path, words: tuple[str, ...]) -> None:
     if find_spec("jupyterlab") is None:
         raise InputError("JupyterLab is not installed", advice("lab"))
     target, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else (None, words)
-    notebook = _executed(Path(target), outputs) if target else None
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *lab_arguments(notebook or _start(), Path.cwd()), *arguments])
+    opened = _labelling(target, outputs) if notebook else _executed(Path(target), outputs) if target else None
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *lab_arguments(opened or _start(), Path.cwd()), *arguments])
 
 
 def lab_arguments(notebook: Path, root: Path) -> list[str]:
@@ -43,6 +48,15 @@ def lab_arguments(notebook: Path, root: Path) -> list[str]:
     # JupyterLab would use the folder of a notebook given as a file as its root.
     arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(place.as_posix())}"]
     return [*arguments, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else arguments
+
+
+def _labelling(target: str | None, outputs: Path) -> Path:
+    """Return the notebook that labels the dataset of an experiment."""
+    if target is None or Path(target).is_dir():
+        raise InputError("--notebook label needs an experiment", "give its file: workbench lab experiments/NAME.yaml --notebook label")
+    from workbench.cli.label_notebook import label_notebook
+
+    return label_notebook(Path(target), outputs)
 
 
 def _executed(target: Path, outputs: Path) -> Path | None:
