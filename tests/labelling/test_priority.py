@@ -1,5 +1,7 @@
 """The pool of a run and the order of its questions, on a small sweep of two configurations."""
 
+import io
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.formatting import signed
+from workbench.labelling import pooling
 from workbench.labelling.applying import judged_dataset
 from workbench.labelling.checking import LabelChecker, read_label_files
 from workbench.labelling.pooling import document_rankings, merged, pool_of_run, pool_of_search

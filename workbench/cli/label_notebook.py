@@ -66,7 +66,9 @@ def _fits(run: Path, dataset: "Dataset") -> bool:
         return False
     missing = [query.query_id for query in dataset.queries if query.query_id not in asked]
     if missing:
-        say_aside(f"workbench: {run} is not used: it lacks questions such as {missing[0]!r}; a search by keywords finds the documents to judge")
+        say_aside(
+            f"workbench: {run} is not used: it lacks questions such as {missing[0]!r}; a search by keywords finds the documents to judge"
+        )
     return not missing
 
 

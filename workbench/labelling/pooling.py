@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.core.fingerprint import fingerprint
+from workbench.core.progress import ProgressBar
 from workbench.datasets.formats.trec import read_run
 from workbench.records import Dataset, Document
 from workbench.results.run_tables import RETRIEVED, RunTables
@@ -17,6 +18,8 @@ from workbench.retrieval.bm25 import BM25Retriever
 
 # The size of the passages of a pool without a run, in tokens.
 _PASSAGE_TOKENS = 256
+# Fewer questions, of all configurations together, are read in a moment, without a progress bar.
+_FEW = 500
 # The slices of a document that are shown first.
 Slices = tuple[tuple[int, int], ...]
 
@@ -47,7 +50,14 @@ class LabelPool:
 
 def document_rankings(run: RunTables, folder: Path) -> dict[str, dict[str, list[str]]]:
     """Return the ranked documents of each question by configuration, from the TREC files of the run, or from its hits where one is missing."""
-    return {name: _ranked(run, name, folder / "runs" / f"{name}.trec") for name in run.names}
+    rankings = {}
+    with ProgressBar(
+        total=len(run.names), desc="rankings", unit="configuration", disable=len(run.names) * len(run.questions) < _FEW
+    ) as bar:
+        for name in run.names:
+            rankings[name] = _ranked(run, name, folder / "runs" / f"{name}.trec")
+            bar.update()
+    return rankings
 
 
 def _ranked(run: RunTables, configuration: str, path: Path) -> dict[str, list[str]]:
@@ -85,7 +95,9 @@ def pool_of_search(dataset: Dataset, k: int, seed: int = 0) -> LabelPool:
     slices: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     if texts and dataset.queries:
         index, depth = retriever.index(texts), min(len(texts), 4 * k)
-        for query, words in zip(dataset.queries, retriever.words([query.text for query in dataset.queries]), strict=True):
+        asked = zip(dataset.queries, retriever.words([query.text for query in dataset.queries]), strict=True)
+        few = len(dataset.queries) < _FEW
+        for query, words in ProgressBar(asked, total=len(dataset.queries), desc="search", unit="question", disable=few):
             rows, scores = index.retrieve([words or [""]], k=depth, show_progress=False)
             for row, score in zip(rows[0].tolist(), scores[0].tolist(), strict=True):
                 chunk = chunks[row]

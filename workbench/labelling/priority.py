@@ -12,13 +12,13 @@ import pandas as pd
 
 from workbench.analysis.findings import findings
 from workbench.core.formatting import plural, signed
+from workbench.labelling.review import drafted_by, is_draft
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Floats
 from workbench.metrics.evaluate import unjudged_values
 from workbench.metrics.inputs import Labels, Retrieved
-from workbench.labelling.review import drafted_by, is_draft
 from workbench.metrics.names import Metric
-from workbench.records import Dataset
+from workbench.records import Dataset, Query
 from workbench.results.run_tables import RunTables
 
 # Metrics of spans have no bounds over unjudged documents. Without a document metric in the run, this one stands in.
@@ -106,6 +106,8 @@ def queue(dataset: Dataset, run: RunTables, rankings: Rankings) -> tuple[QueuedQ
             reason = f"its unjudged documents can change comparisons within the tie set ({plural(len(names), 'configuration')})"
         else:
             reason = "its labels do not change the comparison"
+        if is_draft(query):
+            reason = f"{_draft(query)}; {reason}" if width > 0 else _draft(query)
         queued.append(QueuedQuestion(query.query_id, reason, width))
     return tuple(queued)
 
@@ -118,7 +120,11 @@ def queue_without_run(dataset: Dataset) -> tuple[QueuedQuestion, ...]:
         if query.answerable and query.query_id not in relevant:
             unlabelled.append(QueuedQuestion(query.query_id, _UNLABELLED, 0.0))
         elif is_draft(query):
-            drafts.append(QueuedQuestion(query.query_id, f"it is a draft{drafted_by(query)} that nobody has accepted", 0.0))
+            drafts.append(QueuedQuestion(query.query_id, _draft(query), 0.0))
         else:
             rest.append(QueuedQuestion(query.query_id, "it has labels", 0.0))
     return (*unlabelled, *drafts, *rest)
+
+
+def _draft(query: Query) -> str:
+    return f"it is a draft{drafted_by(query)} that nobody has accepted"

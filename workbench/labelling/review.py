@@ -36,7 +36,9 @@ def reviewed(query: Query, judge: Adjudicator) -> tuple[Query, str]:
     adjudicator holds, else that of more than half of them. Without either the question stays as it is, also a draft, and the conflict is listed.
     """
     decisions = {name: own.decision(query.query_id) for name, own in judge.labels.items()}
-    accepted = judge.settle(query.query_id, "acceptance", decisions if query.synthetic else {}, lambda value: "accepted" if value else "refused")
+    accepted = judge.settle(
+        query.query_id, "acceptance", decisions if query.synthetic else {}, lambda value: "accepted" if value else "refused"
+    )
     if accepted is False:
         return query, f"refused by {', '.join(name for name, decision in decisions.items() if decision is False)}"
     texts: dict[str, Value] = {

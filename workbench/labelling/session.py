@@ -257,7 +257,9 @@ class LabellingSession:
     def judged(self, query_id: str) -> tuple[int, int]:
         """Return how many documents of a question are judged, by this person or the dataset, of how many."""
         documents = self.task.pool.documents.get(query_id, ())
-        known = (self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents)
+        known = (
+            self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents
+        )
         return sum(known), len(documents)
 
     def totals(self) -> LabellingProgress:

@@ -99,7 +99,13 @@ def test_the_state_says_who_drafted_a_question_and_counts_drafts_apart(tmp_path:
     for name in ("ferry", "ferries", "boats"):
         (tmp_path / "documents" / f"{name}.md").write_text(f"The ferry of {name} costs nine euros.")
     rows = [
-        {"query_id": name, "query": f"What does the ferry of {name} cost?", "relevant_doc_ids": [name], "synthetic": True, "provenance": provenance}
+        {
+            "query_id": name,
+            "query": f"What does the ferry of {name} cost?",
+            "relevant_doc_ids": [name],
+            "synthetic": True,
+            "provenance": provenance,
+        }
         for name, provenance in (("ferry", {"model": "rules 1, no model"}), ("boats", {"part": "answer", "model": "qwen3:4b"}))
     ]
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -117,7 +123,9 @@ def test_the_state_says_who_drafted_a_question_and_counts_drafts_apart(tmp_path:
     assert labeller.state["progress"].startswith("2 of 2 drafts reviewed; this one is refused, ")
 
 
-def test_a_judgement_of_the_dataset_is_confirmed_by_the_first_press_and_its_own_removed_by_the_second(handbook_few: Path, tmp_path: Path) -> None:
+def test_a_judgement_of_the_dataset_is_confirmed_by_the_first_press_and_its_own_removed_by_the_second(
+    handbook_few: Path, tmp_path: Path
+) -> None:
     dataset = wb.load_dataset(handbook_few)
     labeller = wb.label(dataset, annotator="ann", file=tmp_path / "labels.jsonl")
     qrel = next(qrel for qrel in dataset.qrels if qrel.relevance > 0)
