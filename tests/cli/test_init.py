@@ -55,7 +55,7 @@ def test_thirty_mixed_files_end_in_a_report_that_names_those_that_could_not_be_r
     assert "note: hr/latin1.txt is not UTF-8 and was read as cp1252; check its accents\n" in made.stdout
     assert f"19 documents from 31 files, {len(reasons)} skipped" in made.stdout
     assert "no decision should rest on them" in made.stdout
-    assert made.stdout.endswith("workbench lab experiments/mixed.yaml   # then review the drafts: notebooks/label.ipynb\n")
+    assert made.stdout.endswith("workbench lab experiments/mixed.yaml --notebook label   # then review the drafts\n")
     folder = desk / "experiments" / "mixed"
     assert "Größere Beträge" in (folder / "documents" / "hr" / "latin1.txt").read_text("utf-8")
     questions = rows(folder / "questions.jsonl")

@@ -1,3 +1,4 @@
+import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +9,14 @@ from click.testing import CliRunner
 from nbclient import NotebookClient
 
 from tests.lab_server import Lab
-from workbench.api.datasets import load_dataset
+from workbench.api.datasets import load_dataset, save_dataset
+from workbench.api.labelling import apply_labels
+from workbench.api.results import load
 from workbench.cli.lab import lab_arguments
 from workbench.cli.main import main
 from workbench.errors import InputError
 from workbench.notebook_runner.notebooks import notebook_path
+from workbench.widgets.labeller.label import label
 
 ROOT = Path(__file__).parents[2]
 LAB = """
@@ -99,6 +103,81 @@ def test_the_notebook_to_start_from_comes_with_its_dataset(tmp_path: Path, run_p
     copied, original = (load_dataset(folder / "experiments" / "handbook", split="dev") for folder in (tmp_path, ROOT))
     assert copied == original
     assert "experiments/handbook" in (tmp_path / "notebooks" / "start.ipynb").read_text("utf-8")
+
+
+OPENED = "import os\nos.execv = lambda path, argv: print(*argv[1:])\n" + LAB
+
+
+def parameters(path: Path) -> dict[str, object]:
+    (cell,) = [cell for cell in nbformat.read(path, as_version=4).cells if "parameters" in cell.metadata.get("tags", [])]
+    return {statement.targets[0].id: ast.literal_eval(statement.value) for statement in ast.parse(cell.source).body}
+
+
+@pytest.fixture
+def drafted(tmp_path: Path) -> Path:
+    """A working directory with an experiment on two drafts, which have no splits."""
+    (tmp_path / "experiments" / "guide" / "documents").mkdir(parents=True)
+    rows = []
+    for name, says in (("cats", "Cats purr when they are content."), ("dogs", "Dogs bark at strangers.")):
+        (tmp_path / "experiments" / "guide" / "documents" / f"{name}.md").write_text(says)
+        rows.append({"query_id": name, "query": f"what do {name} do", "relevant_doc_ids": [name], "synthetic": True, "accepted_by": ""})
+    (tmp_path / "experiments" / "guide" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = "dataset: {kind: golden, path: experiments/guide}\npipeline: {retrieval: {kind: bm25}}\nmetrics: [recall@1]\n"
+    (tmp_path / "experiments" / "guide.yaml").write_text(f"name: guide\n{settings}")
+    return tmp_path
+
+
+def test_the_labeller_opens_on_the_dataset_of_an_experiment_with_its_run_and_keeps_what_a_person_changed(
+    drafted: Path, run_python: Callable[..., str]
+) -> None:
+    words = ("lab", "experiments/guide.yaml", "--notebook", "label")
+    assert "/lab/tree/notebooks/label-guide.ipynb" in run_python(OPENED, drafted, *words)
+    copy = drafted / "notebooks" / "label-guide.ipynb"
+    found = parameters(copy)
+    expected = {"data": "experiments/guide", "split": "", "settings": {}, "results": "", "annotator": "", "file": "labels/guide.jsonl"}
+    assert {name: found[name] for name in expected} == expected
+    assert set(found) == set(parameters(notebook_path("label")))
+    copy.write_text(copy.read_text("utf-8").replace('annotator = \\"\\"', 'annotator = \\"ann\\"'))
+    run_python(LAB, drafted, "sweep", "experiments/guide.yaml")
+    run_python(OPENED, drafted, *words, "--", "--no-browser")
+    assert parameters(copy) == found | {"results": "outputs/guide", "annotator": "ann"}
+    notebook = nbformat.read(copy, as_version=4)
+    done = NotebookClient(notebook, resources={"metadata": {"path": str(copy.parent)}}, kernel_name="python3").execute()
+    assert "0 of 2 drafts reviewed by ann" in json.dumps(done)
+    assert (drafted / "labels" / "guide.jsonl").is_file()
+    with (drafted / "experiments" / "guide" / "questions.jsonl").open("a") as questions:
+        questions.write(json.dumps({"query_id": "new", "query": "why do cats purr"}) + "\n")
+    run_python(OPENED, drafted, *words)
+    assert parameters(copy) == found | {"annotator": "ann"}
+
+
+def test_labels_that_are_applied_take_the_drafts_out_of_the_report(drafted: Path, run_python: Callable[..., str]) -> None:
+    data = drafted / "experiments" / "guide"
+    session = label(load_dataset(data), annotator="ann", file=drafted / "labels" / "guide.jsonl").session
+    session.go_to("cats")
+    session.rewrite("When do cats purr?")
+    session.go_to("dogs")
+    session.accept(True)
+    save_dataset(apply_labels(load_dataset(data), drafted / "labels" / "guide.jsonl").dataset, drafted / "experiments" / "guide-labelled")
+    run_python(LAB, drafted, "sweep", "experiments/guide.yaml")
+    assert "draft that nobody has accepted" in (drafted / "outputs" / "guide" / "report.html").read_text("utf-8")
+    run_python(LAB, drafted, "sweep", "experiments/guide.yaml", "--set", "dataset.path=experiments/guide-labelled")
+    assert "draft that nobody has accepted" not in (drafted / "outputs" / "guide" / "report.html").read_text("utf-8")
+    assert "When do cats purr?" in load(drafted / "outputs" / "guide").questions["text"].tolist()
+
+
+def test_the_labeller_needs_an_experiment_whose_dataset_has_a_path(drafted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(drafted)
+    for words in (["--notebook", "label"], ["experiments", "--notebook", "label"]):
+        refused = CliRunner().invoke(main, ["lab", *words])
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+        assert "--notebook label needs an experiment; give its file: workbench lab experiments/NAME.yaml --notebook label" in refused.stderr
+    (drafted / "notebooks").mkdir()
+    (drafted / "notebooks" / "label-guide.ipynb").write_text("mine")
+    refused = CliRunner().invoke(main, ["lab", "experiments/guide.yaml", "--notebook", "label"])
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "notebooks/label-guide.ipynb cannot be read as a notebook" in refused.stderr
+    assert (drafted / "notebooks" / "label-guide.ipynb").read_text() == "mine"
 
 
 def test_a_name_with_odd_characters_is_part_of_an_address_and_a_notebook_elsewhere_is_refused(tmp_path: Path) -> None:

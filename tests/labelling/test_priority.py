@@ -170,3 +170,27 @@ def test_a_run_on_other_questions_is_refused(truth, results, tmp_path) -> None:
 def test_k_is_a_whole_number(truth, k, tmp_path) -> None:
     with pytest.raises(wb.InputError, match="give a whole number from 1 to 1,000"):
         wb.label(truth, k=k, file=tmp_path / "labels.jsonl")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_preparing_many_questions_shows_a_bar_and_few_show_none(partial, results, monkeypatch) -> None:
+    for fewest, shown in ((1, True), (10_000, False)):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setattr(pooling, "_FEW", fewest)
+        document_rankings(results.tables, results.folder)
+        pool_of_search(partial, 3)
+        assert [word in terminal.getvalue() for word in ("rankings", "search")] == [shown, shown]
+
+
+def test_a_draft_says_so_before_what_its_documents_decide(partial, results, rankings) -> None:
+    drafts = tuple(replace(query, metadata={**query.metadata, "synthetic": True}) for query in partial.queries)
+    order = queue(replace(partial, queries=drafts), results.tables, rankings)
+    assert order[0].reason.startswith("it is a draft that nobody has accepted; precision@5 of ")
+    assert order[-1].reason == "it is a draft that nobody has accepted"

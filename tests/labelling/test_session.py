@@ -156,7 +156,7 @@ def test_a_draft_is_reviewed_by_accepting_rewriting_or_refusing_it_and_the_lates
     assert ann.progress("q3") == (0, 1)
 
 
-def test_a_draft_begins_with_the_document_of_its_evidence_and_judging_again_hides_which_it_is(session, dataset) -> None:
+def test_a_draft_begins_with_the_document_of_its_evidence_and_judging_again_hides_which_it_is(session) -> None:
     ann = session()
     ann.go_to("q3")
     assert [each.doc_id for each in ann.documents] == ["bees", "ferry", "old", "bread"]

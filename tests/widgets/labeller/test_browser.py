@@ -1,6 +1,9 @@
 """A person labels in JupyterLab: judgements, a mark by mouse and one by keyboard, undo, and a reload that finds everything."""
 
+import getpass
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -124,7 +127,7 @@ def test_three_documents_a_mark_by_mouse_an_undo_and_a_reload(start_lab, open_no
     notebook.show_cell(2)
     page.wait_for_selector(".wbl-document")
     found = page.locator(".wbl-document").all_inner_texts()
-    assert {name for text in found for name in PAGES if text.split("\n")[0].endswith(f" {name}") and "to judge" not in text} == {
+    assert {name for text in found for name in PAGES if text.split("\n")[0].endswith(f" {name}") and "not judged" not in text} == {
         "ferry",
         "ferry-old",
         "harbour",
@@ -167,9 +170,84 @@ def test_evidence_is_marked_by_keyboard_and_a_new_kernel_finds_the_labels(start_
     notebook.show_cell(2)
     page.wait_for_selector(".wbl-document")
     assert page.locator(".wbl-answer textarea").input_value() == "Nine euros 💶"
-    assert page.get_by_role("button", name="Accept", exact=True).get_attribute("aria-pressed") == "true"
+    assert page.get_by_role("button", name="Accept (y)").get_attribute("aria-pressed") == "true"
     assert "ferry to Å̱land costs" in page.inner_text(".wbl-evidence")
     notebook.screenshot("labeller-new-kernel")
+    assert notebook.traffic.complaints == []
+
+
+@pytest.fixture
+def drafts(tmp_path: Path) -> Path:
+    """A working directory with an experiment whose questions rules have drafted from three files."""
+    guide = tmp_path / "guide" / "notes"
+    guide.mkdir(parents=True)
+    for name, thing in (("openssl-engines-and-providers", "engine"), ("heat-pumps", "pump"), ("cargo-bikes", "bike")):
+        text = f"# About the {thing}\n\n## Lending a {thing}\n\nMembers can borrow a {thing} for up to three days. A deposit of 80 euros is paid for every {thing}.\n"
+        (guide / f"{name}.md").write_text(text, "utf-8")
+    command = [str(Path(sys.executable).parent / "workbench"), "init", "guide"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert made.returncode == 0, made.stderr
+    return tmp_path
+
+
+def rewriting(page):
+    return page.get_by_label("Question in your words")
+
+
+def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_lab, open_notebook, drafts):
+    lab = start_lab(drafts, "experiments/guide.yaml", "--notebook", "label")
+    notebook = open_notebook(lab, "notebooks/label-guide.ipynb")
+    notebook.run_all()
+    page, pane = notebook.page, notebook.page.locator(".wbl-pane")
+    place = next(number for number, cell in enumerate(notebook.cells()) if "wb.label(" in cell.source)
+    notebook.show_cell(place)
+    page.wait_for_selector(".wbl-document")
+    total = int(page.locator(".wbl-head input").get_attribute("max"))
+    assert f"0 of {total} drafts reviewed; this one is to review, 1 of 3 documents judged (optional)" in page.inner_text(".wbl-head")
+    assert f"labels of {getpass.getuser()} in labels/guide.jsonl" in page.inner_text(".wbl-head")
+    assert "is a draft (rules 1, no model); nobody has accepted it." in page.inner_text(".wbl-synthetic")
+    assert "in the dataset: relevant" in page.locator(".wbl-document[aria-current]").inner_text()
+    assert page.locator(".wbl-pane mark").count() == 1
+    notebook.screenshot("labeller-draft")
+    before = page.inner_text(".wbl-asked")
+    pane.focus()
+    page.keyboard.press("w")
+    assert rewriting(page).input_value() == before
+    page.keyboard.press("Enter")
+    saved(page, "Not saved: the question already has this text; change it, or accept it as it is")
+    page.keyboard.type("yn? Was <b>kostet</b> es 🚲")
+    notebook.screenshot("labeller-rewriting")
+    page.keyboard.press("Enter")
+    saved(page, "1 label of")
+    assert page.inner_text(".wbl-asked") == "yn? Was <b>kostet</b> es 🚲"
+    assert before in page.inner_text(".wbl-original")
+    assert "is a draft (rules 1, no model); you have rewritten it." in page.inner_text(".wbl-synthetic")
+    assert f"1 of {total} drafts reviewed; this one is accepted" in page.inner_text(".wbl-head")
+    (action,) = LabelFile(drafts / "labels" / "guide.jsonl").actions
+    assert (action.kind, action.by, action.value) == ("rewrite", getpass.getuser(), "yn? Was <b>kostet</b> es 🚲")
+    assert page.evaluate("document.activeElement.dataset.key") == "pane"
+    page.keyboard.press("u")
+    saved(page, "Undone: rewrite")
+    assert page.inner_text(".wbl-asked") == before
+    page.get_by_role("button", name="Rewrite (w)").click()
+    rewriting(page).fill("given up")
+    page.keyboard.press("Escape")
+    assert page.inner_text(".wbl-asked") == before
+    page.get_by_role("button", name="Rewrite (w)").click()
+    rewriting(page).fill("How dear is it?")
+    page.get_by_role("button", name="Save (Enter)").click()
+    saved(page, "1 label of")
+    page.keyboard.press("2")
+    saved(page, "2 labels of")
+    assert "relevant, confirmed" in page.locator(".wbl-document[aria-current]").inner_text()
+    notebook.screenshot("labeller-rewritten")
+    notebook.save()
+    notebook.reload()
+    notebook.show_cell(place)
+    page.wait_for_selector(".wbl-document")
+    assert page.inner_text(".wbl-asked") == "How dear is it?"
+    assert [action.kind for action in LabelFile(drafts / "labels" / "guide.jsonl").actions] == ["rewrite", "undo", "rewrite", "relevance"]
+    assert notebook.serious() == []
     assert notebook.traffic.complaints == []
 
 

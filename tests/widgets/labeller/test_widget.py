@@ -117,6 +117,7 @@ def test_the_state_says_who_drafted_a_question_and_counts_drafts_apart(tmp_path:
     labeller.act({"kind": "accept", "value": True})
     assert labeller.state["progress"] == "1 of 2 drafts reviewed; this one is accepted, 1 of 3 documents judged (optional)"
     assert "1 of 2 drafts reviewed by ann" in labeller._repr_html_()
+    assert labeller.state["synthetic"]["text"] == "The question is a draft (rules 1, no model); you have accepted it."
     labeller.act({"kind": "open"})
     assert labeller.state["synthetic"]["text"] == "The answer is a draft (qwen3:4b); nobody has accepted it."
     labeller.act({"kind": "accept", "value": False})

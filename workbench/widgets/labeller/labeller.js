@@ -112,9 +112,9 @@ class LabellerView {
     box.checked = !state.answerable;
     const synthetic = state.synthetic && make("p", { class: "wbl-synthetic" },
       make("span", { text: state.synthetic.text }),
-      button("accept", "Accept", () => this.send("accept", { value: true }), { "aria-pressed": String(state.synthetic.decision === true), title: "Accept the question (y)" }),
+      button("accept", "Accept (y)", () => this.send("accept", { value: true }), { "aria-pressed": String(state.synthetic.decision === true) }),
       this.rewriting === null && this.rewriteButton(),
-      button("refuse", "Refuse", () => this.send("accept", { value: false }), { "aria-pressed": String(state.synthetic.decision === false), title: "Refuse the question (r)" }),
+      button("refuse", "Refuse (r)", () => this.send("accept", { value: false }), { "aria-pressed": String(state.synthetic.decision === false) }),
     );
     if (this.rewriting !== null && (this.rewriting !== state.query_id || (this.rewritten && !state.error))) this.rewriting = null;
     this.rewritten = false;

@@ -98,8 +98,7 @@ def _label(session: LabellingSession, doc_id: str) -> str:
 def _question(session: LabellingSession) -> dict[str, Any]:
     query, labels = session.query, session.labels
     answer, answerable = labels.value("answer", query.query_id), labels.value("answerable", query.query_id)
-    accepted = f"accepted by {query.accepted_by}" if query.accepted_by else "nobody has accepted it"
-    draft = f"The {drafted_part(query)} is a draft{drafted_by(query)}; {accepted}."
+    draft = f"The {drafted_part(query)} is a draft{drafted_by(query)}; {_decided(session)}."
     source = next((action.source for action in labels.of("answer", query.query_id)), "")
     note = "" if answer is None else "your label, accepted from the run" if source else "your label"
     return {
@@ -114,6 +113,14 @@ def _question(session: LabellingSession) -> dict[str, Any]:
         "answer_note": note or ("in the dataset" if query.answer else ""),
         "answers": [each.text for each in session.answers],
     }
+
+
+def _decided(session: LabellingSession) -> str:
+    """Say who has decided on a synthetic question: this person, else a person of the dataset."""
+    query, decision = session.query, session.labels.decision(session.query.query_id)
+    if decision is None:
+        return f"accepted by {query.accepted_by}" if query.accepted_by else "nobody has accepted it"
+    return f"you have {('rewritten' if session.text != query.text else 'accepted') if decision else 'refused'} it"
 
 
 def _text(session: LabellingSession, reading: DocumentView) -> dict[str, Any]:
