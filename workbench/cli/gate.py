@@ -166,6 +166,7 @@ def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", optio
     """Read the second runs that decide alarms. Raises InputError if a side is missing, or is the first run again."""
     from workbench.gate.baseline_file import read_baseline
     from workbench.gate.check import gated_configuration
+    from workbench.report.text.drafts import unaccepted_drafts
     from workbench.gate.comparisons import SecondRuns
     from workbench.results.run_tables import RunTables
 
@@ -196,6 +197,8 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
         write_baseline(baseline, path)
     kinds = f"{plural(len(baseline.questions), 'question')}, {plural(len(baseline.means), 'metric')}, {plural(baseline.runs, 'run')}"
     say(f"{path}: {baseline.configuration} of {run.name} ({kinds}); no rule was checked; commit it, so that its changes are reviewed")
+    if drafts := unaccepted_drafts(run):
+        say_aside(f"workbench: {drafts} that nobody has accepted; review them, or the baseline says little about real questions")
 
 
 def _write(report: "GateReport", places: _Places) -> None:
