@@ -166,7 +166,6 @@ def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", optio
     """Read the second runs that decide alarms. Raises InputError if a side is missing, or is the first run again."""
     from workbench.gate.baseline_file import read_baseline
     from workbench.gate.check import gated_configuration
-    from workbench.report.text.drafts import unaccepted_drafts
     from workbench.gate.comparisons import SecondRuns
     from workbench.results.run_tables import RunTables
 
@@ -189,6 +188,7 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
     from workbench.gate.baseline import baseline_of
     from workbench.gate.baseline_file import write_baseline
     from workbench.gate.check import gated_configuration
+    from workbench.report.text.drafts import unaccepted_drafts
 
     if path.exists() and not path.is_file():
         raise InputError(f"--update-baseline {path} is not a file", "name a file, such as baselines/NAME.json")
