@@ -131,7 +131,8 @@ class _ChunkingView:
         self.tokens = ipywidgets.Dropdown(description="Unit", options=UNITS, value=settings.tokens)
         self.enrich = ipywidgets.Checkbox(description="Embed title and headings", value=settings.enrich, indent=False)
         self.filter = ipywidgets.Text(description="Filter", placeholder="words of an id or title", continuous_update=False)
-        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout={"width": _WIDE})
+        wide = {"flex": f"1 1 {_WIDE}", "width": "auto", "max_width": "72em"}
+        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout=wide)
         self.text = ipywidgets.HTML()
         self.place = ipywidgets.Label()
         self.error = ipywidgets.HTML()
@@ -204,6 +205,8 @@ class _ChunkingView:
     def _narrow(self) -> None:
         names = self._names()
         self.document.options = names
+        unmatched = Markup("<p>No document has these words in its id or title: {}. The one below stays.</p>").format(self.filter.value)
+        self.error.value = "" if names else str(unmatched)
         if names:
             self.document.value = next((doc_id for _, doc_id in names if doc_id == self.panel.doc_id), names[0][1])
 
