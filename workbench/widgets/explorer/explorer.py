@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _LISTED = 300
 _ALL = ""
+# The characters of a name that a menu shows in a narrow window. Both names are written in full above the chunks.
+_LONGEST_NAME = 60
 # Seconds.
 _HELD_BACK = 2.0
 
@@ -102,11 +104,11 @@ class Explorer:
         """The whole display: the explorer, and a tab for every further panel."""
         own = arranged(self.panel)
         if not self._panels:
-            return ipywidgets.VBox([own, self._saved.style])
+            return ipywidgets.VBox([own, self._saved.unseen])
         tabs = ipywidgets.Tab([own, *self._panels.values()])
         for place, title in enumerate(["Explore", *self._panels]):
             tabs.set_title(place, printable_line(title))
-        return ipywidgets.VBox([tabs, self._saved.style])
+        return ipywidgets.VBox([tabs, self._saved.unseen])
 
     def ask(self, question: str) -> None:
         """Ask both configurations a question, in the background: `wait` waits for the answers."""
@@ -149,7 +151,7 @@ class Explorer:
     def _fill(self, first: str, second: str) -> None:
         """Give the controls their options and what they show first."""
         panel, model = self.panel, self.model
-        panel.first.options = panel.second.options = visible_options(model.names)
+        panel.first.options = panel.second.options = visible_options(model.names, _LONGEST_NAME)
         panel.first.value, panel.second.value = first, second
         panel.metric.options = visible_options(model.metrics)
         panel.metric.value = model.metrics[0]
@@ -224,7 +226,8 @@ class Explorer:
             known = [query_id for _, query_id in options]
             self.panel.questions.value = before if before in known else known[0] if known else None
         listed = f", the first {_LISTED} listed" if len(table) > _LISTED else ""
-        hint = "; press Enter to ask both configurations what is typed" if not options and self.panel.question.value.strip() else ""
+        nothing = "; press Enter to ask both configurations what is typed" if self.panel.question.value.strip() else "; change a filter"
+        hint = "" if options else nothing
         self._say(f"{len(table):,} of {plural(len(self.model.query_ids), 'question')}{listed}{hint}")
         self._show_selected()
 

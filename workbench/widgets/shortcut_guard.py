@@ -1,0 +1,24 @@
+"""Keep a notebook's one-letter shortcuts away from the controls of a display."""
+
+import anywidget
+
+# JupyterLab looks for shortcuts while a key event is captured at the document, so the window has to be before it.
+_SCRIPT = """
+const SUPPRESSED = "data-lm-suppress-shortcuts";
+export default {
+  render({ el }) {
+    const guard = (event) => {
+      const output = el.closest(".jp-OutputArea-output");
+      if (output && output.contains(event.target)) output.toggleAttribute(SUPPRESSED, !(event.ctrlKey || event.altKey || event.metaKey));
+    };
+    window.addEventListener("keydown", guard, true);
+    return () => window.removeEventListener("keydown", guard, true);
+  },
+};
+"""
+
+
+class ShortcutGuard(anywidget.AnyWidget):
+    """An invisible part of a display in whose controls d, d does not delete the cell. Keys with Ctrl, Alt or Cmd still act on the notebook."""
+
+    _esm = _SCRIPT
