@@ -2,14 +2,15 @@
 
 import anywidget
 
-# JupyterLab looks for shortcuts while a key event is captured at the document, so the window has to be before it.
+# JupyterLab looks for shortcuts while the document captures a key event, which the window does before it. Its selectors match the element with the
+# focus, so that element has the attribute.
 _SCRIPT = """
 const SUPPRESSED = "data-lm-suppress-shortcuts";
 export default {
   render({ el }) {
     const guard = (event) => {
       const output = el.closest(".jp-OutputArea-output");
-      if (output && output.contains(event.target)) output.toggleAttribute(SUPPRESSED, !(event.ctrlKey || event.altKey || event.metaKey));
+      if (output && output.contains(event.target)) event.target.toggleAttribute(SUPPRESSED, !(event.ctrlKey || event.altKey || event.metaKey));
     };
     window.addEventListener("keydown", guard, true);
     return () => window.removeEventListener("keydown", guard, true);

@@ -139,6 +139,7 @@ def test_many_configurations_with_long_names_one_question_and_a_failed_one(untid
     assert max(len(name) for _, name in explorer.panel.first.options) == 80
     assert max(len(shown) for shown, _ in explorer.panel.first.options) == 60
     assert len({shown for shown, _ in explorer.panel.first.options}) == 26
+    assert explorer.panel.first.layout.flex == explorer.panel.second.layout.flex == "1 1 45em"
     assert "<b>broken</b>" not in dict(explorer.panel.first.options)
     assert f"First: {untidy.names[0]}" in explorer.panel.sides[0].value
     assert "&lt;b&gt;broken&lt;/b&gt;" in explorer.panel.failed.value

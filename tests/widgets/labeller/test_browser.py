@@ -211,7 +211,9 @@ def test_the_dark_theme_is_readable(start_lab, open_notebook, workplace):
 
 def test_the_list_stays_at_the_judged_document_in_a_narrow_window(start_lab, open_notebook, workplace):
     for number in range(40):
-        (workplace / "data" / "documents" / f"ferry-timetable-{number:02d}.md").write_text(f"The ferry of pier {number} does cost.", "utf-8")
+        (workplace / "data" / "documents" / f"ferry-timetable-{number:02d}.md").write_text(
+            f"The ferry of pier {number} does cost.", "utf-8"
+        )
     write_notebook(workplace / "label.ipynb", "import workbench as wb", CALL.replace("annotator", "k=40, annotator"))
     notebook = open_notebook(start_lab(workplace), "label.ipynb", width=800, height=1400)
     notebook.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")

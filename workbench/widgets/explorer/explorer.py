@@ -17,7 +17,7 @@ from workbench.errors import WorkbenchError, error_line
 from workbench.printable import printable_line
 from workbench.results.run_tables import RETRIEVED
 from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
-from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
+from workbench.widgets.explorer.panel import Panel, arranged, make_panel, offer, visible_options
 from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
 from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
 from workbench.widgets.saved_display import SavedDisplay, attended, display_table
@@ -151,13 +151,14 @@ class Explorer:
     def _fill(self, first: str, second: str) -> None:
         """Give the controls their options and what they show first."""
         panel, model = self.panel, self.model
-        panel.first.options = panel.second.options = visible_options(model.names, _LONGEST_NAME)
+        for menu in (panel.first, panel.second):
+            offer(menu, visible_options(model.names, _LONGEST_NAME))
         panel.first.value, panel.second.value = first, second
-        panel.metric.options = visible_options(model.metrics)
+        offer(panel.metric, visible_options(model.metrics))
         panel.metric.value = model.metrics[0]
         panel.outcome.options = [(meaning, outcome) for outcome, meaning in OUTCOMES.items()]
         panel.outcome.value = "all"
-        panel.slice.options = visible_options(model.slices)
+        offer(panel.slice, visible_options(model.slices))
         panel.slice.value = "all"
         panel.condition.options = [("all conditions", _ALL), *visible_options(model.conditions)]
         panel.condition.value = RETRIEVED if RETRIEVED in model.conditions else _ALL

@@ -10,6 +10,8 @@ from workbench.printable import printable_line
 from workbench.widgets.notebook_panel import WITHIN
 
 MOST_CHARACTERS = 100
+# The least width of a menu, in em.
+_LEAST = 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +75,16 @@ def visible_options(names: Sequence[str], most: int = MOST_CHARACTERS) -> list[t
     return [(shown[printable_line(name)], name) for name in names]
 
 
+def offer(menu: ipywidgets.Dropdown, options: Sequence[tuple[str, str]]) -> None:
+    """Give a menu its options and the width that the longest one needs, a whole row if necessary."""
+    menu.options = options
+    longest = max((len(shown) for shown, _ in options), default=0)
+    menu.layout.flex = f"1 1 {max(_LEAST, round(0.6 * longest + 9))}em"
+
+
 def _dropdown(name: str) -> ipywidgets.Dropdown:
     # Without these widths a long option pushes the menu out of a narrow window.
-    layout = {"flex": "1 1 300px", "width": "auto", "min_width": "0", "max_width": WITHIN}
+    layout = {"flex": f"1 1 {_LEAST}em", "width": "auto", "min_width": "0", "max_width": WITHIN}
     return ipywidgets.Dropdown(description=name, style={"description_width": "6.5em"}, layout=layout)
 
 
