@@ -56,4 +56,4 @@ def test_a_long_name_loses_its_middle_and_stays_itself():
 
 def test_names_that_differ_in_their_middle_keep_it():
     names = [f"fixed, size {size} over fixed, size 24" for size in (32, 40, 120)]
-    assert list(shortened([*names, "bm25"]).values()) == [*(f"{name[:27]}…" for name in names), "bm25"]
+    assert list(shortened([*names, "bm25"], 24).values()) == [*(f"{name[:23]}…" for name in names), "bm25"]
