@@ -12,7 +12,7 @@ from workbench.errors import InputError
 
 # The largest cut in tokens.
 MOST_TOKENS = 1_000_000
-# The fields of a question that a model wrote: a mark, where it comes from, and the person who accepted it.
+# The fields of a question that a model or rules drafted: a mark, where it comes from, and the person who accepted it.
 SYNTHETIC, PROVENANCE, ACCEPTED_BY = "synthetic", "provenance", "accepted_by"
 _SHOWN_QUERIES = 5
 _SHOWN_CHARACTERS = 800
@@ -137,7 +137,7 @@ class Query:
 
     @property
     def synthetic(self) -> bool:
-        """Return whether a model wrote the question, by the field `synthetic` of its metadata."""
+        """Return whether a model or rules drafted the question or its answer, by the field `synthetic` of its metadata."""
         return self.metadata.get(SYNTHETIC) is True
 
     @property

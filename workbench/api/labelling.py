@@ -18,7 +18,7 @@ def apply_labels(dataset: Dataset, *files: str | Path, adjudicator: str = "") ->
     If people label the same thing differently, the label of the `adjudicator` holds, else that of more than half of them. Without either,
     nothing is applied, and the conflict is listed. A dataset whose documents are only relevant or not stays so unless a label says partly
     relevant; then relevant documents have grade 2 and partly relevant ones grade 1. Synthetic questions that are refused are left out, and
-    accepted ones have the names of the people who accepted them.
+    accepted or rewritten ones have the names of the people whose text holds: their newest rewrite, or the text that they accepted.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def label(
     k: int = 10,
     again: bool = False,
 ) -> Labeller:
-    """Label a dataset in a notebook: judge documents, mark evidence, write answers, accept or refuse synthetic questions.
+    """Label a dataset in a notebook: judge documents, mark evidence, write answers, accept, rewrite or refuse questions.
 
     Every label is appended to `file` at once, with the annotator and the time. The same call finds all labels again. Several people can write
     to one file, or each to their own. Questions whose labels can change the comparison of the leading configurations most come first.

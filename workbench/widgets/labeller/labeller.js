@@ -229,8 +229,9 @@ class LabellerView {
     this.drawn = drawn;
     this.pane = pane;
     this.parts.reader.replaceChildren(make("p", { class: "wbl-title", text: state.title, dir: "auto" }), bar, marking, pane);
+    pane.scrollTop = scroll;
     const evidence = again ? null : pane.querySelector("mark");
-    pane.scrollTop = evidence && evidence.offsetTop - pane.offsetTop > pane.clientHeight / 2 ? evidence.offsetTop - pane.offsetTop - 40 : scroll;
+    if (evidence) this.reveal(pane, evidence.getBoundingClientRect());
   }
 
   drawEvidence(state) {
