@@ -46,7 +46,7 @@ def test_markdown_code_and_outputs_are_in_their_order_and_the_title_is_the_quest
     made = page(
         new_markdown_cell("# Which *one*?\n\n<b>raw</b>"),
         new_code_cell("import workbench as wb"),
-        cell(new_output("stream", text="\x1b[31mred\x1b[0m\n")),
+        cell(new_output("stream", text="\x1b[31mred\x1b[0m\u202e\n")),
         new_markdown_cell("## Ranking"),
         cell(display(text_html="<table><tr><td>1</td></tr></table>", text_plain="1")),
         new_code_cell("view.record(run_id)", metadata={"tags": ["record"]}, outputs=[new_output("stream", text="secret record")]),
@@ -54,7 +54,7 @@ def test_markdown_code_and_outputs_are_in_their_order_and_the_title_is_the_quest
     assert made.title.text == "Which one? · Workbench"
     assert [found.name for found in made.main.find_all(["h1", "h2", "details", "table"])] == ["h1", "details", "h2", "details", "table"]
     assert made.main.details.code.text == "import workbench as wb\n\nview.ranking()"
-    assert [found.text for found in made.select(".output pre")] == ["red\n"]
+    assert [found.text for found in made.select(".output pre")] == ["red\ufffd\n"]
     assert "<b>raw</b>" in made.main.text
     assert "secret record" not in made.text
 
