@@ -177,3 +177,13 @@ def test_a_name_that_yaml_would_read_as_another_value_can_be_run_again(desk: Pat
     (desk / "docs").rename(desk / name)
     assert workbench("init", name, "--questions", 0).exit_code == 0
     assert workbench("init", name).exit_code == 0
+
+
+@pytest.mark.parametrize("to", ["taken", "loop/deeper"])
+def test_a_place_that_cannot_be_written_is_one_line_with_the_option(desk: Path, to: str):
+    (desk / "taken").write_text("a file")
+    (desk / "loop").symlink_to("loop")
+    refused = workbench("init", "docs", "--to", to)
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert f"{to}/docs cannot be written (" in refused.stderr
+    assert "give another --to" in refused.stderr
