@@ -13,7 +13,7 @@ CELL = f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {LINE};text
 FRAME = "overflow-x:auto;margin:.8em 0 1.2em;max-width:100%"
 NUMBER = "text-align:right;font-variant:tabular-nums;white-space:nowrap"
 _TEXT = "max-width:46em;white-space:normal;overflow-wrap:anywhere"
-_PAGE = f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.6;max-width:52em;max-height:36em;overflow-y:auto;border-left:3px solid {LINE};padding-left:.9em"
+_PAGE = f"white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;line-height:1.6;max-width:52em;max-height:36em;overflow-y:auto;border-left:3px solid {LINE};padding-left:.9em"
 _NUMBER = re.compile(r"[-−–]?[\d,.]*")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # A dollar or a backslash in the text, not in a tag.

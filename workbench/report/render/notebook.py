@@ -34,8 +34,9 @@ _STYLES = {
     "summary": "cursor:pointer",
     "figure": "margin:0 0 1.5em",
     "figcaption": "opacity:.8;max-width:52em",
-    "table": TABLE,
-    "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal",
+    # A display around it that breaks words anywhere would break those of its narrow headings.
+    "table": f"{TABLE};overflow-wrap:normal",
+    "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal;max-width:max(16em,calc(100vw - 17em))",
     "th": f"{CELL};font-weight:600",
     "td": CELL,
     "mark": "color:inherit;padding:.1em .15em",

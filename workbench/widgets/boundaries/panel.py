@@ -19,7 +19,7 @@ from workbench.records import Dataset
 from workbench.widgets.boundaries.boundaries import Boundaries, BoundaryModel
 from workbench.widgets.boundaries.settings import KINDS, UNITS, ChunkingSettings
 from workbench.widgets.copy_button import CopyButton
-from workbench.widgets.notebook_panel import NotebookPanel
+from workbench.widgets.notebook_panel import WITHIN, NotebookPanel
 
 # The characters of a document that are shown at once, few enough for a browser to lay out while a slider moves.
 PAGE = 12_000
@@ -144,10 +144,11 @@ class _ChunkingView:
         self.tokens = ipywidgets.Dropdown(description="Unit", options=UNITS, value=settings.tokens)
         self.enrich = ipywidgets.Checkbox(description="Embed title and headings", value=settings.enrich, indent=False)
         self.filter = ipywidgets.Text(description="Filter", placeholder="words of an id or title", continuous_update=False)
-        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout={"width": _WIDE})
-        self.text = ipywidgets.HTML()
+        wide = {"flex": f"1 1 {_WIDE}", "width": "auto", "min_width": "0", "max_width": f"min(72em, {WITHIN})"}
+        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout=wide)
+        self.text = ipywidgets.HTML(layout={"width": WITHIN})
         self.place = ipywidgets.Label()
-        self.error = ipywidgets.HTML()
+        self.error = ipywidgets.HTML(layout={"width": WITHIN})
         self.yaml = ipywidgets.Textarea(description="YAML", rows=2, layout={"width": "42em", "height": "auto"})
         self.copy = CopyButton(label="Copy as YAML")
         self.turns = {
@@ -217,6 +218,8 @@ class _ChunkingView:
     def _narrow(self) -> None:
         names = self._names()
         self.document.options = names
+        unmatched = Markup("<p>No document has these words in its id or title: {}. The one below stays.</p>").format(self.filter.value)
+        self.error.value = "" if names else str(unmatched)
         if names:
             self.document.value = next((doc_id for _, doc_id in names if doc_id == self.panel.doc_id), names[0][1])
 

@@ -17,6 +17,7 @@ from workbench.report.sections.judging.claims import claims_fold
 from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument
 from workbench.widgets.explorer.model import ExploredQuestion, Side
 from workbench.widgets.explorer.ranked_chunks import ExploredChunk
+from workbench.widgets.notebook_panel import fitted
 
 _CUT_SHOWN = 30
 _MOST_DOCUMENTS = 12
@@ -179,5 +180,4 @@ def _line(name: str) -> str:
 
 
 def _spaced(html: str) -> str:
-    # The line height of controls is too large for text.
-    return f'<div style="line-height:1.5;overflow-wrap:anywhere">{html}</div>'
+    return f'<div style="overflow-wrap:anywhere">{fitted(html)}</div>'
