@@ -1,5 +1,8 @@
 """Chunkings are proposed by what was measured, and the experiment file says why."""
 
+from dataclasses import replace
+
+import pytest
 import yaml
 
 from tests.mixed_documents import BIKES, ENERGY, GERMAN, SHED, long_text, markdown
@@ -74,3 +77,13 @@ def test_advice_says_how_many_documents_and_questions_to_add():
     (enough,) = advice_lines(40, 60, 60, 5)
     assert enough.startswith("60 questions show differences in span recall from about 0.1")
     assert "a difference of 0.05 needs about 6" in enough
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["2024", "yes", "on", "off", "true", "null", "0x1f", "1_000", ".5", "~", "1e3", "2024-01-01", "12:30", "a: b", "é\x85 #", "-", "plain"],
+)
+def test_every_name_is_read_as_the_text_that_it_is(name: str):
+    proposal = replace(propose(measure(LONG)), baseline=name, retrievers=())
+    read = yaml.safe_load(experiment_text(name, f"{name}", proposal, []))
+    assert (read["name"], read["dataset"]["path"], read["baseline"]) == (name, name, name)

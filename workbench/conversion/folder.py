@@ -31,13 +31,21 @@ def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) ->
         inside = []
         for entry in entries:
             path = Path(entry.path)
-            if path.resolve() in without:
+            if _resolved(path) in without:
                 continue
             if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                 inside.append(path)
             else:
                 yield FoundFile(path, _below(path, root), _refusal(path, files))
         places += reversed(inside)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        # A link that may not be read; `_refusal` gives the reason.
+        return path
 
 
 def _below(path: Path, root: Path) -> str:

@@ -126,6 +126,11 @@ def test_every_control_has_a_label_and_is_a_keyboard_control_of_ipywidgets(explo
     assert all(each.description for each in found)
 
 
+def test_a_question_of_another_type_is_one_line(explorer):
+    with pytest.raises(wb.InputError, match="question is of type NoneType; give a str"):
+        explorer.ask(None)
+
+
 def test_further_panels_are_tabs(results):
     other = ipywidgets.Label("boundaries")
     (tabs, _) = wb.explore(results, panels={"Boundaries\u202e": other}).widget.children

@@ -33,6 +33,8 @@ _MOST_OPEN = 10_000
 # Python's parser reads on to the end of the page for each of these that is never closed.
 _UNCLOSED = ((re.compile("<[a-zA-Z/!?]"), ">", "tag"), (re.compile("<!--"), "-->", "comment"), (re.compile(r"<!\["), "]>", "section"))
 _MOST_UNCLOSED = 100
+_DECLARATIONS = re.compile(r"<!doctype[^\[<>]*\[", re.IGNORECASE)
+_END_OF_DECLARATIONS = re.compile(r"\]\s*>")
 
 
 def document_of_html(doc_id: str, markup: str) -> Document:
@@ -42,7 +44,7 @@ def document_of_html(doc_id: str, markup: str) -> Document:
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
         try:
-            soup = _Soup(markup, "html.parser")
+            soup = _Soup(_without_declarations(markup), "html.parser")
         except ParserRejectedMarkup as error:
             raise ValueError(str(error).splitlines()[-1].strip()) from None
     tables = _simple_tables(soup)
@@ -54,6 +56,13 @@ def document_of_html(doc_id: str, markup: str) -> Document:
     )
     title = next((" ".join(tag.get_text().split()) for tag in titles), "")
     return Document(doc_id, page.text(), title)
+
+
+def _without_declarations(markup: str) -> str:
+    """Remove a document type with declarations in brackets, which Python's parser would end at the first `>` inside them."""
+    begin = _DECLARATIONS.search(markup)
+    end = begin and _END_OF_DECLARATIONS.search(markup, begin.end())
+    return f"{markup[: begin.start()]}{markup[end.end() :]}" if begin and end else markup
 
 
 class _Soup(BeautifulSoup):

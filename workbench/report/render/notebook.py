@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, without_formulas
+from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, displayed
 from workbench.core.fingerprint import fingerprint
 from workbench.report.figures.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Beside, Block, Figure, Section
@@ -81,7 +81,7 @@ class Html:
     html: Markup
 
     def _repr_html_(self) -> str:
-        return f"<div>{without_formulas(self.html)}</div>"
+        return f"<div>{displayed(self.html)}</div>"
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Shown:
         return "\n".join(part.alt for part in self.parts if isinstance(part, Picture))
 
     def _repr_html_(self) -> str:
-        return f"<div>{without_formulas(self.html)}</div>"
+        return f"<div>{displayed(self.html)}</div>"
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

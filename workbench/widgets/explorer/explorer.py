@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 import pandas as pd
 
+from workbench.api.arguments import require
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
 from workbench.printable import printable_line
@@ -112,6 +113,7 @@ class Explorer:
 
     def ask(self, question: str) -> None:
         """Ask both configurations a question, in the background: `wait` waits for the answers."""
+        require(question, str, "question")
         text = question.strip()
         if known := self.model.query_with(text):
             self._show_question(known)

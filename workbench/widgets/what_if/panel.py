@@ -203,4 +203,5 @@ def what_if(results: Results, metric: str | Metric = "", within: str = ALL) -> W
     ['re-scored', 're-scored']
     """
     require(results, Results, "results")
+    require(within, str, "within")
     return WhatIfPanel(results, Metric.parse(str(metric or results.tables.primary)), within)
