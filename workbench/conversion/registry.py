@@ -49,9 +49,9 @@ class DocumentFormat:
 FORMATS = (
     DocumentFormat("markdown", (".md", ".markdown"), convert_text),
     DocumentFormat("text", (".txt", ".text", ".log"), convert_text, to=".txt"),
-    DocumentFormat("html", (".html", ".htm", ".xhtml"), convert_html, package="beautifulsoup4", module="bs4"),
-    DocumentFormat("pdf", (".pdf",), convert_pdf, package="pypdfium2", module="pypdfium2"),
-    DocumentFormat("docx", (".docx",), convert_docx, package="mammoth", module="mammoth"),
+    DocumentFormat("html", (".html", ".htm", ".xhtml"), convert_html, package="beautifulsoup4", module="bs4", version=2),
+    DocumentFormat("pdf", (".pdf",), convert_pdf, package="pypdfium2", module="pypdfium2", version=2),
+    DocumentFormat("docx", (".docx",), convert_docx, package="mammoth", module="mammoth", version=2),
     DocumentFormat("pptx", (".pptx",), convert_pptx, package="python-pptx", module="pptx"),
     DocumentFormat("notebook", (".ipynb",), convert_notebook, package="nbformat", module="nbformat"),
 )
