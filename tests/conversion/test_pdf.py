@@ -50,18 +50,18 @@ def test_a_command_below_an_item_of_a_list_is_not_a_part_of_the_item():
     assert "1. Copy all packages into a folder\n\n```\ncargo vendor\n```\n\n2. Then build." in text_of(made)
 
 
-def columns(shift: float = 0.0) -> list[tuple[float, float, str]]:
+def columns(shift: float = 0.0, right_lines: int = 16) -> list[tuple[float, float, str]]:
     left = [(20.0, 40 + 5.0 * line, f"The left column has this as its line {line}") for line in range(12)]
-    right = [(110.0, 40 + shift + 5.0 * line, f"The right column has this as its line {line}") for line in range(16)]
+    right = [(110.0, 40 + shift + 5.0 * line, f"The right column has this as its line {line}") for line in range(right_lines)]
     return [(20, 25, f"A title above both columns. {LONG}"), *left, *right, (20, 125, f"A remark below both columns. {LONG}")]
 
 
 def test_columns_are_read_one_after_the_other_with_the_code_at_their_ends():
-    for shift in (0.0, -2.0, 2.0):
-        text = text_of(printed(columns(shift), [(22, 102, ["left = 1", "print(left)"])]))
+    for shift, lines in ((0.0, 16), (-2.0, 16), (2.0, 16), (0.0, 9)):
+        text = text_of(printed(columns(shift, lines), [(22, 102, ["left = 1", "print(left)"])]))
         places = [text.index(part) for part in ("A title", "left column has this as its line 0", "line 11", "print(left)", "right column")]
         assert places == sorted(places)
-        assert text.index("right column has this as its line 15") < text.index("A remark below")
+        assert text.index(f"right column has this as its line {lines - 1}") < text.index("A remark below")
 
 
 def test_cells_of_several_lines_stay_whole():

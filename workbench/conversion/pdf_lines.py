@@ -82,7 +82,7 @@ def _line(text: Any, inked: Sequence[int], words: str, number: int) -> PrintedLi
         left=boxes[0].left,
         right=_box(text, inked[-1]).right,
         fixed=all(_is_fixed(text, place) for place in sample),
-        turned=not _is_upright(raw.FPDFText_GetCharAngle(text.raw, sample[0])),
+        turned=not all(_is_upright(raw.FPDFText_GetCharAngle(text.raw, place)) for place in sample),
         across=_is_across(text, inked, _GAP * height),
     )
 

@@ -109,10 +109,11 @@ class _Order:
         """Before the first line of a new column, place what is left of the column beside it: code at its end that was written later."""
         if not ordered or self._middles[number] <= self._middles[ordered[-1]]:
             return
-        beside_it, last = self._in_column(ordered[-1]), number
+        beside_it, last, lowest = self._in_column(ordered[-1]), number, None
         while (after := last + 1) < len(self._lines) and self._middles[after] < self._middles[last] and self._in_column(last)[after]:
-            # Below both columns.
             if beside_it[after]:
+                # Below both columns.
+                lowest = self._middles[after]
                 break
             last = after
         run = slice(number, last + 1)
@@ -121,7 +122,7 @@ class _Order:
             & beside_it
             & (self._middles < self._middles[ordered[-1]])
             & (self._rights <= self._lefts[run].min())
-            & (self._middles > self._middles[last] - _HIGHER * self._heights[last])
+            & (self._middles > (self._middles[last] - _HIGHER * self._heights[last] if lowest is None else lowest))
         )
         for each in np.flatnonzero(free):
             if not placed[each]:
