@@ -110,10 +110,11 @@ class _Order:
         if not ordered or self._middles[number] <= self._middles[ordered[-1]]:
             return
         beside_it, last, lowest = self._in_column(ordered[-1]), number, None
-        while (after := last + 1) < len(self._lines) and self._middles[after] < self._middles[last] and self._in_column(last)[after]:
+        while (after := last + 1) < len(self._lines) and self._middles[after] < self._middles[last]:
             if beside_it[after]:
-                # Below both columns.
+                # Below both columns, or the next row of a table.
                 lowest = self._middles[after]
+            if beside_it[after] or not self._in_column(last)[after]:
                 break
             last = after
         run = slice(number, last + 1)
