@@ -1,5 +1,7 @@
 """HTML pages, as Markdown."""
 
+from collections.abc import Callable
+
 from bs4 import BeautifulSoup
 from bs4.dammit import EncodingDetector
 
@@ -24,9 +26,10 @@ def convert_html(raw: bytes) -> ConvertedText:
     return ConvertedText(_titled(title, text), (note,) if note else ())
 
 
-def markdown_of(markup: str) -> str:
-    """Return HTML that a converter wrote as Markdown. Raises UnreadableFileError if it is not HTML."""
+def markdown_of(markup: str, change: Callable[[BeautifulSoup], None]) -> str:
+    """Return HTML that a converter wrote as Markdown, after a `change` to its elements. Raises UnreadableFileError if it is not HTML."""
     soup = _parsed(markup)
+    change(soup)
     return _titled(title_of_html(soup), text_of_html(soup))
 
 
