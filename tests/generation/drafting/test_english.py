@@ -19,7 +19,7 @@ def asked(text: str, heading: str = "", first: bool = False, common: bool = True
         ("An individual licence takes about 8 weeks in Poland.", "How long does an individual licence take?"),
         ("You have 30 days of leave a year.", "How many days of leave do I have?"),
         ("A reviewer has 10 business days.", "How many business days does a reviewer have?"),
-        ("Volunteers must report broken brakes within two days.", "When must volunteers report broken brakes?"),
+        ("Volunteers must report broken brakes within two days.", "How soon must volunteers report broken brakes?"),
         ("Technicians should inspect the compressor every 24 months.", "How often should technicians inspect the compressor?"),
         ("Members can borrow a cargo bike for up to three days.", "How long can members borrow a cargo bike?"),
         ("You must lock your screen when you leave.", "When must I lock my screen?"),

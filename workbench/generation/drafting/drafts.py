@@ -11,6 +11,7 @@ from workbench.datasets.labels.anchoring import TextSearch
 from workbench.generation.drafting.english import english_questions, english_topic
 from workbench.generation.drafting.german import german_questions, german_topic
 from workbench.generation.drafting.phrasing import Language, Phrasing, content_words, function_words, language_of
+from workbench.generation.drafting.self_contained import answers, can_be_asked, stands_alone
 from workbench.generation.drafting.statements import Statement, statements
 from workbench.generation.drafting.topics import topic_of
 from workbench.records import Document, Span
@@ -137,8 +138,14 @@ def _is_common(plain: str, inside: Collection[str], language: Language) -> bool:
 def _candidates(corpus: _Corpus) -> Iterator[_DraftCandidate]:
     for statement, language in corpus.found:
         if language in _LANGUAGES:
-            for phrasing in islice(_LANGUAGES[language][0](statement), 1):
-                yield _DraftCandidate(statement, phrasing, language)
+            phrasings = (each for each in _LANGUAGES[language][0](statement) if _is_understood(each, statement))
+            yield from (_DraftCandidate(statement, phrasing, language) for phrasing in islice(phrasings, 1))
+
+
+def _is_understood(phrasing: Phrasing, statement: Statement) -> bool:
+    """Return whether the question and its evidence need no other sentence. Evidence of a heading is its whole section."""
+    alone = answers(statement.plain) if phrasing.rule in _WHOLE else stands_alone(statement.plain)
+    return alone and can_be_asked(phrasing.question)
 
 
 def _topics(corpus: _Corpus) -> Iterator[_DraftCandidate]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workbench.chunking.markdown import Block, blocks, parts_of
 from workbench.chunking.text.headers import outline
 from workbench.chunking.text.packing import trimmed
+from workbench.generation.drafting.self_contained import is_prose, sentence_start
 from workbench.records import Document
 
 # Characters of a statement. Shorter ones say little, longer ones are several statements.
@@ -16,7 +17,14 @@ _READ, _PART = 300_000, 30_000
 _NOT_PROSE = re.compile(r"\s*(?:\||```|~~~|>|!\[|<|\$\$|\[\w+\]:)")
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ x]\]\s+)?")
 _ENDED = re.compile(r"[.!?](?:[)”\"'’»*_]*)$")
-_MARKUP = ((re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"), (re.compile(r"[`*]|(?<!\w)_+|_+(?!\w)"), ""), (re.compile(r"\s*\[\d+\]"), ""))
+_MARKUP = (
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    # An asterisk between blanks, or in code, is one.
+    (re.compile(r"`|(?<![\s`])\*+|\*+(?![\s`*])|(?<!\w)_+|_+(?!\w)"), ""),
+    (re.compile(r"\s*\[\d+\]"), ""),
+    # Manual pages divide words with a hyphen of their own.
+    (re.compile(r"(?<=\w)[\u2010\u00ad]\s*\n\s*(?=[a-z])"), ""),
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,8 @@ def _sentences(text: str, block: Block) -> Iterator[tuple[int, int]]:
         parts = parts_of(text, item) if "\n-" not in text[item.start : item.end] else []
     for start, end in parts:
         start, end = trimmed(text, start, end)
-        if _SHORTEST <= end - start <= _LONGEST and _ENDED.search(text[start:end]):
+        start, end = trimmed(text, sentence_start(text, start, end), end)
+        if _SHORTEST <= end - start <= _LONGEST and _ENDED.search(text[start:end]) and is_prose(text[start:end]):
             yield start, end
 
 
