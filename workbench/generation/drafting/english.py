@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from workbench.generation.drafting.english_words import IMPERATIVES, NO_SUBJECT, QUESTION_WORDS, VERBS
 from workbench.generation.drafting.phrasing import Phrasing
@@ -14,7 +15,7 @@ _MODAL = r"(?P<modal>must|should|can|cannot|may|will|have to|has to|need to|need
 _CUES = (
     ("How soon", r"(?:within|in less than) (?=(?:the first |at most |about )?(?:\d+|a|an|one|two|three|four|five|six|seven|ten|twelve) (?:working |business |calendar )?(?:second|minute|hour|day|week|month|year))"),
     ("When", r"(?:after|before|until|no later than|as soon as|when|whenever|if|unless|only if|only when) (?!it\b(?!\w* )|them\b|that\b|which\b|so\b)"),
-    ("When", r"(?:by|from|at|on|in) (?=\d{4}\b|\d{1,2}[:.]\d\d\b|\d{1,2} (?:am|pm|January|February|March|April|May|June|July|August|September|October|November|December)\b|noon|midnight|the (?:end|start|beginning)|(?:early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)|(?:spring|summer|autumn|winter)\b)"),
+    ("When", r"(?:by|from|at|on|in) (?=\d{4}\b|\d{1,2}[:.]\d\d\b|\d{1,2} (?:am|pm|January|February|March|April|May|June|July|August|September|October|November|December)\b|noon|midnight|the (?:end|start|beginning) of (?:the |each |every )?(?:\w+ )?(?:day|week|month|quarter|year|season|term|shift)\b|(?:early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)|(?:spring|summer|autumn|winter)\b)"),
     ("How often", r"(?:once|twice|every|each) (?=a |an |\d|two|three|four|six|day|week|month|year|quarter|other)"),
     ("How long", r"(?:for (?:up to |at least |at most )?|at least |at most |up to )(?=(?:\d+|a|one|two|three|four|five|six|ten|twelve) (?:working |business |calendar )?(?:second|minute|hour|day|week|month|year))"),
     ("Why", r"(?:because|so that|in order to)\b"),
@@ -22,7 +23,7 @@ _CUES = (
 )  # fmt: skip
 # What cannot be before the part that is cut off: another clause, a negation, or a word that needs another.
 _UNFINISHED = re.compile(
-    r"[,;:()]|\b(?:not|no|never|it|they|them|that|which|who|whom|here|there|so)\b|\b(?:and|or|than|as|to|be|of|the|a|an|its|against|for|with|in|on|by|from|at|into|about|only|again|even|probably|just|soon|shortly|both|either|present|up|out|accordance|order|addition|comparison|\d+|(?:second|minute|hour|day|week|month|year)s?)$|\b(?:is|are|was|were|must|may|can|will)\b"
+    r"[,;:()]|\b(?:not|no|never|it|they|them|that|which|who|whom|here|there|so)\b|\bbe (?:any|all|the)\b|\b(?:and|or|than|as|to|be|of|the|a|an|its|against|for|with|in|on|by|from|at|into|about|only|again|even|probably|just|soon|shortly|both|either|present|up|out|accordance|order|addition|comparison|\d+|(?:second|minute|hour|day|week|month|year)s?)$|\b(?:is|are|was|were|must|may|can|will)\b"
 )
 _TIME = r"(?:[a-z]+ )?(?:to \d[\d.,]* )?(?:ms|µs|s|seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
 _OWN = (("your", "my"), ("yours", "mine"), ("yourself", "myself"), ("you", "I"))
@@ -35,6 +36,13 @@ _NO_DEFINITION = re.compile(
     r"(?:a (?:little|bit|lot|few|good|bad|great|simple|common|popular)|the (?:default|same|case|only|reason|result|popular|usual|best|worst|most))\b"
 )
 
+# Two or three words with capitals, such as `Restart Markers`, are a thing as often as an instruction.
+_NAMES_A_THING = re.compile(r"[A-Z]\w+(?: [A-Z]\w+){1,2}")
+# With an article. `Opening hours` are a thing.
+_GERUND = re.compile(r"(?P<gerund>[A-Z][a-z]+ing) (?P<rest>(?:an?|the|your|all|several|multiple) [^:;?!]+)$")
+# Words of degree, which a question does without.
+_DEGREE = re.compile(r" (?:only|simply|really|actively|just|merely)(?= )")
+
 
 def english_questions(statement: Statement) -> Iterator[Phrasing]:
     """Yield the questions that a statement answers, the most natural first."""
@@ -43,7 +51,8 @@ def english_questions(statement: Statement) -> Iterator[Phrasing]:
     if statement.first:
         yield from _of_heading(heading)
     for rule in (_amount, _modal, _passive, _definition, _possession, _verb):
-        yield from rule(text, statement.common)
+        for phrasing in rule(text, statement.common):
+            yield replace(phrasing, question=_DEGREE.sub("", phrasing.question))
 
 
 def english_topic(statement: Statement, topic: str) -> str:
@@ -61,11 +70,20 @@ def _of_heading(heading: str) -> Iterator[Phrasing]:
         and first[0].isupper()
         and 2 <= len(heading.split()) <= 9
         and not re.search(r"[:;]|^\w+ (?:of|in|to|and|or|is|for)\b", heading)
+        and not _NAMES_A_THING.fullmatch(heading)
     ):
         yield Phrasing(f"How do I {_mine(_lower(heading))}?", "instruction", 0.7)
+    elif (match := _GERUND.match(heading)) and (verb := _verb_of(match["gerund"].lower())) and len(heading.split()) <= 9:
+        yield Phrasing(f"How do I {verb} {_mine(match['rest'])}?", "instruction", 0.7)
     elif re.fullmatch(r"(?:How to|When to|Where to|What to) .{8,80}", heading):
         word, _, rest = heading.partition(" to ")
         yield Phrasing(f"{word} {'do I' if word == 'How' else 'should I'} {_mine(rest)}?", "instruction", 0.8)
+
+
+def _verb_of(gerund: str) -> str:
+    """Return the verb of a gerund, `create` of `creating` and `run` of `running`, if instructions begin with it."""
+    stem = gerund.removesuffix("ing")
+    return next((verb for verb in (stem, f"{stem}e", stem[:-1] if stem[-2:-1] == stem[-1:] else "") if verb in IMPERATIVES), "")
 
 
 def _amount(text: str, common: bool) -> Iterator[Phrasing]:
@@ -127,7 +145,9 @@ def _is_term(subject: str) -> bool:
     """Return whether a subject may be a term that needs a definition: no action, no set, and no `the` with a single word."""
     parts = subject.split()
     single = parts[0] in ("the", "our", "your", "their") and len(parts) == 2
-    return len(parts) <= 6 and not single and not parts[0].endswith("ing") and parts[0] not in ("every", "each", "all", "our", "your")
+    return (
+        len(parts) <= 6 and not single and not parts[0].endswith("ing") and parts[0] not in ("any", "every", "each", "all", "our", "your")
+    )
 
 
 def _possession(text: str, common: bool) -> Iterator[Phrasing]:

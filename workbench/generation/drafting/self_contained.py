@@ -10,7 +10,8 @@ _POINTING = re.compile(
 )
 # Tags of HTML, and what is left of a sentence whose inline code was lost.
 _REMAINS = re.compile(
-    r"</?(?:a|b|br|code|div|em|font|h\d|hr|i|img|kbd|li|ol|p|pre|span|strong|sub|sup|t[adhr]|table|tt|u|ul)\b[^>]*>|\s\.$", re.IGNORECASE
+    r"</?(?:a|b|br|code|div|em|font|h\d|hr|i|img|kbd|li|ol|p|pre|span|strong|sub|sup|t[adhr]|table|tt|u|ul)\b[^>]*>|\s\.$|\s;\s",
+    re.IGNORECASE,
 )
 # A term and its definition in columns, as manual pages print them. Justified lines have at most three blanks in a row.
 _COLUMNS = re.compile(r"\S {4,}\S")
