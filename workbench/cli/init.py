@@ -10,7 +10,7 @@ import click
 
 from workbench.cli.dataset_generate import client_from, limit_options, model_options
 from workbench.cli.options import outputs_option
-from workbench.core.formatting import plural
+from workbench.core.formatting import listed, plural
 from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Lines of one kind that are printed. origins.json has all.
 _MOST = 40
+# Names in one line.
+_NAMED = 10
 _MODEL = ("provider", "model", "base_url", "local")
 
 
@@ -128,6 +130,10 @@ def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
         say("  written by a model; such questions use the words of their passage, so review them before you decide anything")
     elif not started.queries:
         say("  no heading or statement gives a question; write questions yourself, or let a model draft them (--provider, --local)")
+    if started.written and started.unasked:
+        new, names = len(started.conversion.added), sorted(started.unasked)
+        shown = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else [])]
+        say(f"  {len(names):,} of {plural(new, 'new document')} {'has' if len(names) == 1 else 'have'} no draft: {listed(shown)}")
 
 
 def _say_next(started: "StartedExperiment") -> None:

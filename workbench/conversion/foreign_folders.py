@@ -12,6 +12,8 @@ _MARKS: Mapping[tuple[str, ...], str] = {
     # The mark of the Cache Directory Tagging Specification.
     ("CACHEDIR.TAG",): "is a cache",
     (".store", ".indexes"): "has the outputs of sweeps",
+    # With the store in another place.
+    ("history.parquet", "history_scores.parquet"): "has the outputs of sweeps",
     ("manifest.json", "configurations.parquet"): "has the outputs of a sweep",
     **{(name, "documents"): "is the dataset of an experiment" for name in QUESTION_FILES},
     ("explore.ipynb", "label.ipynb"): "has the notebooks of Workbench",

@@ -52,6 +52,13 @@ def test_an_instruction_has_its_whole_section_as_evidence():
     )
 
 
+def test_the_evidence_of_an_instruction_has_the_code_above_its_first_sentence():
+    section = "To start a package, use this command:\n\n```\ncargo new hello\n```\n\nThe command makes a folder with two files."
+    (draft,) = draft_questions([Document("a", f"# Start a package\n\n{section}\n")], 1)
+    assert draft.question == "How do I start a package?"
+    assert f"# Start a package\n\n{section}\n"[draft.spans[0].start : draft.spans[0].end] == section
+
+
 def test_statements_are_sentences_and_items_but_not_code_tables_or_fragments():
     text = "# A\n\n- Members must **return** every [bike](x.md) before noon.\n\n```\nThe code is a block with a full sentence.\n```\n\n| The table is | not prose at all here. |\n|---|---|\n\nno sentence\n"
     (found,) = statements(Document("a", text))

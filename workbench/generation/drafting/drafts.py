@@ -222,7 +222,9 @@ def _drafted(
     if candidate.phrasing.rule in _WHOLE:
         while (after := following.get(last)) and after.end - statement.start <= _MOST_EVIDENCE:
             last = after
-    span = Span(statement.doc_id, statement.start, last.end)
+    # What is before the first statement, such as code or half a sentence with a colon, answers too.
+    whole = candidate.phrasing.rule in _WHOLE and last.end - statement.section <= _MOST_EVIDENCE
+    span = Span(statement.doc_id, statement.section if whole else statement.start, last.end)
     text = texts[span.doc_id][span.start : span.end]
     places = list(islice(search.verbatim(text), _MOST_PLACES + 1))
     if len(places) > _MOST_PLACES:

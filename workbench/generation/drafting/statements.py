@@ -31,7 +31,7 @@ _MARKUP = (
 class Statement:
     """A sentence [start, end) of a document: its `plain` text without markup, and the headings above it, the nearest last.
 
-    `first` says that it is the first statement below its heading, `common` that its first word is written in lower case inside of a sentence.
+    `first` says that it is the first statement below its heading, whose text begins at `section`, `common` that its first word is written in lower case inside of a sentence.
     """
 
     doc_id: str
@@ -41,6 +41,7 @@ class Statement:
     headings: tuple[str, ...] = ()
     first: bool = False
     common: bool = True
+    section: int = 0
 
 
 def statements(document: Document) -> Iterator[Statement]:
@@ -66,18 +67,19 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 def _statements(doc_id: str, text: str, offset: int) -> Iterator[Statement]:
     above: list[tuple[int, str]] = []
     starts = {heading.start: heading for heading in outline(text)}
-    first = False
+    first, section = False, 0
     for block in blocks(text):
         if block.kind == "heading":
             if heading := starts.get(block.start):
                 above = [(level, title) for level, title in above if level < heading.level] + [
                     (heading.level, without_markup(heading.title))
                 ]
-            first = True
+            first, section = True, trimmed(text, block.end, block.end + _SHORTEST)[0]
         elif not _NOT_PROSE.match(text, block.start, block.end) and not text[block.start : block.end].startswith("    "):
             for start, end in _sentences(text, block):
                 plain = without_markup(text[start:end])
-                yield Statement(doc_id, start + offset, end + offset, plain, tuple(title for _, title in above), first)
+                titles = tuple(title for _, title in above)
+                yield Statement(doc_id, start + offset, end + offset, plain, titles, first, section=section + offset)
                 first = False
 
 
