@@ -112,7 +112,7 @@ def test_documents_without_a_draft_are_named_and_folded_if_they_are_many(desk: P
         (desk / "docs" / f"t{number:02}.md").write_text(f"| a | b |\n|---|---|\n| 9 | {number} |\n")
     (desk / "docs" / "canteen.txt").write_text("The canteen is open from 11:30 to 14:00. A warm meal costs 6 euros for members.\n")
     again = workbench("init", "docs")
-    assert "  12 of 13 new documents have no draft: t00, t01, t02, t03, t04, t05, t06, t07, t08, t09 and 2 more\n" in again.stdout
+    assert "  12 of 13 new documents have no draft: t00, t01, t02, t03, t04, t05 and 6 more\n" in again.stdout
 
 
 def test_the_working_directory_with_outputs_and_packages_is_a_folder_of_documents(desk: Path):

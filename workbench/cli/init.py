@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # Lines of one kind that are printed. origins.json has all.
 _MOST = 40
-# Names in one line.
-_NAMED = 10
 _MODEL = ("provider", "model", "base_url", "local")
 
 
@@ -131,9 +129,9 @@ def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
     elif not started.queries:
         say("  no heading or statement gives a question; write questions yourself, or let a model draft them (--provider, --local)")
     if started.written and started.unasked:
-        new, names = len(started.conversion.added), sorted(started.unasked)
-        shown = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else [])]
-        say(f"  {len(names):,} of {plural(new, 'new document')} {'has' if len(names) == 1 else 'have'} no draft: {listed(shown)}")
+        has = "has" if len(started.unasked) == 1 else "have"
+        of = plural(len(started.conversion.added), "new document")
+        say(f"  {len(started.unasked):,} of {of} {has} no draft: {listed(sorted(started.unasked))}")
 
 
 def _say_next(started: "StartedExperiment") -> None:

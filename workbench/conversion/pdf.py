@@ -12,8 +12,6 @@ from workbench.conversion.pdf_order import doubt_of, in_reading_order
 from workbench.core.formatting import listed, plural
 
 _BOOKMARKS = 10_000
-# Pages that a note names.
-_NAMED = 12
 _PROBLEMS = {
     "password": "is encrypted; remove its password",
     "data format": "is no complete PDF",
@@ -50,8 +48,7 @@ def _notes(pages: Sequence[Sequence[PrintedLine]]) -> Iterator[str]:
 
 
 def _named(numbers: Sequence[int]) -> str:
-    shown = [str(number) for number in numbers[:_NAMED]] + ([f"{len(numbers) - _NAMED} more"] if len(numbers) > _NAMED else [])
-    return f"page {shown[0]}" if len(numbers) == 1 else f"the pages {listed(shown)}"
+    return f"page {numbers[0]}" if len(numbers) == 1 else f"the pages {listed([str(number) for number in numbers])}"
 
 
 def _bookmarks(pdf: Any) -> Iterator[Bookmark]:
