@@ -9,7 +9,7 @@ from workbench.conversion.converted import ConvertedText, UnreadableFileError, p
 from workbench.conversion.docx import convert_docx
 from workbench.conversion.html import convert_html
 from workbench.conversion.notebook import convert_notebook
-from workbench.conversion.pdf import convert_pdf
+from workbench.conversion.pdf.convert import convert_pdf
 from workbench.conversion.pptx import convert_pptx
 from workbench.conversion.text import convert_text
 from workbench.core.environment import advice, installed_version

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from workbench.conversion.pdf_code import code_lines, fenced, goes_on
-from workbench.conversion.pdf_lines import SOFT_HYPHEN, PrintedLine
+from workbench.conversion.pdf.code_blocks import code_lines, fenced, goes_on
+from workbench.conversion.pdf.lines import SOFT_HYPHEN, PrintedLine
 
 # A heading is this much higher than most lines, or bold.
 _LARGER = 1.12

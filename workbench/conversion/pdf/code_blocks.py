@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from workbench.conversion.pdf_lines import SOFT_HYPHEN, PrintedLine
+from workbench.conversion.pdf.lines import SOFT_HYPHEN, PrintedLine
 
 # A document in which more of the text is of one width was written with a typewriter, or is a terminal's.
 _MOSTLY = 0.7

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.conversion.pdf_lines import PrintedLine
+from workbench.conversion.pdf.lines import PrintedLine
 
 # Lines are in one column if they share this part of the shorter one.
 _SHARED = 0.2

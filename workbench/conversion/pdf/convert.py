@@ -1,4 +1,4 @@
-"""PDFs, as Markdown: `pdf_lines` reads their lines, `pdf_order` orders them, and `pdf_layout` makes paragraphs, headings and code of them."""
+"""PDFs, as Markdown: `lines` reads their lines, `order` orders them, and `layout` makes paragraphs, headings and code of them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,9 @@ from itertools import islice
 from typing import Any
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError
-from workbench.conversion.pdf_layout import Bookmark, markdown_of_lines
-from workbench.conversion.pdf_lines import PrintedLine, printed_lines
-from workbench.conversion.pdf_order import doubt_of, in_reading_order
+from workbench.conversion.pdf.layout import Bookmark, markdown_of_lines
+from workbench.conversion.pdf.lines import PrintedLine, printed_lines
+from workbench.conversion.pdf.order import doubt_of, in_reading_order
 from workbench.core.formatting import listed, plural
 
 _BOOKMARKS = 10_000
