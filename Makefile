@@ -20,6 +20,7 @@ help:
 # Install torch first, pinned: a plain requirement would select the build with gigabytes of CUDA.
 $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
+	@echo "Installing into .venv: three to five minutes, about 3 GB. Nothing is printed until it is done."
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet -e '.[lab,fast,cl100k,chunkers,cluster,documents,dev]'

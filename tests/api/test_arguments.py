@@ -17,6 +17,7 @@ DATASET = wb.Dataset("made", (DOCUMENT,), (wb.Query("q", "text"),), (wb.Qrel("q"
         (lambda: wb.evaluate(DATASET, lambda *_: [], "recall@5"), "dataset is of type function; give a Dataset"),
         (lambda: wb.sweep({"name": "x"}), "experiment is of type dict; give an Experiment"),
         (lambda: wb.Pipeline(retrieval=wb.BM25Retriever), "retrieval is the class BM25Retriever; make one"),
+        (lambda: wb.label(DATASET, annotator=5), "annotator is of type int; give a str"),
         (lambda: wb.Experiment("t", 3), "dataset is 3; give a component, or its settings"),
         (lambda: wb.Experiment("t", "nowhere"), "the dataset nowhere does not exist"),
     ],

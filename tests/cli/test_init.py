@@ -199,3 +199,20 @@ def test_a_text_of_20_megabytes_is_made_into_an_experiment_with_a_fast_embedder(
     assert os.stat(desk / "experiments" / "mixed" / "documents" / "log.txt").st_size > 20_000_000
     swept = workbench("sweep", "experiments/mixed.yaml", *FAST)
     assert swept.exit_code == 0, swept.output
+
+
+@pytest.mark.parametrize("name", ["2024", "yes", "null"])
+def test_a_name_that_yaml_would_read_as_another_value_can_be_run_again(desk: Path, name: str):
+    (desk / "docs").rename(desk / name)
+    assert workbench("init", name, "--questions", 0).exit_code == 0
+    assert workbench("init", name).exit_code == 0
+
+
+@pytest.mark.parametrize("to", ["taken", "loop/deeper"])
+def test_a_place_that_cannot_be_written_is_one_line_with_the_option(desk: Path, to: str):
+    (desk / "taken").write_text("a file")
+    (desk / "loop").symlink_to("loop")
+    refused = workbench("init", "docs", "--to", to)
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert f"{to}/docs cannot be written (" in refused.stderr
+    assert "give another --to" in refused.stderr

@@ -191,7 +191,7 @@ def test_the_plan_prints_stages_tokens_and_minutes(folder):
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("fixed-256-0")]
     assert line.split()[1:3] == ["all", "-"]
     assert "tokens to embed" in done.stdout
-    assert "less than a minute" in done.stdout
+    assert "Less than a minute" in done.stdout
 
 
 def test_help_names_every_command():

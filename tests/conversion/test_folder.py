@@ -1,8 +1,11 @@
 """Every file of a folder is found once, with the reason if it is not read."""
 
+import errno
 import os
 import re
 from pathlib import Path
+
+import pytest
 
 from workbench.conversion.folder import find_files
 from workbench.datasets.file_access import FileAccess
@@ -25,6 +28,9 @@ def test_files_that_are_not_read_have_a_reason(tmp_path: Path):
     (root / "folder").symlink_to(outside)
     (root / "inside").symlink_to(root / "deep")
     (root / "lost.md").symlink_to(root / "nowhere.md")
+    (root / "loop.md").symlink_to(root / "loop.md")
+    (root / "round").symlink_to(root / "about")
+    (root / "about").symlink_to(root / "round")
     os.mkfifo(root / "pipe.txt")
     reasons = found(root)
     assert [name for name, reason in reasons.items() if not reason] == ["a.md", "deep/b.TXT", "deep/er/c.pdf"]
@@ -37,11 +43,28 @@ def test_files_that_are_not_read_have_a_reason(tmp_path: Path):
         "folder": "is a link to a place outside of",
         "inside": "is a link to a folder, which is not followed",
         "lost.md": r"cannot be read \(No such file or directory\)",
+        "loop.md": r"cannot be read \(Too many levels of symbolic links\)",
+        "round": r"cannot be read \(Too many levels of symbolic links\)",
+        "about": r"cannot be read \(Too many levels of symbolic links\)",
         "pipe.txt": "is a pipe, not a file",
     }
     assert {name for name, reason in reasons.items() if reason} == set(expected)
     for name, reason in expected.items():
         assert re.match(reason, reasons[name]), (name, reasons[name])
+
+
+def test_a_link_that_may_not_be_read_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a.md").write_text("text")
+    (tmp_path / "cwd").symlink_to("a.md")
+    read = os.readlink
+
+    def refusing(path: str, **options: object) -> str:
+        if str(path).endswith("cwd"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return read(path, **options)
+
+    monkeypatch.setattr(os, "readlink", refusing)
+    assert found(tmp_path) == {"a.md": "", "cwd": "cannot be read (Permission denied)"}
 
 
 def test_the_experiments_own_folder_is_left_out(tmp_path: Path):

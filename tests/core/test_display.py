@@ -1,6 +1,6 @@
 import re
 
-from workbench.core.display import excerpt, table_html, text_html, without_formulas
+from workbench.core.display import displayed, excerpt, table_html, text_html, without_formulas
 
 LONG = "configuration-" * 6
 
@@ -36,3 +36,10 @@ def test_dollars_and_backslashes_begin_no_formula_and_attributes_stay_as_they_ar
 def test_an_excerpt_is_one_line_with_a_limit() -> None:
     assert excerpt("a\n\n b") == "a b"
     assert excerpt("x" * 300, 60) == "x" * 59 + "…"
+
+
+def test_control_characters_and_halves_of_pairs_are_replaced_in_titles_texts_and_tables() -> None:
+    wild = "a\x1b[31m\u202eb\u2066\ud83d\x07c\td\n"
+    for html in (text_html(wild, wild), table_html(wild, [{wild: wild}], wild), displayed(wild)):
+        assert not set("\x1b\u202e\u2066\ud83d\x07") & set(html)
+        assert "a\ufffd[31m\ufffdb\ufffd\ufffd\ufffdc\td\n" in html

@@ -52,3 +52,8 @@ def test_a_long_name_loses_its_middle_and_stays_itself():
     assert list(alike.values()) == ["1: aaaa…bbb", "2: aaaa…bbb"]
     mixed = shortened(["short", "a" * 20 + "1" + "b" * 20, "a" * 20 + "2" + "b" * 20, "c" * 20], 11)
     assert list(mixed.values()) == ["short", "2: aaaa…bbb", "3: aaaa…bbb", "4: cccc…ccc"]
+
+
+def test_names_that_differ_in_their_middle_keep_it():
+    names = [f"fixed, size {size} over fixed, size 24" for size in (32, 40, 120)]
+    assert list(shortened([*names, "bm25"], 24).values()) == [*(f"{name[:23]}…" for name in names), "bm25"]

@@ -166,3 +166,13 @@ def test_progress_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, capsys: p
         clock.now = 100.0
         progress.advance("embed a", 50, 100, "tokens")
     assert capsys.readouterr() == ("", "")
+
+
+def test_an_unknown_way_to_show_progress_is_said_once_and_counts_as_auto(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WORKBENCH_PROGRESS", "loud")
+    for _ in range(2):
+        with sweep_progress("x"):
+            pass
+    assert capsys.readouterr().err == "workbench: WORKBENCH_PROGRESS=loud is not one of auto, log, none; progress is shown as with auto\n"

@@ -147,3 +147,14 @@ def test_a_page_that_would_take_too_long_is_refused_before_it_is_parsed(page: st
 
 def test_signs_that_open_no_tag_are_text() -> None:
     assert text_of("<p>" + "1 < 2 and " * 300).count("1 < 2 and") == 300
+
+
+@pytest.mark.parametrize(
+    "declarations", ['<!ENTITY ferry "boat">', '<!ENTITY a "x">\n<!ELEMENT b (#PCDATA)>\n', "<!-- a > b -->"], ids=["one", "two", "comment"]
+)
+def test_declarations_in_the_document_type_are_no_text(declarations: str) -> None:
+    page = document_of_html(
+        "d", f"<?xml version='1.0'?>\n<!DOCTYPE html [{declarations}] >\n<html><body><p>The [ferry]> leaves.</p></body></html>"
+    )
+    assert page.text == "The [ferry]> leaves."
+    assert document_of_html("d", "<!DOCTYPE html [ <p>Never closed").text.endswith("Never closed")

@@ -362,3 +362,11 @@ def test_the_sums_of_a_second_run_add_up(gated_run, names, tmp_path):
     rule = only(check_gate(random, settings, SecondRuns(repeated(random), replace(second, settings=read_baseline(first.path).settings))))
     assert rule.value - rule.reference == pytest.approx(rule.difference)
     assert rule.reference > BASE.mean() + 0.01
+
+
+def test_drafts_that_nobody_has_accepted_are_noted(against, gated_run):
+    fields = ['{"synthetic": true}' if place < 7 else '{"synthetic": true, "accepted_by": "Ada"}' for place in range(QUESTIONS)]
+    drafts = replace(gated_run, sources={**gated_run.sources, "questions": lambda _: gated_run.questions.assign(metadata=fields)})
+    report = against("equal", run=drafts)
+    assert report.notes[0] == f"7 of {QUESTIONS} questions are drafts that nobody has accepted"
+    assert report.outcome is Decision.PASS

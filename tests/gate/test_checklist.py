@@ -98,6 +98,18 @@ def test_too_few_labelled_questions_are_earned_by_drafts_that_a_person_accepts(m
     assert found.commands[0] == f"workbench dataset generate {made.data(4)} --output drafts --questions 10"
 
 
+def test_drafts_that_nobody_has_accepted_do_not_count(run):
+    def drafted(waiting: int) -> ChecklistPoint:
+        fields = ['{"synthetic": true}' if place < waiting else '{"synthetic": true, "accepted_by": "Ada"}' for place in range(120)]
+        return point("labelled", with_table(run, "questions", run.questions.assign(metadata=fields)))
+
+    assert drafted(70).state == "met"
+    found = drafted(71)
+    assert found.state == "not met"
+    assert "71 were drafted and accepted by nobody" in found.evidence
+    assert found.advice.startswith("read the drafts")
+
+
 def test_a_question_without_labels_does_not_count_and_neither_does_a_repeated_text(run):
     texts = run.questions.assign(text=run.questions["text"].where(run.questions.index >= 30, run.questions["text"][30]))
     assert "90 labelled questions" in (shown := point("labelled", with_table(run, "questions", texts)).evidence)

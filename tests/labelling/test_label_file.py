@@ -1,7 +1,9 @@
 """The label file: nothing that was saved is lost, and what is damaged is reported with its line."""
 
 import json
+import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -154,12 +156,68 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(InputError, match=r"taken/labels.jsonl cannot be written .*; name another file"):
         LabelFile.begin(tmp_path / "taken" / "labels.jsonl", HEADER)
-    (tmp_path / "folder.jsonl").mkdir()
-    with pytest.raises(InputError, match="cannot be"):
-        LabelFile.begin(tmp_path / "folder.jsonl", HEADER)
 
 
-@pytest.mark.parametrize("content", ["hello\n", "[]\n", '{"labels": 1}\n', '{"query": "x"}\n', "{"])
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_is_refused_and_stays_as_it_is(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
+    before = path.stat()
+    for opened in (lambda: LabelFile.begin(path, HEADER), lambda: LabelFile(path)):
+        with pytest.raises(InputError, match=f"labels.jsonl is a {kind}, not a file; name a label file"):
+            opened()
+    assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_labels_go_through_a_link_to_its_target(tmp_path: Path, exists: bool) -> None:
+    target, link = tmp_path / "elsewhere" / "ann.jsonl", tmp_path / "labels.jsonl"
+    target.parent.mkdir()
+    if exists:
+        LabelFile.begin(target, HEADER).append(action("d1"))
+    link.symlink_to(target)
+    LabelFile.begin(link, HEADER).append(action("d2"))
+    assert link.is_symlink()
+    assert [each.doc_id for each in LabelFile(target).actions] == [*(["d1"] if exists else []), "d2"]
+
+
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "labels.jsonl"
+    link.symlink_to(link)
+    with pytest.raises(InputError, match="is a link to itself"):
+        LabelFile.begin(link, HEADER)
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"value": 1.0}, "the label has the value 1.0; relevance takes a whole number or null"),
+        ({"value": True}, "the label has the value True; relevance takes a whole number or null"),
+        ({"kind": "answer", "value": 5}, "the label has the value 5; answer takes a text or null"),
+        ({"kind": "answer", "value": "a\ud83d"}, "has half of a character"),
+        ({"by": "a\ud83d", "value": 1}, "has half of a character"),
+        ({"value": {1}}, "the label cannot be written"),
+    ],
+)
+def test_a_label_that_could_not_be_read_again_is_refused_and_not_lost(file: LabelFile, change: dict[str, object], what: str) -> None:
+    before = file.path.read_bytes()
+    with pytest.raises(InputError, match=what):
+        file.append(replace(action("d1"), **change))
+    assert file.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(f'{{"labels": 1, "dataset": "x", "documents": "y", "grades": {grades}}}\n' for grades in ("[1e400]", "[true]", '"21"')),
+        "hello\n",
+        "[]\n",
+        '{"labels": 1}\n',
+        '{"query": "x"}\n',
+        "{",
+    ],
+)
 def test_another_file_is_no_label_file_and_stays_as_it_is(tmp_path: Path, content: str) -> None:
     path = tmp_path / "questions.jsonl"
     path.write_text(content)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.labelling.conftest import TEXTS
@@ -48,6 +49,25 @@ def test_a_reload_goes_to_the_first_question_with_something_left(session) -> Non
     ann.accept(True)
     assert ann.progress("q3") == (2, 5)
     assert session("bob").query.query_id == "q2"
+
+
+def test_a_grade_that_equals_one_of_the_scale_is_kept_and_a_flag_is_refused(session) -> None:
+    ann = session()
+    ann.judge("bread", 1.0)
+    ann.judge("bees", np.int64(2))
+    assert (session().grade("bread"), session().grade("bees")) == (1, 2)
+    for grade in (True, 1.5, "1"):
+        with pytest.raises(InputError, match=f"there is no grade {grade}; choose one of 2, 1, 0, -1"):
+            ann.judge("ferry", grade)
+    with pytest.raises(InputError, match="the answer is of type int; give a text"):
+        ann.answer(5)
+    with pytest.raises(InputError, match="takes true or false"):
+        ann.set_answerable(1)
+
+
+def test_a_name_with_half_of_a_character_is_refused(session) -> None:
+    with pytest.raises(InputError, match="has half of a character"):
+        session("ann\ud83d")
 
 
 def test_a_span_is_cut_to_its_words_and_counts_code_points(session) -> None:
@@ -121,13 +141,16 @@ def test_lines_that_do_not_fit_are_skipped_with_their_number_and_kept_in_the_fil
     ann.judge("bread", 2)
     ann.mark(Span("bread", 0, 12))
     path = tmp_path / "labels.jsonl"
-    good = json.loads(path.read_text("utf-8").splitlines()[-1])
+    judged, good = (json.loads(line) for line in path.read_text("utf-8").splitlines()[1:])
     wrong = [
         {"query_id": "q7"},
         {"question": "0" * 12},
         {"doc_id": "bred"},
         {"end": 99},
         {"text": "Let the bread"},
+        {"value": -5},
+        {"value": 10**30},
+        *({**judged, "value": value} for value in (99, -7, 2**63, 10**400)),
     ]
     with path.open("a") as stream:
         for number, change in enumerate(wrong, 3):
@@ -140,6 +163,12 @@ def test_lines_that_do_not_fit_are_skipped_with_their_number_and_kept_in_the_fil
         "line 6 labels document 'bred', but this document does not exist (did you mean 'bread'?)",
         "line 7 marks [0, 99) in document 'bread' of 38 characters",
         "line 8 marks [0, 12) in document 'bread', whose text there has changed since",
+        "line 9 gives document 'bread' as evidence the piece -5, which is not from 0 to 100000",
+        "line 10 gives document 'bread' as evidence the piece 10000000000…, which is not from 0 to 100000",
+        "line 11 gives document 'bread' the grade 99, which is not from -1 to 2",
+        "line 12 gives document 'bread' the grade -7, which is not from -1 to 2",
+        "line 13 gives document 'bread' the grade 92233720368…, which is not from -1 to 2",
+        "line 14 gives document 'bread' the grade 10000000000…, which is not from -1 to 2",
     ]
     assert len(again.labels.actions) == 2
     assert path.read_bytes() == before

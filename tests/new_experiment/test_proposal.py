@@ -1,5 +1,8 @@
 """Chunkings are proposed by what was measured, and the experiment file says why."""
 
+from dataclasses import replace
+
+import pytest
 import yaml
 
 from tests.mixed_documents import BIKES, ENERGY, GERMAN, SHED, long_text, markdown
@@ -81,3 +84,13 @@ def test_advice_says_how_many_documents_and_questions_to_add():
 def test_the_difference_that_init_speaks_of_is_the_one_that_the_report_answers_for():
     text = experiment_text("mine", "experiments/mine", propose(measure(LONG)), [])
     assert experiment_of(yaml.safe_load(text), "mine.yaml").smallest_difference == PROPOSED_DIFFERENCE == 0.05
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["2024", "yes", "on", "off", "true", "null", "0x1f", "1_000", ".5", "~", "1e3", "2024-01-01", "12:30", "a: b", "é\x85 #", "-", "plain"],
+)
+def test_every_name_is_read_as_the_text_that_it_is(name: str):
+    proposal = replace(propose(measure(LONG)), baseline=name, retrievers=())
+    read = yaml.safe_load(experiment_text(name, f"{name}", proposal, []))
+    assert (read["name"], read["dataset"]["path"], read["baseline"]) == (name, name, name)

@@ -237,6 +237,8 @@ def test_an_interval_prints_its_bounds_with_three_digits_or_as_many_as_asked() -
     assert Interval(0.2, 0.1, 0.25, 40, 9, CONDITIONAL).bounds() == "[0.100, 0.250] this corpus"
     assert SimultaneousInterval(-0.1, -0.2, 0, 40, 9).bounds() == "[−0.200, 0.000]"
     assert SimultaneousInterval(-0.1, -0.2, 0, 40, 9, excludes_zero=True).bounds(1) == "[−0.2, 0.0)"
+    assert SimultaneousInterval(0.1, 0.000092, 0.199, 40, 9, excludes_zero=True).bounds() == "(0.000, 0.199]"
+    assert SimultaneousInterval(0.1, 0.000092, 0.199, 40, 9).bounds() == "[0.000, 0.199]"
 
 
 def test_counts_define_a_cluster() -> None:

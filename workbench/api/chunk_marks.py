@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from workbench.records import Chunk
 
-_SHADES = ("rgba(74,143,208,.18)", "rgba(227,150,40,.22)")
+_SHADES = ("rgba(74,143,208,.28)", "rgba(227,150,40,.26)")
 _SHARED = "background:rgba(128,128,128,.35);border-bottom:2px dotted"
 _MARK = "font-size:.8em;font-weight:700;margin:0 .4em"
 # Lines under the text, so that evidence and chunks are seen together, in light and dark, and not by colour alone.

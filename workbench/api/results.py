@@ -12,11 +12,13 @@ from workbench.analysis.answers.causes import answer_cause_meanings, failed_answ
 from workbench.analysis.answers.decomposition_table import decomposition_table
 from workbench.analysis.parts_table import parts_table
 from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
+from workbench.api.arguments import require
 from workbench.api.plots import Plots
 from workbench.api.result_views import ResultViews
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant
 from workbench.errors import InputError
+from workbench.records import Dataset
 from workbench.report.render.html import write_report
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Verdict
@@ -24,7 +26,6 @@ from workbench.statistics.verdict import Verdict
 if TYPE_CHECKING:
     from workbench.gate.report import GateReport
     from workbench.metrics.names import Metric
-    from workbench.records import Dataset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +111,7 @@ class Results(ResultViews):
             rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
         return rows.drop(columns=["a", "b"])
 
-    def what_if(self, metric: "str | Metric" = "", within: str = "all", *, dataset: "Dataset | None" = None) -> pd.DataFrame:
+    def what_if(self, metric: "str | Metric" = "", within: str = "all", *, dataset: Dataset | None = None) -> pd.DataFrame:
         """Rank the configurations by any metric of rankings, on any slice of the questions, from the stored rankings.
 
         Nothing is searched or embedded. A value that the sweep computed is read; others are computed from the stored hits by the same code. A
@@ -141,6 +142,9 @@ class Results(ResultViews):
         from workbench.scoring.rescoring.run_dataset import RunDataset
         from workbench.scoring.rescoring.what_if import WhatIfQuestion, what_if_table
 
+        require(within, str, "within")
+        if dataset is not None:
+            require(dataset, Dataset, "dataset")
         question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), within)
         rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
         return what_if_table(rescorer, question)

@@ -188,6 +188,7 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
     from workbench.gate.baseline import baseline_of
     from workbench.gate.baseline_file import write_baseline
     from workbench.gate.check import gated_configuration
+    from workbench.report.text.drafts import unaccepted_drafts
 
     if path.exists() and not path.is_file():
         raise InputError(f"--update-baseline {path} is not a file", "name a file, such as baselines/NAME.json")
@@ -196,6 +197,8 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
         write_baseline(baseline, path)
     kinds = f"{plural(len(baseline.questions), 'question')}, {plural(len(baseline.means), 'metric')}, {plural(baseline.runs, 'run')}"
     say(f"{path}: {baseline.configuration} of {run.name} ({kinds}); no rule was checked; commit it, so that its changes are reviewed")
+    if drafts := unaccepted_drafts(run):
+        say_aside(f"workbench: {drafts} that nobody has accepted; review them, or the baseline says little about real questions")
 
 
 def _write(report: "GateReport", places: _Places) -> None:

@@ -35,7 +35,7 @@ def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) ->
         inside = []
         for entry in entries:
             path = Path(entry.path)
-            if path.resolve() in without:
+            if _resolved(path) in without:
                 continue
             if not entry.is_dir(follow_symlinks=False):
                 yield FoundFile(path, _below(path, root), _refusal(path, files))
@@ -44,6 +44,14 @@ def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) ->
             else:
                 inside.append(path)
         places += reversed(inside)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        # A link that may not be read; `_refusal` gives the reason.
+        return path
 
 
 def _below(path: Path, root: Path) -> str:

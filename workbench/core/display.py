@@ -13,10 +13,21 @@ CELL = f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {LINE};text
 FRAME = "overflow-x:auto;margin:.8em 0 1.2em;max-width:100%"
 NUMBER = "text-align:right;font-variant:tabular-nums;white-space:nowrap"
 _TEXT = "max-width:46em;white-space:normal;overflow-wrap:anywhere"
-_PAGE = f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.6;max-width:52em;max-height:36em;overflow-y:auto;border-left:3px solid {LINE};padding-left:.9em"
+_PAGE = f"white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;line-height:1.6;max-width:52em;max-height:36em;overflow-y:auto;border-left:3px solid {LINE};padding-left:.9em"
 _NUMBER = re.compile(r"[-−–]?[\d,.]*")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # A dollar or a backslash in the text, not in a tag.
 _FORMULA = re.compile(r"[$\\](?![^<]*>)")
+
+
+def visible_html(html: str) -> str:
+    """Replace control characters, which HTML does not allow or a terminal would obey, and bidirectional ones, which reorder what follows them."""
+    return _CONTROLS.sub("\ufffd", html)
+
+
+def displayed(html: str) -> str:
+    """Return HTML as a notebook displays it as it is meant: without formulas and control characters."""
+    return without_formulas(visible_html(html))
 
 
 def without_formulas(html: str) -> str:
@@ -33,12 +44,12 @@ def table_html(title: str, rows: Sequence[Mapping[str, object]], note: str = "")
         body = Markup("").join(Markup("<tr>{}</tr>").format(_cells("td", list(row.values()), styles)) for row in rows)
         table = Markup('<table style="{}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(TABLE, head, body)
         parts.append(Markup('<div style="{}" role="group" aria-label="{}" tabindex="0">{}</div>').format(FRAME, title, table))
-    return without_formulas(Markup("").join([*parts, _paragraph(note)] if note else parts))
+    return displayed(Markup("").join([*parts, _paragraph(note)] if note else parts))
 
 
 def text_html(title: str, text: str | Markup) -> str:
     """Return a title and a text with its line breaks as HTML. Text that is not markup is escaped."""
-    return without_formulas(
+    return displayed(
         _paragraph(title) + Markup('<div style="{}" role="group" aria-label="{}" tabindex="0">{}</div>').format(_PAGE, title, text)
     )
 

@@ -100,11 +100,12 @@ def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> in
 
 
 def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
-    """Shorten names to `most` characters by cutting their middle, and number those that would otherwise look equal."""
+    """Shorten names to `most` characters by cutting their middle, or their end if it tells them apart, or else number them."""
     distinct = list(dict.fromkeys(names))
-    short = {name: _middle_cut(name, most) for name in distinct}
-    if len(set(short.values())) == len(distinct):
-        return short
+    for cut in (_middle_cut, _end_cut):
+        short = {name: cut(name, most) for name in distinct}
+        if len(set(short.values())) == len(distinct):
+            return short
     return {
         name: name if short[name] == name else f"{place}: {_middle_cut(name, most - len(f'{place}: '))}"
         for place, name in enumerate(distinct, 1)
@@ -139,6 +140,10 @@ def meant(word: str, known: Iterable[str]) -> str:
     names = list(known)
     close = nearest_word(word, names) or next((part for part in reversed(word.lower().split("_")) if part in names), None)
     return f" (did you mean {close!r}?)" if close else ""
+
+
+def _end_cut(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def _middle_cut(name: str, most: int) -> str:

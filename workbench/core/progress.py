@@ -14,6 +14,8 @@ from workbench.printable import printable_line
 
 # How a sweep shows its progress: `auto` in terminals and notebooks, `log` as a line now and then, `none` not at all.
 PROGRESS = "WORKBENCH_PROGRESS"
+_MODES = ("auto", "log", "none")
+_refused_modes: set[str] = set()
 _LOG_SECONDS = 30.0
 _REDRAW_SECONDS = 0.1
 # The sweep that runs in this process. Bars are made far below the code that runs it.
@@ -100,7 +102,7 @@ def sweep_progress(name: str) -> Iterator[SweepProgress]:
     Terminals and notebooks have a bar, and a notebook keeps a line of it. Elsewhere nothing is printed, or with WORKBENCH_PROGRESS=log a line
     every half minute.
     """
-    progress, mode = SweepProgress(printable_line(name), time.monotonic), os.environ.get(PROGRESS, "auto")
+    progress, mode = SweepProgress(printable_line(name), time.monotonic), _mode()
     began = logged = drawn = time.monotonic()
     with ProgressBar(total=1, bar_format="{desc} |{bar:10}|", dynamic_ncols=True, alone=True, disable=mode != "auto") as bar:
 
@@ -125,6 +127,17 @@ def sweep_progress(name: str) -> Iterator[SweepProgress]:
             bar.last_line = (
                 f"{progress.name}: {progress.finished} of {progress.configurations} configurations in {time.monotonic() - began:.0f} s"
             )
+
+
+def _mode() -> str:
+    """Return how progress is shown. Another value of the variable than those that it has is said once, and counts as `auto`."""
+    mode = os.environ.get(PROGRESS) or _MODES[0]
+    if mode in _MODES:
+        return mode
+    if mode not in _refused_modes:
+        _refused_modes.add(mode)
+        notice(f"{PROGRESS}={mode} is not one of {', '.join(_MODES)}; progress is shown as with {_MODES[0]}")
+    return _MODES[0]
 
 
 def _unit(unit: str) -> str:

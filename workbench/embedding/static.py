@@ -46,7 +46,7 @@ class StaticEmbedder(Embedder):
     """
 
     kind: Literal["static"] = "static"
-    model: str = Field(default=MINILM, description="The sentence-transformers model that the vectors are distilled from.")
+    model: str = Field(default=MINILM, min_length=1, description="The sentence-transformers model that the vectors are distilled from.")
     dimensions: int = Field(default=256, ge=8, description="The length of a vector, at most the model's own.")
     allow_pickle: AllowPickle = False
 

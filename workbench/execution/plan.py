@@ -308,7 +308,7 @@ def _notes(plan: Plan) -> list[str]:
     total = sum((planned.bound for planned in plan.configurations), CallBound())
     judged = sum((planned.judging for planned in plan.configurations), CallBound())
     return [
-        f"{'; '.join([*tokens, *times])}: {plan.duration}{' without the time of models on servers' if total.calls else ''}",
+        f"{plan.duration[:1].upper()}{plan.duration[1:]}{' without the time of models on servers' if total.calls else ''}: {'; '.join([*tokens, *times])}",
         *([f"answers cost at most {total}; replies that are in the cache cost nothing"] if total.calls else []),
         *([f"judging costs at most about {judged}; replies that are in the cache cost nothing"] if judged.calls else []),
         *(f"asks the target {each.name} at most {plural(each.requests, 'request')}" for each in plan.configurations if each.requests),

@@ -22,6 +22,7 @@ from workbench.gate.retrieval_tests import retrieval_results
 from workbench.gate.rules import Subject
 from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
+from workbench.report.text.drafts import unaccepted_drafts
 from workbench.results.run_tables import RunTables
 from workbench.statistics.gates.paired import ALARM, Decision, corrected
 
@@ -77,7 +78,8 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     rules += [result for test in settings.retrieval_tests for result in retrieval_results(own, test)]
     main = baselines[0][1] if baselines else None
     lost = lost_questions(run, own.name, main, subjects, found[0]) if main else []
-    notes = [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
+    notes = [f"{drafts} that nobody has accepted" for drafts in [unaccepted_drafts(run)] if drafts]
+    notes += [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
     return GateReport(run.name, own.name, _holm(rules), lost, found[0] if found else None, notes)
 
 

@@ -73,9 +73,9 @@ def parse_action(text: str, line: int) -> LabelAction:
     if kind is None:
         raise InputError(f"has the kind {row.get('kind')!r}{meant(str(row.get('kind')), _KINDS)}", f"it is one of {listed(_KINDS)}")
     wrong = [name for name in _TEXTS if not isinstance(row.get(name, ""), str)]
-    wrong += [name for name in _NUMBERS if not _is_number(row.get(name, 0))]
+    wrong += [name for name in _NUMBERS if not is_number(row.get(name, 0))]
     wrong += [name for name in ("by", "at") if not isinstance(row.get(name), str) or not row[name].strip()]
-    wrong += [] if _is_number(row.get("n")) and row["n"] > 0 else ["n"]
+    wrong += [] if is_number(row.get("n")) and row["n"] > 0 else ["n"]
     if wrong:
         raise InputError(f"has a wrong or no {listed(wrong)}")
     value = row.get("value")
@@ -86,7 +86,8 @@ def parse_action(text: str, line: int) -> LabelAction:
     return LabelAction(kind=kind, by=row["by"], at=row["at"], number=row["n"], value=value, line=line, **texts, **numbers)
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Return whether a value of JSON is a whole number."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -4,16 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from workbench.core.display import excerpt
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.formatting import meant, plural
 from workbench.datasets.labels.ids import IdLookup
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator
+from workbench.labelling.evidence import NO_EVIDENCE
 from workbench.labelling.label_file import DamagedLine, LabelFile, LabelHeader
 from workbench.labelling.scale import GradeScale
 from workbench.records import Dataset, Document, Query
 
 _DIGITS = 12
+# More pieces of evidence than a question has.
+_MOST_PIECES = 100_000
 
 
 def digest(text: str) -> str:
@@ -59,17 +63,22 @@ class LabelChecker:
         if document is None:
             return f"labels document {action.doc_id!r}, {IdLookup(self.documents).unknown('document', action.doc_id)}"
         if action.kind == "relevance":
-            return (
-                ""
-                if action.document == self.document_digest(action.doc_id)
-                else f"labels document {action.doc_id!r}, whose text has changed since"
-            )
+            if action.document != self.document_digest(action.doc_id):
+                return f"labels document {action.doc_id!r}, whose text has changed since"
+            return self._value_fault(action, -1, self.scale.best)
         length = len(document.text)
         if not 0 <= action.start < action.end <= length:
             return f"marks [{action.start}, {action.end}) in document {action.doc_id!r} of {plural(length, 'character')}"
         if document.text[action.start : action.end] != action.text:
             return f"marks [{action.start}, {action.end}) in document {action.doc_id!r}, whose text there has changed since"
-        return ""
+        return self._value_fault(action, NO_EVIDENCE, _MOST_PIECES)
+
+    def _value_fault(self, action: LabelAction, least: int, most: int) -> str:
+        """Return the fault of a number that nobody can have chosen. None removes a label."""
+        if action.value is None or least <= int(action.value) <= most:
+            return ""
+        what = "the grade" if action.kind == "relevance" else "as evidence the piece"
+        return f"gives document {action.doc_id!r} {what} {excerpt(str(action.value), _DIGITS)}, which is not from {least} to {most}"
 
     def checked(self, file: LabelFile) -> tuple[list[LabelAction], list[DamagedLine]]:
         """Return the actions of a file that fit the dataset, and every line that is skipped, with the reason.

@@ -15,8 +15,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from workbench.core.files import write_text
+from workbench.datasets.file_access import special_kind
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.labelling.actions import LabelAction, numbered, parse_action, standing_actions
+from workbench.labelling.actions import LabelAction, is_number, numbered, parse_action, standing_actions
 
 VERSION = 1
 # A writer holds the lock for milliseconds.
@@ -53,6 +54,8 @@ class LabelFile:
 
     def __init__(self, path: Path) -> None:
         """Read an existing file. Raises InputError if it is no label file or cannot be read."""
+        with _clear_errors(path, "read"):
+            _require_plain(path)
         self.path = path
         self.actions: list[LabelAction] = []
         self._damaged: list[DamagedLine] = []
@@ -62,8 +65,15 @@ class LabelFile:
 
     @classmethod
     def begin(cls, path: Path, header: LabelHeader) -> "LabelFile":
-        """Open a file for writing; make it with its header if it does not exist. Raises InputError if it cannot be written."""
+        """Open a file for writing; make it with its header if it does not exist. Raises InputError if it cannot be written.
+
+        A link stays a link: the labels go to its target.
+        """
         with _clear_errors(path):
+            path = Path(os.path.realpath(path)) if path.is_symlink() else path
+            _require_plain(path)
+            if path.is_symlink():
+                raise InputError(f"{path} is a link to itself", "name a label file")
             path.parent.mkdir(parents=True, exist_ok=True)
             with _locked(path):
                 if not path.exists() or path.stat().st_size == 0:
@@ -93,8 +103,9 @@ class LabelFile:
     def append(self, action: LabelAction) -> LabelAction:
         """Write an action and flush it to disk. Returns it with its number and time.
 
-        Raises InputError or StoreError if it cannot be written; the file is then as it was.
+        Raises InputError or StoreError if it cannot be written, or could not be read again; the file is then as it was.
         """
+        _require_readable(action)
         with _clear_errors(self.path), _locked(self.path):
             self.refresh()
             number = 1 + max((other.number for other in self.actions if other.by == action.by), default=0)
@@ -126,7 +137,9 @@ class LabelFile:
             row = json.loads(first)
             if row["labels"] != VERSION:
                 raise InputError(f"{self.path} is a label file of version {row['labels']}", f"this version reads {VERSION}")
-            header = LabelHeader(str(row["dataset"]), str(row["documents"]), tuple(int(grade) for grade in row["grades"]))
+            header = LabelHeader(str(row["dataset"]), str(row["documents"]), tuple(row["grades"]))
+            if not all(is_number(grade) for grade in header.grades):
+                raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(f"{self.path} is no label file: line 1 has no header", "name another file") from None
         self._read, self._lines = len(first), 1
@@ -141,6 +154,29 @@ class LabelFile:
             self._damaged.append(DamagedLine(self._lines, "is not UTF-8"))
         except InputError as error:
             self._damaged.append(DamagedLine(self._lines, str(error)))
+
+
+def _require_plain(path: Path) -> None:
+    """Raise InputError for a folder, a pipe or a device, none of which keeps labels. A file that does not exist yet is fine."""
+    if path.exists() and (kind := special_kind(path)):
+        raise InputError(f"{path} is {kind}, not a file", "name a label file")
+
+
+def _require_readable(action: LabelAction) -> None:
+    """Raise InputError for an action whose line would be skipped when the file is read again."""
+    try:
+        line = numbered(action, 1, "now").as_json()
+        line.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the label has half of a character, {error.object[error.start]!r}, which no file can keep", "write it again"
+        ) from None
+    except TypeError as error:
+        raise InputError(f"the label cannot be written ({error})", "give plain texts and whole numbers") from None
+    try:
+        parse_action(line, 1)
+    except InputError as error:
+        raise InputError(f"the label {error.what}", error.fix) from None
 
 
 def _write_whole(path: Path, content: bytes) -> None:
@@ -169,10 +205,10 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _clear_errors(path: Path) -> Iterator[None]:
+def _clear_errors(path: Path, done: str = "written") -> Iterator[None]:
     try:
         yield
     except WorkbenchError:
         raise
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror or error})", "name another file, or change its permissions") from error
+        raise InputError(f"{path} cannot be {done} ({error.strerror or error})", "name another file, or change its permissions") from error

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 
 from workbench.core.formatting import meant
 from workbench.errors import InputError
@@ -47,6 +48,8 @@ class LabellingSession:
     def __init__(self, task: LabellingTask, checker: LabelChecker, file: LabelFile, annotator: str) -> None:
         if not annotator.strip():
             raise InputError("the annotator has no name", 'write your name: annotator="ann"')
+        if annotator != annotator.encode("utf-8", "replace").decode():
+            raise InputError(f"the annotator {annotator!r} has half of a character, which no file can keep", "write your name again")
         self.task = task
         self.checker = checker
         self.file = file
@@ -99,11 +102,15 @@ class LabellingSession:
 
     def judge(self, doc_id: str, grade: int | None) -> None:
         """Judge a document for the question, or remove its judgement."""
-        if grade is not None and grade not in self.scale.grades:
+        # A grade of numpy or 1.0 is written as the whole number that it equals. True is a slip.
+        known = next(
+            (each for each in self.scale.grades if isinstance(grade, Real) and not isinstance(grade, bool) and each == grade), None
+        )
+        if grade is not None and known is None:
             raise InputError(f"there is no grade {grade}", f"choose one of {', '.join(map(str, self.scale.grades))}")
         self._known(doc_id)
         self._write(
-            LabelAction(kind="relevance", by=self.annotator, doc_id=doc_id, document=self.checker.document_digest(doc_id), value=grade)
+            LabelAction(kind="relevance", by=self.annotator, doc_id=doc_id, document=self.checker.document_digest(doc_id), value=known)
         )
 
     def mark(self, span: Span, piece: int | None = None) -> Span:
@@ -135,6 +142,8 @@ class LabellingSession:
 
     def answer(self, text: str | None, source: str = "") -> None:
         """Set the expected answer, written by the person or accepted from a configuration (`source`), or remove this label."""
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"the answer is of type {type(text).__name__}", "give a text")
         self._write(LabelAction(kind="answer", by=self.annotator, value=text.strip() or None if text else None, source=source))
 
     def accept_answer(self, number: int) -> None:

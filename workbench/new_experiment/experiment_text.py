@@ -1,15 +1,20 @@
 """Write an experiment file with comments that say why each setting is there."""
 
 import json
+import math
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import yaml
 
 from workbench.new_experiment.proposal import Proposal, ProposedSetting
 
 _WIDTH = 118
 # A difference that a decision usually turns on.
 PROPOSED_DIFFERENCE = 0.05
+_PLAIN = re.compile("[A-Za-z_./][A-Za-z0-9_./-]*")
 
 
 def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[str]) -> str:
@@ -19,7 +24,7 @@ def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[
         "#",
         *(f"# {line}" for about in proposal.about for line in _wrapped(f"{about}.")),
         *(f"# {line}" for remark in remarks for line in _wrapped(f"{remark}.")),
-        f"name: {name}",
+        f"name: {_scalar(name)}",
         f"dataset: {{kind: golden, path: {_scalar(path)}}}",
         "pipeline:",
         *_commented(f"  embedding: {_flow(proposal.embedding.settings)}", proposal.embedding.why, "  "),
@@ -33,7 +38,7 @@ def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[
             "smaller differences in the primary metric do not matter; the report says how many questions would show one of this size",
             "",
         ),
-        *([f"baseline: {proposal.baseline}"] if not proposal.retrievers else []),
+        *([f"baseline: {_scalar(proposal.baseline)}"] if not proposal.retrievers else []),
     ]
     return "\n".join(lines) + "\n"
 
@@ -55,11 +60,12 @@ def _flow(settings: Mapping[str, Any]) -> str:
 
 
 def _scalar(value: Any) -> str:
-    """Return a value as YAML, a text in quotes if it has other characters than a plain name."""
-    plain = (
-        isinstance(value, str) and value.replace("-", "").replace("/", "").replace("_", "").replace(".", "").isalnum() and value.isascii()
-    )
-    return value if plain and not value[0].isdigit() else json.dumps(value, ensure_ascii=False)
+    """Return a value as YAML. A text has quotes unless it is a plain name that YAML reads as the same text: not `2024`, `yes` or `.5`."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
+        return value
+    return str(yaml.safe_dump(value, default_style='"', allow_unicode=True, width=math.inf)).strip()
 
 
 def _wrapped(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Make an experiment of a folder of documents, or add the folder's new documents to it."""
 
+import errno
 import math
 import os
 import re
@@ -48,7 +49,7 @@ class Place:
         if chosen != plain_name(chosen):
             raise InputError(f"--name {chosen} is no name of an experiment", f"write for example {plain_name(chosen)}")
         folder = parent / chosen
-        if source.resolve().is_relative_to(folder.resolve()):
+        if source.resolve().is_relative_to(os.path.realpath(folder)):
             raise InputError(f"the experiment {folder} would contain its source {source}", "give another --name or --to")
         return cls(source, chosen, parent / f"{chosen}.yaml", folder)
 
@@ -119,11 +120,23 @@ def _known(place: Place) -> Origins:
         taken = [path for path in (place.folder, place.file) if path.is_file() or (path.is_dir() and any(path.iterdir()))]
         if taken:
             raise InputError(f"{taken[0]} exists and was not made by workbench init", "give another --name or --to")
-        known = Origins(source=place.recorded_source)
-        write_origins(place.folder, known)
     elif (place.folder / known.source).resolve() != place.source.resolve():
         raise InputError(f"{place.folder} was made from {known.source}, not from {place.source}", "give another --name")
+    _require_writable(place)
+    if known is None:
+        known = Origins(source=place.recorded_source)
+        write_origins(place.folder, known)
     return known
+
+
+def _require_writable(place: Place) -> None:
+    """Make the experiment's folder. Raises InputError if nothing can be written there, before any file is converted."""
+    try:
+        place.folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(place.folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise InputError(f"{place.folder} cannot be written ({error.strerror})", "give another --to, or change its permissions") from None
 
 
 def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[DraftQuestion]) -> Proposal | None:

@@ -10,6 +10,7 @@ from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.cards import faults_table, lengths_figure, metrics_table, misses_table, settings
 from workbench.report.sections.questions import questions_table, worst
 from workbench.report.sections.separation import index_gap, latency, separation
+from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import counts_text
@@ -32,7 +33,7 @@ class ConfigurationView:
         mean = self.standing.means[str(self.run.primary)]
         sentence = f"{self.name} {predicate(mean, self.run.primary)}, over {counts_text(mean.n, mean.clusters)}."
         cut = f"Its scores reflect the window, not the chunking: {window_note(self.standing)}."
-        lines = [*([cut] if self.standing.beyond_window else []), about_primary(self.run), about_dataset(self.run)]
+        lines = [*([cut] if self.standing.beyond_window else []), about_primary(self.run), about_dataset(self.run), *drafts_lines(self.run)]
         return show(Lead(sentence), Lines(lines), Terms(settings(self.run, self.standing)))
 
     def metrics(self) -> Shown:

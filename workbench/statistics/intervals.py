@@ -168,11 +168,11 @@ class SimultaneousInterval(Interval):
     excludes_zero: bool = False
 
     def bounds(self, digits: int = 3) -> str:
-        """Format the interval, with a round bracket at a bound of 0 that is not part of it."""
+        """Format the interval, with a round bracket at a bound that is shown as 0, which is not part of it."""
         text = Interval.bounds(self, digits)
-        if self.excludes_zero and self.low == 0:
+        if self.excludes_zero and round(self.low, digits) == 0:
             return f"({text[1:]}"
-        return f"{text[:-1]})" if self.excludes_zero and self.high == 0 else text
+        return f"{text[:-1]})" if self.excludes_zero and round(self.high, digits) == 0 else text
 
 
 def bounds_text(low: float, high: float, clusters: int, conditional: str = "", digits: int = 3) -> str:

@@ -10,6 +10,8 @@ from workbench.widgets.saved_display import SavedDisplay, attended, display_tabl
 
 # Seconds after the last change until the HTML that a saved notebook keeps is renewed, so that a moving slider does not wait for it.
 _RENEWAL_SECONDS = 0.4
+# The width of a control in a row of its own, without its margin.
+WITHIN = "calc(100% - 4px)"
 
 
 class NotebookPanel(ABC):
@@ -54,4 +56,9 @@ class NotebookPanel(ABC):
             display_table(self.static_html, repr(self))
             return
         self._saved = SavedDisplay()
-        self._saved.display(ipywidgets.VBox([self._saved.style, self.widget]), self.static_html, repr(self))
+        self._saved.display(ipywidgets.VBox([self._saved.unseen, self.widget]), self.static_html, repr(self))
+
+
+def fitted(html: str) -> str:
+    """Wrap the HTML of a control so that a wide table scrolls within it, and text has the line height of text."""
+    return f'<div style="width:0;min-width:100%;line-height:1.5">{html}</div>'

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from workbench.widgets.shortcut_guard import ShortcutGuard
+
 if TYPE_CHECKING:
     from IPython.display import DisplayHandle
 
@@ -24,11 +26,11 @@ class SavedDisplay:
         self._handle: DisplayHandle | None = None
 
     @property
-    def style(self) -> ipywidgets.HTML:
-        """The part of the widget that hides the table while the widget is alive."""
+    def unseen(self) -> ipywidgets.Box:
+        """The part of the widget that hides the table while the widget is alive, and keeps the notebook's shortcuts from its controls."""
         output = f".jp-OutputArea-child:has(.{self._mark}):not(:has(.{self._mark}-alive))"
         value = f'<style class="{self._mark}-alive">.{self._mark},{output}{{display:none!important}}</style>'
-        return ipywidgets.HTML(value, layout={"display": "none"})
+        return ipywidgets.Box([ipywidgets.HTML(value), ShortcutGuard()], layout={"display": "none"})
 
     def display(self, widget: ipywidgets.Widget, table: str, name: str) -> None:
         """Display the widget and the table, or the table alone where nobody can use the widget."""

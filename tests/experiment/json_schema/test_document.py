@@ -171,6 +171,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "an unknown kind": {"pipeline": {"chunking": {"kind": "fixd", "size": 256}}},
     "a missing field": {"pipeline": {"chunking": {"kind": "fixed"}}},
     "a text for a number": {"pipeline": {"chunking": {"kind": "fixed", "size": "big"}}},
+    "an empty model": {"pipeline": {"embedding": {"model": ""}}},
+    "a quoted number for a strict field": {"pipeline": {"context": {"budget": "500"}}},
     "a number for a text": {"dataset": {"kind": "golden", "path": 5}},
     "true for a number": {"pipeline": {"retrieval": {"kind": "dense", "k": True}}},
     "true for a number inside": {"pipeline": {"retrieval": {"kind": "dense", "deliver": {"tokens": True}}}},

@@ -1,12 +1,14 @@
 """An executed notebook as a page: complete, readable by everybody, and harmless whatever its outputs contain."""
 
 import base64
+import json
 from pathlib import Path
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from click.testing import CliRunner
+from markupsafe import escape
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from workbench.cli.main import main
@@ -25,7 +27,7 @@ def page(tmp_path: Path):
 
     def make(*cells) -> BeautifulSoup:
         path = tmp_path / "made.ipynb"
-        nbformat.write(new_notebook(cells=list(cells)), path)
+        path.write_text(json.dumps(new_notebook(cells=list(cells))))
         return BeautifulSoup(notebook_page(path), "html.parser")
 
     return make
@@ -44,7 +46,7 @@ def test_markdown_code_and_outputs_are_in_their_order_and_the_title_is_the_quest
     made = page(
         new_markdown_cell("# Which *one*?\n\n<b>raw</b>"),
         new_code_cell("import workbench as wb"),
-        cell(new_output("stream", text="\x1b[31mred\x1b[0m\n")),
+        cell(new_output("stream", text="\x1b[31mred\x1b[0m\u202e\n")),
         new_markdown_cell("## Ranking"),
         cell(display(text_html="<table><tr><td>1</td></tr></table>", text_plain="1")),
         new_code_cell("view.record(run_id)", metadata={"tags": ["record"]}, outputs=[new_output("stream", text="secret record")]),
@@ -52,7 +54,7 @@ def test_markdown_code_and_outputs_are_in_their_order_and_the_title_is_the_quest
     assert made.title.text == "Which one? · Workbench"
     assert [found.name for found in made.main.find_all(["h1", "h2", "details", "table"])] == ["h1", "details", "h2", "details", "table"]
     assert made.main.details.code.text == "import workbench as wb\n\nview.ranking()"
-    assert [found.text for found in made.select(".output pre")] == ["red\n"]
+    assert [found.text for found in made.select(".output pre")] == ["red\ufffd\n"]
     assert "<b>raw</b>" in made.main.text
     assert "secret record" not in made.text
 
@@ -129,3 +131,104 @@ def test_broken_notebooks_are_refused_in_one_line(tmp_path, text):
     (tmp_path / "broken.ipynb").write_text(text)
     with pytest.raises(InputError, match="is not a notebook"):
         notebook_page(tmp_path / "broken.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("cell_change", "what"),
+    [
+        ({"outputs": [{"output_type": "display_data", "data": {"image/png": PIXEL}}]}, "'metadata' is a required property"),
+        ({"outputs": [{"output_type": "display_data", "metadata": {}}]}, "'data' is a required property"),
+        ({"outputs": [{"output_type": "error", "ename": "x", "evalue": "y"}]}, "'traceback' is a required property"),
+        ({"outputs": [{"output_type": "stream", "name": "stdout", "text": 5}]}, "5 is not valid"),
+        ({"outputs": None}, ""),
+        ({"source": None}, ""),
+        ({"source": 5}, "5 is not valid"),
+        ({"metadata": {"tags": None}}, "None is not of type 'array'"),
+        ({"metadata": {"tags": 5}}, "5 is not of type 'array'"),
+    ],
+)
+def test_a_cell_that_nbformat_does_not_know_is_refused_in_one_line_with_its_place(tmp_path, cell_change, what):
+    path = tmp_path / "broken.ipynb"
+    made = {"cell_type": "code", "id": "a", "metadata": {}, "execution_count": None, "source": "x", "outputs": []} | cell_change
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [made]}))
+    refused = CliRunner().invoke(main, ["report", str(path)])
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "is not a notebook" in refused.stderr
+    assert what in refused.stderr
+    assert "cells" in refused.stderr or not what
+
+
+def test_json_that_is_nested_too_deeply_is_refused_in_one_line(tmp_path):
+    (tmp_path / "deep.ipynb").write_text('{"cells": ' + "[" * 100_000)
+    with pytest.raises(InputError, match="is not a notebook: it is nested too deeply"):
+        notebook_page(tmp_path / "deep.ipynb")
+
+
+def test_no_image_metadata_and_halves_of_characters_are_shown(page):
+    made = page(
+        new_markdown_cell("# Half \ud83d"),
+        cell(
+            display(image_png=PIXEL, metadata={"image/png": None}), display(text_html="<b>\ud83d</b>"), new_output("stream", text="\udc00")
+        ),
+    )
+    assert made.title.text == "Half \ufffd · Workbench"
+    assert made.find("img")["alt"] == "Figure: Half \ufffd"
+    assert [made.find("b").text, made.select(".output pre")[0].text] == ["\ufffd", "\ufffd"]
+
+
+def test_an_output_of_very_many_elements_is_left_out_and_a_long_table_is_not(page):
+    deep, rows = "<div>" * 50_000, "<tr><td>1</td></tr>" * 11_000
+    made = page(cell(display(text_html=deep), display(text_html=deep, text_plain="short"), display(text_html=f"<table>{rows}</table>")))
+    assert [output.text for output in made.select(".output")][:2] == [
+        "An output with too many elements was here. Run the notebook to see it.",
+        "short",
+    ]
+    assert len(made.find_all("td")) == 11_000
+
+
+@pytest.mark.parametrize(
+    "address",
+    [" data:text/html,x", "DATA:text/html,x", "da\tta:text/html,x", "\x01data:x", "da\nta:x", "vbscript:x", " java\tscript:x", "file:///x"],
+)
+def test_a_link_leads_to_a_page_or_nowhere(page, address):
+    links = f'<a href="{escape(address)}">one</a> <a href="HTTPS://example.org/a:b">two</a> <a href="#here">three</a> <a href="b/c.html">four</a>'
+    made = page(cell(display(text_html=links)))
+    assert [link.get("href") for link in made.select(".output a")] == [None, "HTTPS://example.org/a:b", "#here", "b/c.html"]
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "list-style:url(http://192.0.2.1/a)",
+        "clip-path:URL( 'http://192.0.2.1/a' )",
+        r"list-style:u\72l(http://192.0.2.1/a)",
+        "background-color:red;list-style:image-set('http://192.0.2.1/a' 1x)",
+        "margin-top:-100000px;background-color:red",
+        "/**/margin-top:-9em;background-color:red",
+        "MARGIN : 0 0 -9em;background-color:red",
+        "margin-left:calc(0px - 9em);background-color:red",
+        "position:fixed;background-color:red",
+    ],
+)
+def test_a_style_loads_nothing_and_keeps_its_box_in_its_place(page, style):
+    made = page(cell(display(text_html=f'<div style="{style};margin-bottom:1em;color:rgba(1, 2, 3, 0.4)">x</div>')))
+    (box,) = made.select(".output > div")
+    left = {"background-color:red"} if "background-color" in style else set()
+    assert set(box["style"].split(";")) == {"margin-bottom:1em", "color:rgba(1, 2, 3, 0.4)"} | left
+
+
+@pytest.mark.browser
+def test_an_output_cannot_leave_its_box(page, chromium, tmp_path):
+    flood = '<div style="height:10px"><div style="height:9000px;background-color:red">flood</div></div>'
+    page(cell(display(text_html=flood)), new_markdown_cell("# Below"))
+    (tmp_path / "made.html").write_text(notebook_page(tmp_path / "made.ipynb"), "utf-8")
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    try:
+        shown = context.new_page()
+        shown.goto((tmp_path / "made.html").as_uri())
+        box = shown.locator("h1").bounding_box()
+        point = [box["x"] + 5, box["y"] + box["height"] / 2]
+        assert shown.evaluate("([x, y]) => document.elementFromPoint(x, y).tagName", point) == "H1"
+        assert shown.evaluate("document.documentElement.scrollHeight") < 2_000
+    finally:
+        context.close()

@@ -71,6 +71,8 @@ def test_the_section_has_a_row_for_each_effect_and_its_pairs(made) -> None:
     assert section.title in [each.title for each in document_of(run).sections]
     (figure,) = [block for block in section.blocks if isinstance(block, Figure)]
     assert [row.cells[0].text for row in figure.data.rows] == ["fixed, size 24 over fixed, size 16", "mmr over none"]
+    # Labels are the alternatives, which differ, and the key says over what.
+    assert figure.key == (("fixed, size 24", "fixed, size 24 over fixed, size 16"), ("mmr", "mmr over none"))
     assert [row.cells[-1].text for row in figure.data.rows] == ["no difference shown", "worth it"]
     assert [row.cells[6].text for row in figure.data.rows] == ["2 of 2", "2 of 2"]
     (fold,) = [block for block in section.blocks if not isinstance(block, Figure | Table) and hasattr(block, "title")]

@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import ipywidgets
 import pytest
 import yaml
 
@@ -48,6 +49,11 @@ def controls(panel: ChunkingPanel) -> dict[str, object]:
         if getattr(widget, "description", ""):
             found[widget.description] = widget
     return found
+
+
+def shown(panel: ChunkingPanel) -> str:
+    """The HTML that the panel shows now, of all its parts."""
+    return "".join(part.value for part in panel.widget.children if isinstance(part, ipywidgets.HTML))
 
 
 def test_the_text_of_a_document_and_its_questions_is_escaped() -> None:
@@ -103,10 +109,12 @@ def test_another_document_is_chosen_by_the_list_or_by_words(part: wb.Dataset) ->
     assert chosen["Document"].value == part.documents[3].doc_id
     chosen["Filter"].value = part.documents[1].doc_id
     assert panel.doc_id == part.documents[1].doc_id
-    chosen["Filter"].value = "no such document"
+    chosen["Filter"].value = "no such <i>document"
     assert chosen["Document"].options == ()
     assert panel.doc_id == part.documents[1].doc_id
+    assert "No document has these words in its id or title: no such &lt;i&gt;document." in shown(panel)
     chosen["Filter"].value = ""
+    assert "No document" not in shown(panel)
     assert len(chosen["Document"].options) == len(part.documents)
 
 
@@ -119,3 +127,23 @@ def test_what_cannot_be_shown_is_one_line(part: wb.Dataset) -> None:
         wb.try_chunking(part).choose(kind="recursiv")
     with pytest.raises(InputError, match="no document of empty has text"):
         wb.try_chunking(Dataset("empty", (Document("d", " "),), (), ()))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"tokens": "x"}, "tokens"),
+        ({"size": "x"}, "size is 'x'; give a whole number"),
+        ({"size": True}, "size is True; give a whole number"),
+        ({"enrich": 1}, "enrich is 1; give True or False"),
+        ({"foo": 1}, "there is no setting 'foo'"),
+        ({"sise": 1}, r"there is no setting 'sise' \(did you mean 'size'\?\)"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_one_line_and_the_panel_stays_as_it_was(change: dict[str, object], what: str) -> None:
+    panel = panel_of("The ferry leaves at nine. " * 20)
+    before, html = panel.settings, panel.static_html
+    with pytest.raises(InputError, match=what):
+        panel.choose(**change)
+    assert (panel.settings, panel.static_html) == (before, html)
+    assert panel.choose(size=64).chunker == wb.FixedChunker(size=64)

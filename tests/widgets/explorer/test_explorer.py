@@ -126,6 +126,11 @@ def test_every_control_has_a_label_and_is_a_keyboard_control_of_ipywidgets(explo
     assert all(each.description for each in found)
 
 
+def test_a_question_of_another_type_is_one_line(explorer):
+    with pytest.raises(wb.InputError, match="question is of type NoneType; give a str"):
+        explorer.ask(None)
+
+
 def test_further_panels_are_tabs(results):
     other = ipywidgets.Label("boundaries")
     (tabs, _) = wb.explore(results, panels={"Boundaries\u202e": other}).widget.children
@@ -136,8 +141,12 @@ def test_further_panels_are_tabs(results):
 def test_many_configurations_with_long_names_one_question_and_a_failed_one(untidy):
     explorer = made_explorer(untidy)
     assert len(explorer.panel.first.options) == 26
-    assert max(len(name) for name, _ in explorer.panel.first.options) == 80
+    assert max(len(name) for _, name in explorer.panel.first.options) == 80
+    assert max(len(shown) for shown, _ in explorer.panel.first.options) == 60
+    assert len({shown for shown, _ in explorer.panel.first.options}) == 26
+    assert explorer.panel.first.layout.flex == explorer.panel.second.layout.flex == "1 1 45em"
     assert "<b>broken</b>" not in dict(explorer.panel.first.options)
+    assert f"First: {untidy.names[0]}" in explorer.panel.sides[0].value
     assert "&lt;b&gt;broken&lt;/b&gt;" in explorer.panel.failed.value
     assert explorer.panel.status.value == "1 of 1 question"
     explorer.panel.second.value = untidy.names[-1]

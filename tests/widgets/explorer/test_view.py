@@ -123,3 +123,11 @@ def test_a_line_of_the_list_is_short_and_shows_control_characters():
     assert option_line("q1", "word " * 100, -0.25).startswith(" −0.250  q1  word word")
     assert len(option_line("q1", "word " * 100, -0.25)) < 140
     assert option_line("q1", "a\u202eb", float("nan")) == "      –  q1  a\\u202eb"
+
+
+def test_the_headings_of_a_table_of_claims_keep_their_words_and_a_wide_table_scrolls(judged_model):
+    claims = judged_model.run.claims.query("condition == 'retrieved'").iloc[0]
+    html = side_html(judged_model.side(claims["configuration"], claims["query_id"], condition="retrieved"), "First")
+    (table, *_) = re.findall(r'<table style="([^"]*)"', html)
+    assert "overflow-wrap:normal" in table
+    assert html.startswith('<div style="overflow-wrap:anywhere"><div style="width:0;min-width:100%;')

@@ -207,3 +207,33 @@ def test_the_dark_theme_is_readable(start_lab, open_notebook, workplace):
     saved(notebook.page, "1 label of ann")
     notebook.screenshot("labeller-dark")
     assert notebook.serious() == []
+
+
+def test_the_list_stays_at_the_judged_document_in_a_narrow_window(start_lab, open_notebook, workplace):
+    for number in range(40):
+        (workplace / "data" / "documents" / f"ferry-timetable-{number:02d}.md").write_text(
+            f"The ferry of pier {number} does cost.", "utf-8"
+        )
+    write_notebook(workplace / "label.ipynb", "import workbench as wb", CALL.replace("annotator", "k=40, annotator"))
+    notebook = open_notebook(start_lab(workplace), "label.ipynb", width=800, height=1400)
+    notebook.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    notebook.run_all()
+    notebook.show_cell(1)
+    page = notebook.page
+    page.wait_for_selector(".wbl-document")
+    page.locator(".wbl-document").nth(30).click()
+    page.wait_for_function("document.querySelectorAll('.wbl-document')[30].hasAttribute('aria-current')")
+    page.keyboard.press("1")
+    saved(page, "1 label of ann")
+    list_, current = (page.locator(name).first.bounding_box() for name in (".wbl-documents ol", ".wbl-document[aria-current]"))
+    assert list_["y"] <= current["y"]
+    assert current["y"] + current["height"] <= list_["y"] + list_["height"] + 1
+    page.keyboard.press("0")
+    page.wait_for_function("document.querySelectorAll('.wbl-document')[31].hasAttribute('aria-current')")
+    assert page.locator(".wbl-documents ol").evaluate("list => list.scrollTop") > 0
+    assert page.locator(".wbl-reader").bounding_box()["y"] > list_["y"] + list_["height"]
+    notebook.screenshot("labeller-many-narrow")
+    page.locator(".wbl-document").nth(30).click()
+    page.wait_for_function("document.querySelector('[aria-pressed=true]') !== null")
+    assert notebook.serious() == []
+    assert notebook.traffic.complaints == []

@@ -97,6 +97,13 @@ def test_an_error_is_shown_and_nothing_is_written(labeller) -> None:
     assert not labeller.state["error"]
 
 
+def test_an_answer_that_no_file_can_keep_is_said(labeller) -> None:
+    labeller.act({"kind": "answer", "text": "a\ud83d"})
+    assert labeller.state["error"]
+    assert labeller.state["message"].startswith("Not saved: the label has half of a character")
+    assert labeller.labels.empty
+
+
 def test_a_file_that_vanishes_is_said_and_the_label_is_not_shown_as_saved(labeller, tmp_path: Path) -> None:
     doc_id = labeller.state["current"]
     (tmp_path / "labels.jsonl").unlink()

@@ -72,6 +72,14 @@ def test_a_panel_of_no_run_is_refused() -> None:
         wb.what_if("outputs/quickstart")  # type: ignore[arg-type]
 
 
+def test_a_slice_or_a_dataset_of_another_type_is_one_line(panel: WhatIfPanel) -> None:
+    for call in (lambda: wb.what_if(panel.results, within=None), lambda: panel.results.what_if(within=None)):
+        with pytest.raises(InputError, match="within is of type NoneType; give a str"):
+            call()
+    with pytest.raises(InputError, match="dataset is of type int; give a Dataset"):
+        panel.results.what_if("recall@3", dataset=5)
+
+
 def test_the_panel_says_how_far_it_is(panel: WhatIfPanel) -> None:
     heard: list[str] = []
     progress = next(child for child in panel.widget.children if type(child).__name__ == "Label")

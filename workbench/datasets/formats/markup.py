@@ -33,6 +33,8 @@ _MOST_OPEN = 10_000
 # Python's parser reads on to the end of the page for each of these that is never closed.
 _UNCLOSED = ((re.compile("<[a-zA-Z/!?]"), ">", "tag"), (re.compile("<!--"), "-->", "comment"), (re.compile(r"<!\["), "]>", "section"))
 _MOST_UNCLOSED = 100
+_DECLARATIONS = re.compile(r"<!doctype[^\[<>]*\[", re.IGNORECASE)
+_END_OF_DECLARATIONS = re.compile(r"\]\s*>")
 
 
 def document_of_html(doc_id: str, markup: str) -> Document:
@@ -48,7 +50,7 @@ def parsed_html(markup: str) -> BeautifulSoup:
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
         try:
-            return _Soup(markup, "html.parser")
+            return _Soup(_without_declarations(markup), "html.parser")
         except ParserRejectedMarkup as error:
             raise ValueError(str(error).splitlines()[-1].strip()) from None
 
@@ -68,6 +70,13 @@ def title_of_html(soup: BeautifulSoup) -> str:
         element for event, element in _walk(soup, ("svg",)) if event == "open" and isinstance(element, Tag) and element.name == "title"
     )
     return next((" ".join(tag.get_text().split()) for tag in titles), "")
+
+
+def _without_declarations(markup: str) -> str:
+    """Remove a document type with declarations in brackets, which Python's parser would end at the first `>` inside them."""
+    begin = _DECLARATIONS.search(markup)
+    end = begin and _END_OF_DECLARATIONS.search(markup, begin.end())
+    return f"{markup[: begin.start()]}{markup[end.end() :]}" if begin and end else markup
 
 
 class _Soup(BeautifulSoup):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Strict
 
 JsonSchema = dict[str, Any]
 
@@ -25,8 +25,12 @@ def model_schema(model: type[BaseModel]) -> JsonSchema:
     schema = model.model_json_schema(ref_template=f"{DEFINITIONS}{{model}}")
     # A strict model takes no text as a number.
     strict = bool(model.model_config.get("strict"))
+    # So does a strict field.
+    exact = {name for name, field in model.model_fields.items() if any(isinstance(rule, Strict) and rule.strict for rule in field.metadata)}
     inside = {name: _converted(part, strict) for name, part in schema.get("$defs", {}).items()}
-    return {**_converted(schema, strict), "definitions": inside}
+    converted = _converted(schema, strict)
+    converted["properties"] |= {name: _converted(schema["properties"][name], True) for name in exact & schema["properties"].keys()}
+    return {**converted, "definitions": inside}
 
 
 def any_of(alternatives: list[JsonSchema], **also: Any) -> JsonSchema:

@@ -59,8 +59,12 @@ def labelled_questions(audit: Audit) -> ChecklistPoint:
     if waiting:
         parts.append(f"{waiting} were drafted and accepted by nobody")
     name = f"at least {FEWEST_QUESTIONS} labelled questions"
-    if found >= FEWEST_QUESTIONS:
+    if found - waiting >= FEWEST_QUESTIONS:
         return ChecklistPoint(name, "met", "; ".join(parts))
+    if found >= FEWEST_QUESTIONS:
+        return ChecklistPoint(
+            name, "not met", "; ".join(parts), "read the drafts, and accept or refuse each (docs/how-to/label_questions.md)"
+        )
     advice = f"label {FEWEST_QUESTIONS - found} more (docs/how-to/prepare_a_dataset.md), or let a model draft them and accept each that you have read"
     source = run.manifest["experiment"].get("dataset") or {}
     path = source.get("path", "DOCUMENTS") if isinstance(source, Mapping) else "DOCUMENTS"

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from workbench.analysis.findings import findings
+from workbench.core.display import visible_html
 from workbench.core.files import write_text
 from workbench.report.model import Report
 from workbench.report.render.svg import inline_svg
@@ -41,7 +42,6 @@ from workbench.report.text.sentences import folder_of
 from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # In reading order.
 _SECTIONS = (
@@ -117,7 +117,7 @@ def style_sheet() -> str:
 
 def printable_page(text: str) -> str:
     """Replace what HTML does not allow: control characters, which a terminal would obey, and halves of surrogate pairs."""
-    return _CONTROLS.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
+    return visible_html(text)
 
 
 def policy(script: str, style: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, without_formulas
+from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, displayed
 from workbench.core.fingerprint import fingerprint
 from workbench.report.figures.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Beside, Block, Figure, Section
@@ -34,8 +34,9 @@ _STYLES = {
     "summary": "cursor:pointer",
     "figure": "margin:0 0 1.5em",
     "figcaption": "opacity:.8;max-width:52em",
-    "table": TABLE,
-    "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal",
+    # A display around it that breaks words anywhere would break those of its narrow headings.
+    "table": f"{TABLE};overflow-wrap:normal",
+    "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal;max-width:max(16em,calc(100vw - 17em))",
     "th": f"{CELL};font-weight:600",
     "td": CELL,
     "mark": "color:inherit;padding:.1em .15em",
@@ -80,7 +81,7 @@ class Html:
     html: Markup
 
     def _repr_html_(self) -> str:
-        return f"<div>{without_formulas(self.html)}</div>"
+        return f"<div>{displayed(self.html)}</div>"
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Shown:
         return "\n".join(part.alt for part in self.parts if isinstance(part, Picture))
 
     def _repr_html_(self) -> str:
-        return f"<div>{without_formulas(self.html)}</div>"
+        return f"<div>{displayed(self.html)}</div>"
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from workbench.core.display import excerpt
 from workbench.core.files import write_text
 from workbench.errors import InputError
 from workbench.report.render.html import environment, printable_page, style_sheet
@@ -49,8 +51,22 @@ _PROPERTIES = set(
     )
 )
 _PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
+# Links may leave the page, and styles may not: no addresses, no escapes that hide one, no margins that move a box over others.
+_SCHEMES = {"http", "https", "mailto"}
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):")
+# Browsers skip them at the beginning of an address and inside its scheme.
+_SKIPPED = re.compile(r"[\x00-\x20\x7f-\xa0]")
+_FUNCTIONS = {"rgb", "rgba", "hsl", "hsla", "calc", "min", "max", "inset"}
+# The time to clean a tree grows with its depth. Elements that end where the next one begins do not nest.
+_MOST_ELEMENTS = 20_000
+_NESTING = re.compile(r"<(?!(?:br|dd|dt|hr|img|li|p|tbody|td|tfoot|th|thead|tr)\b)[a-z]", re.IGNORECASE)
+_ELEMENT = re.compile("<[a-z]", re.IGNORECASE)
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
+_LEFT_OUT = "An output with too many elements was here. Run the notebook to see it."
+# Characters of the reason why a file is not a notebook.
+_REASON = 200
 _ABSENT = "An interactive element was here. Run the notebook to use it."
 
 
@@ -68,7 +84,7 @@ def write_notebook_page(notebook: Path, target: Path | None = None) -> Path:
 
     Raises
     ------
-    InputError: the file does not exist or is not a notebook.
+    InputError: the file does not exist or is no notebook that nbformat accepts.
     """
     page = target or notebook.with_suffix(".html")
     write_text(page, notebook_page(notebook))
@@ -88,11 +104,19 @@ def _read(path: Path) -> list[Any]:
     import nbformat
 
     try:
-        return list(nbformat.read(path, as_version=4).cells)
+        # Half of a surrogate pair is JSON, and no text of a page.
+        text = _SURROGATES.sub("\ufffd", json.dumps(json.loads(path.read_bytes()), ensure_ascii=False))
+        found = nbformat.convert(nbformat.reader.reads(text), 4)
+        _, found = nbformat.validator.normalize(found)
+        nbformat.validate(found, relax_add_props=True)
+        return list(found.cells)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "give the path of an executed notebook") from error
+    except RecursionError as error:
+        raise InputError(f"{path} is not a notebook: it is nested too deeply", "give the path of an executed notebook") from error
     except (ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
-        raise InputError(f"{path} is not a notebook", "give the path of an executed notebook") from error
+        reason = f": {excerpt(str(error), _REASON)}" if isinstance(error, nbformat.ValidationError) else ""
+        raise InputError(f"{path} is not a notebook{reason}", "give the path of an executed notebook") from error
 
 
 def _cells(cells: list[Any]) -> Iterator[PageCell]:
@@ -127,17 +151,24 @@ def _output(output: Any, heading: str) -> Markup:
     if output.output_type == "error":
         return _plain("\n".join(output.traceback) or f"{output.ename}: {output.evalue}")
     data = {kind: value if isinstance(value, str) else json.dumps(value) for kind, value in output.data.items()}
-    if "text/html" in data:
+    if "text/html" in data and not _is_too_large(data["text/html"]):
         return _framed(_cleaned(data["text/html"]))
     if kind := next((kind for kind in _PICTURES if kind in data), ""):
-        return _picture(kind, data, output.metadata.get(kind, {}), heading)
+        return _picture(kind, data, output.metadata.get(kind), heading)
     if _WIDGET in data:
         return Markup('<p class="note">{}</p>').format(_ABSENT)
-    return _plain(data.get("text/plain", data.get("text/markdown", "")))
+    return _plain(data.get("text/plain", data.get("text/markdown", _LEFT_OUT if "text/html" in data else "")))
 
 
-def _picture(kind: str, data: Mapping[str, str], metadata: Mapping[str, Any], heading: str) -> Markup:
+def _is_too_large(html: str) -> bool:
+    """Whether cleaning would take long. In pictures, elements of tables and lists nest too."""
+    nesting = _ELEMENT if re.search("<(?:svg|math)", html, re.IGNORECASE) else _NESTING
+    return sum(1 for _ in islice(nesting.finditer(html), _MOST_ELEMENTS + 1)) > _MOST_ELEMENTS
+
+
+def _picture(kind: str, data: Mapping[str, str], said: object, heading: str) -> Markup:
     """Return an image with its alternative text: that of its metadata, else its description, else the heading above it."""
+    metadata = said if isinstance(said, Mapping) else {}
     described = "" if data.get("text/plain", "<").startswith("<") else data["text/plain"]
     alt = str(metadata.get("alt") or described or f"Figure: {heading or 'no description'}")
     try:
@@ -184,7 +215,18 @@ def _attribute(_: str, name: str, value: str) -> str | None:
     """Keep images inside the page and links that lead to pages."""
     if name == "src":
         return value if value.startswith("data:image/") else None
-    if name == "href" and value.startswith("data:"):
-        return None
+    if name == "href":
+        scheme = _SCHEME.match(_SKIPPED.sub("", value).lower())
+        return value if scheme is None or scheme[1] in _SCHEMES else None
+    if name == "style":
+        return ";".join(filter(_is_harmless, value.split(";")))
     # A positive number would move the output to the front of the page's order.
     return "0" if name == "tabindex" else value
+
+
+def _is_harmless(declaration: str) -> bool:
+    """Whether a declaration of a style loads nothing and keeps its element in its place."""
+    name, _, value = declaration.partition(":")
+    if "\\" in declaration or not {function.lower() for function in re.findall(r"([\w-]*)\s*\(", value)} <= _FUNCTIONS:
+        return False
+    return not ("margin" in name.lower() and ("-" in value or "(" in value))

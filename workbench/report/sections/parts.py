@@ -55,9 +55,16 @@ def _names(effects: Sequence[PartEffect]) -> list[str]:
     return [f"{part.alternative} over {part.reference}" for part in effects]
 
 
+def _labels(effects: Sequence[PartEffect]) -> dict[str, str]:
+    """The short names of effects in a figure: their alternatives, if that tells them apart, since a cut would leave out what differs."""
+    names, alternatives = _names(effects), [part.alternative for part in effects]
+    told = len(set(alternatives)) == len(alternatives)
+    short = shortened(alternatives if told else names, NAME_LENGTH)
+    return dict(zip(names, [short[name] for name in (alternatives if told else names)], strict=True))
+
+
 def _figure(findings: Findings, effects: Sequence[PartEffect]) -> Figure:
-    names = _names(effects)
-    short = shortened(names, NAME_LENGTH)
+    names, short = _names(effects), _labels(effects)
     rows = [
         plots.IntervalRow(short[name], part.effect.comparison.simultaneous, _claimed(part))
         for name, part in zip(names, effects, strict=True)

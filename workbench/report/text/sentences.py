@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from workbench.analysis.frontier import CostKind, CostRange
 from workbench.analysis.standings import Mean, Standing
-from workbench.analysis.synthetic import synthetic_questions
 from workbench.core.formatting import NONE, count, interval, listed, number, plural, share, signed, spread
 from workbench.report.cells import digits_for
 from workbench.results.run_tables import Measure, RunTables
@@ -25,20 +24,7 @@ def about_dataset(run: RunTables) -> str:
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
     missing = data["missing"]
     deleted = f" (labels name {plural(missing, 'deleted document')}, which can never be found)" if missing else ""
-    return f"{data['name']}: {plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}{drafts_sentence(run)}{unread_sentence(run)}"
-
-
-def drafts_sentence(run: RunTables) -> str:
-    """Warn of drafted questions that nobody has accepted, after a blank. Empty without any."""
-    written = synthetic_questions(run)
-    if written is None or not written.waiting:
-        return ""
-    which = (
-        "Every question is a draft"
-        if written.waiting == written.of
-        else f"{plural(written.waiting, 'question is a draft', 'questions are drafts')}"
-    )
-    return f" {which} that nobody has accepted. Drafts use the words of their evidence, which favours lexical search: review them before you decide."
+    return f"{data['name']}: {plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}{unread_sentence(run)}"
 
 
 def unread_sentence(run: RunTables) -> str:

@@ -14,6 +14,7 @@ from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.answers import does_it_hold
 from workbench.report.text.delivery import delivery_notes
+from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.gate import gate_opening
 from workbench.report.text.judging import failing_answers
 from workbench.report.text.parts import part_answers
@@ -59,9 +60,14 @@ def headline(findings: Findings) -> Lead:
 
 
 def opening(findings: Findings) -> list[str]:
-    """Give the outcome of the gate, and describe the configurations that are not ranked, the data, and deliveries that are not as measured."""
+    """Give the outcome of the gate, warn of drafts, and describe configurations that are not ranked, the data and odd deliveries."""
     answer = answers(findings)
-    return [*gate_opening(findings.run), *(line for line in (answer.won.detail, answer.data.text) if line), *delivery_notes(findings.run)]
+    return [
+        *gate_opening(findings.run),
+        *drafts_lines(findings.run),
+        *(line for line in (answer.won.detail, answer.data.text) if line),
+        *delivery_notes(findings.run),
+    ]
 
 
 def answered(findings: Findings) -> Answered:

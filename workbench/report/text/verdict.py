@@ -8,6 +8,7 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import shared_means
 from workbench.core.formatting import approximate, count, listed, number, p_value, plural, share, signed
+from workbench.report.text.drafts import unaccepted_drafts
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA, bounds_text
@@ -110,7 +111,9 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
         case Reason.MISSING:
             return f"No winner: {_missing(findings, verdict)}."
         case None:
-            return f"{verdict.winner} wins by {findings.primary}: with 95 % confidence it is the best of {several}{limited}."
+            drafts = unaccepted_drafts(findings.run)
+            though = f", though {drafts} that nobody has accepted" if drafts else ""
+            return f"{verdict.winner} wins by {findings.primary}: with 95 % confidence it is the best of {several}{limited}{though}."
 
 
 def _missing(findings: Findings, verdict: Verdict) -> str:

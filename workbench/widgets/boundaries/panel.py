@@ -1,7 +1,7 @@
 """Move the sizes of a chunking and watch its boundaries move on a document."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import ipywidgets
@@ -11,7 +11,7 @@ from workbench.api.arguments import require
 from workbench.api.chunk_marks import CUT_STYLE, SCISSORS, WHOLE_STYLE, marked_text
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
-from workbench.core.formatting import count, meant, plural
+from workbench.core.formatting import count, listed, meant, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
@@ -19,7 +19,7 @@ from workbench.records import Dataset
 from workbench.widgets.boundaries.boundaries import Boundaries, BoundaryModel
 from workbench.widgets.boundaries.settings import KINDS, UNITS, ChunkingSettings
 from workbench.widgets.copy_button import CopyButton
-from workbench.widgets.notebook_panel import NotebookPanel
+from workbench.widgets.notebook_panel import WITHIN, NotebookPanel
 
 # The characters of a document that are shown at once, few enough for a browser to lay out while a slider moves.
 PAGE = 12_000
@@ -27,6 +27,7 @@ PAGE = 12_000
 _MOST_NAMES = 200
 _WIDE = "32em"
 _ROW = {"flex_flow": "row wrap"}
+_MEANT: Mapping[type, str] = {int: "a whole number", bool: "True or False", str: "a name"}
 _SIZES = {"size": (32, 1024), "overlap": (0, 512), "parent": (32, 4096)}
 _SEMANTIC = "Semantic chunking compares vectors of sentences, which is too slow for a slider: see wb.show_chunks."
 
@@ -55,19 +56,22 @@ class ChunkingPanel(NotebookPanel):
         return self.settings.as_yaml
 
     def choose(self, **changes: Any) -> Boundaries:
-        """Change settings of the chunking, such as `size=128`, and return the new boundaries.
+        """Change settings of the chunking, such as `size=128`, and return the new boundaries. The panel stays as it was if there is an error.
 
         Raises
         ------
-        InputError: there is no such kind.
+        InputError: there is no such kind, setting or value.
         """
         kind = changes.get("kind", self.settings.kind)
         if kind not in KINDS:
             raise InputError(
                 f"{kind!r} does not follow a slider{meant(str(kind), KINDS)}", f"choose one of {', '.join(KINDS)}, or use wb.show_chunks"
             )
-        self.settings = replace(self.settings, **changes)
-        self.boundaries = self.model.cut(self.doc_id, self.settings.chunker)
+        for name, value in changes.items():
+            _check_setting(name, value)
+        settings = replace(self.settings, **changes)
+        self.boundaries = self.model.cut(self.doc_id, settings.chunker)
+        self.settings = settings
         return self.boundaries
 
     def show(self, doc_id: str) -> Boundaries:
@@ -114,6 +118,15 @@ class ChunkingPanel(NotebookPanel):
         return _ChunkingView(self).box
 
 
+def _check_setting(name: str, value: object) -> None:
+    """Raise InputError for a setting that no chunking has, or a value of another type."""
+    known = {each.name: type(each.default) for each in fields(ChunkingSettings)}
+    if name not in known:
+        raise InputError(f"there is no setting {name!r}{meant(name, known)}", f"choose {listed(list(known))}")
+    if type(value) is not known[name]:
+        raise InputError(f"{name} is {value!r}", f"give {_MEANT[known[name]]}")
+
+
 class _ChunkingView:
     """The controls of a panel and its text."""
 
@@ -131,10 +144,11 @@ class _ChunkingView:
         self.tokens = ipywidgets.Dropdown(description="Unit", options=UNITS, value=settings.tokens)
         self.enrich = ipywidgets.Checkbox(description="Embed title and headings", value=settings.enrich, indent=False)
         self.filter = ipywidgets.Text(description="Filter", placeholder="words of an id or title", continuous_update=False)
-        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout={"width": _WIDE})
-        self.text = ipywidgets.HTML()
+        wide = {"flex": f"1 1 {_WIDE}", "width": "auto", "min_width": "0", "max_width": f"min(72em, {WITHIN})"}
+        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout=wide)
+        self.text = ipywidgets.HTML(layout={"width": WITHIN})
         self.place = ipywidgets.Label()
-        self.error = ipywidgets.HTML()
+        self.error = ipywidgets.HTML(layout={"width": WITHIN})
         self.yaml = ipywidgets.Textarea(description="YAML", rows=2, layout={"width": "42em", "height": "auto"})
         self.copy = CopyButton(label="Copy as YAML")
         self.turns = {
@@ -204,6 +218,8 @@ class _ChunkingView:
     def _narrow(self) -> None:
         names = self._names()
         self.document.options = names
+        unmatched = Markup("<p>No document has these words in its id or title: {}. The one below stays.</p>").format(self.filter.value)
+        self.error.value = "" if names else str(unmatched)
         if names:
             self.document.value = next((doc_id for _, doc_id in names if doc_id == self.panel.doc_id), names[0][1])
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 import pandas as pd
 
+from workbench.api.arguments import require
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
 from workbench.printable import printable_line
 from workbench.results.run_tables import RETRIEVED
 from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
-from workbench.widgets.explorer.panel import Panel, arranged, make_panel, visible_options
+from workbench.widgets.explorer.panel import Panel, arranged, make_panel, offer, visible_options
 from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
 from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
 from workbench.widgets.saved_display import SavedDisplay, attended, display_table
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _LISTED = 300
 _ALL = ""
+# The characters of a name that a menu shows in a narrow window. Both names are written in full above the chunks.
+_LONGEST_NAME = 60
 # Seconds.
 _HELD_BACK = 2.0
 
@@ -102,14 +105,15 @@ class Explorer:
         """The whole display: the explorer, and a tab for every further panel."""
         own = arranged(self.panel)
         if not self._panels:
-            return ipywidgets.VBox([own, self._saved.style])
+            return ipywidgets.VBox([own, self._saved.unseen])
         tabs = ipywidgets.Tab([own, *self._panels.values()])
         for place, title in enumerate(["Explore", *self._panels]):
             tabs.set_title(place, printable_line(title))
-        return ipywidgets.VBox([tabs, self._saved.style])
+        return ipywidgets.VBox([tabs, self._saved.unseen])
 
     def ask(self, question: str) -> None:
         """Ask both configurations a question, in the background: `wait` waits for the answers."""
+        require(question, str, "question")
         text = question.strip()
         if known := self.model.query_with(text):
             self._show_question(known)
@@ -149,13 +153,14 @@ class Explorer:
     def _fill(self, first: str, second: str) -> None:
         """Give the controls their options and what they show first."""
         panel, model = self.panel, self.model
-        panel.first.options = panel.second.options = visible_options(model.names)
+        for menu in (panel.first, panel.second):
+            offer(menu, visible_options(model.names, _LONGEST_NAME))
         panel.first.value, panel.second.value = first, second
-        panel.metric.options = visible_options(model.metrics)
+        offer(panel.metric, visible_options(model.metrics))
         panel.metric.value = model.metrics[0]
         panel.outcome.options = [(meaning, outcome) for outcome, meaning in OUTCOMES.items()]
         panel.outcome.value = "all"
-        panel.slice.options = visible_options(model.slices)
+        offer(panel.slice, visible_options(model.slices))
         panel.slice.value = "all"
         panel.condition.options = [("all conditions", _ALL), *visible_options(model.conditions)]
         panel.condition.value = RETRIEVED if RETRIEVED in model.conditions else _ALL
@@ -224,7 +229,8 @@ class Explorer:
             known = [query_id for _, query_id in options]
             self.panel.questions.value = before if before in known else known[0] if known else None
         listed = f", the first {_LISTED} listed" if len(table) > _LISTED else ""
-        hint = "; press Enter to ask both configurations what is typed" if not options and self.panel.question.value.strip() else ""
+        nothing = "; press Enter to ask both configurations what is typed" if self.panel.question.value.strip() else "; change a filter"
+        hint = "" if options else nothing
         self._say(f"{len(table):,} of {plural(len(self.model.query_ids), 'question')}{listed}{hint}")
         self._show_selected()
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 
 import ipywidgets
 
+from workbench.core.formatting import shortened
 from workbench.printable import printable_line
+from workbench.widgets.notebook_panel import WITHIN
 
-_WIDE = "calc(100% - 4px)"
+MOST_CHARACTERS = 100
+# The least width of a menu, in em.
+_LEAST = 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +40,11 @@ def make_panel() -> Panel:
     label = {"description_width": "6.5em"}
     return Panel(
         ipywidgets.Text(
-            description="Question", placeholder="words of a question, or a question to ask", style=label, layout={"width": _WIDE}
+            description="Question", placeholder="words of a question, or a question to ask", style=label, layout={"width": WITHIN}
         ),
         ipywidgets.Button(description="Ask both", tooltip="Ask both configurations what is typed", layout={"width": "auto"}),
         ipywidgets.Button(description="Load texts", tooltip="Load the texts that the run does not store", layout={"width": "auto"}),
-        ipywidgets.Select(description="Questions", rows=8, style=label, layout={"width": _WIDE}),
+        ipywidgets.Select(description="Questions", rows=8, style=label, layout={"width": WITHIN}),
         _dropdown("First"),
         _dropdown("Second"),
         _dropdown("Metric"),
@@ -48,9 +52,9 @@ def make_panel() -> Panel:
         _dropdown("Slice"),
         _dropdown("Cause"),
         _dropdown("Answers to"),
-        ipywidgets.Label(layout={"width": _WIDE}),
-        ipywidgets.HTML(layout={"width": "100%"}),
-        ipywidgets.HTML(layout={"width": "100%"}),
+        ipywidgets.Label(layout={"width": WITHIN}),
+        ipywidgets.HTML(layout={"width": WITHIN}),
+        ipywidgets.HTML(layout={"width": WITHIN}),
         (_side(), _side()),
     )
 
@@ -65,13 +69,23 @@ def arranged(panel: Panel) -> ipywidgets.VBox:
     return ipywidgets.VBox(parts, layout={"width": "100%"})
 
 
-def visible_options(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Make options of names, with visible control characters."""
-    return [(printable_line(name), name) for name in names]
+def visible_options(names: Sequence[str], most: int = MOST_CHARACTERS) -> list[tuple[str, str]]:
+    """Make options of names, with visible control characters, each as at most `most` characters that tell it from the others."""
+    shown = shortened(map(printable_line, names), most)
+    return [(shown[printable_line(name)], name) for name in names]
+
+
+def offer(menu: ipywidgets.Dropdown, options: Sequence[tuple[str, str]]) -> None:
+    """Give a menu its options and the width that the longest one needs, a whole row if necessary."""
+    menu.options = options
+    longest = max((len(shown) for shown, _ in options), default=0)
+    menu.layout.flex = f"1 1 {max(_LEAST, round(0.6 * longest + 9))}em"
 
 
 def _dropdown(name: str) -> ipywidgets.Dropdown:
-    return ipywidgets.Dropdown(description=name, style={"description_width": "6.5em"}, layout={"flex": "1 1 300px", "width": "auto"})
+    # Without these widths a long option pushes the menu out of a narrow window.
+    layout = {"flex": f"1 1 {_LEAST}em", "width": "auto", "min_width": "0", "max_width": WITHIN}
+    return ipywidgets.Dropdown(description=name, style={"description_width": "6.5em"}, layout=layout)
 
 
 def _side() -> ipywidgets.HTML:

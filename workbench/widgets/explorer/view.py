@@ -1,7 +1,6 @@
 """The explorer's HTML: one side, and the static table that a saved notebook keeps. Text of documents is escaped by the report's templates."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
@@ -18,24 +17,23 @@ from workbench.report.sections.judging.claims import claims_fold
 from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument
 from workbench.widgets.explorer.model import ExploredQuestion, Side
 from workbench.widgets.explorer.ranked_chunks import ExploredChunk
+from workbench.widgets.notebook_panel import fitted
 
 _CUT_SHOWN = 30
 _MOST_DOCUMENTS = 12
 _STATIC_RANKS = 10
 _UNSTORED = "The run does not store this text."
-# HTML does not allow most of them, and bidirectional ones would reorder what follows them.
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def side_html(side: Side, position: str) -> str:
     """Render one side. `position` is `First` or `Second`."""
-    return _spaced(_clean(show(*side_blocks(side, position))._repr_html_()))
+    return _spaced(show(*side_blocks(side, position))._repr_html_())
 
 
 def question_html(question: ExploredQuestion) -> str:
     """Render the question with its expected answer."""
     expected = f"expected: {question.expected}" if question.expected else "" if question.answerable else "has no answer in the documents"
-    return _spaced(_clean(show(Lead(question.text, " · ".join(filter(None, [question.query_id, expected]))))._repr_html_()))
+    return _spaced(show(Lead(question.text, " · ".join(filter(None, [question.query_id, expected]))))._repr_html_())
 
 
 def failures_html(failures: Mapping[str, str]) -> str:
@@ -43,7 +41,7 @@ def failures_html(failures: Mapping[str, str]) -> str:
     if not failures:
         return ""
     terms = Terms([Term(_line(name), _line(error)) for name, error in failures.items()])
-    return _spaced(_clean(show(Fold(f"{plural(len(failures), 'configuration')} failed and cannot be chosen", [terms]))._repr_html_()))
+    return _spaced(show(Fold(f"{plural(len(failures), 'configuration')} failed and cannot be chosen", [terms]))._repr_html_())
 
 
 def side_blocks(side: Side, position: str) -> list[Block]:
@@ -60,8 +58,8 @@ def side_blocks(side: Side, position: str) -> list[Block]:
 def static_html(question: ExploredQuestion | None, sides: Sequence[Side]) -> str:
     """Render the question and both sides as a table without controls, which also an untrusted notebook shows."""
     if question is None:
-        return _clean(show(Prose("No question passes the filters."))._repr_html_())
-    return question_html(question) + _clean(show(static_table(sides))._repr_html_())
+        return show(Prose("No question passes the filters."))._repr_html_()
+    return question_html(question) + show(static_table(sides))._repr_html_()
 
 
 def static_table(sides: Sequence[Side]) -> Table:
@@ -182,9 +180,4 @@ def _line(name: str) -> str:
 
 
 def _spaced(html: str) -> str:
-    # The line height of controls is too large for text.
-    return f'<div style="line-height:1.5;overflow-wrap:anywhere">{html}</div>'
-
-
-def _clean(html: str) -> str:
-    return _CONTROLS.sub("\ufffd", html)
+    return f'<div style="overflow-wrap:anywhere">{fitted(html)}</div>'

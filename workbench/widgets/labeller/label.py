@@ -58,6 +58,7 @@ def label(
     True
     """
     require(dataset, Dataset, "dataset")
+    require(annotator, str, "annotator")
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= _MOST_K:
         raise InputError(f"k is {k!r}", f"give a whole number from 1 to {_MOST_K:,}")
     if not dataset.queries:

@@ -132,12 +132,18 @@ class LabellerView {
     });
     const find = (event) => event.key === "Enter" && this.send("find", { text: event.target.value });
     const found = state.found.map((each) => make("li", {}, button(`found-${each.doc_id}`, each.title, () => this.send("show", { doc_id: each.doc_id }))));
+    const list = make("ol", {}, ...rows);
+    const scroll = this.list && this.listed === state.query_id ? this.list.scrollTop : 0;
     this.parts.documents.replaceChildren(
-      make("ol", {}, ...rows),
+      list,
       ...(rows.length ? [] : [make("p", { text: "No configuration found a document. Search for one below." })]),
       make("label", { class: "wbl-find" }, "Other documents ", make("input", { type: "search", placeholder: "id, title or words, then Enter", value: state.sought, "data-key": "find", on: { keydown: find } })),
       ...(found.length ? [make("ul", { class: "wbl-found" }, ...found)] : []),
     );
+    [this.list, this.listed] = [list, state.query_id];
+    list.scrollTop = scroll;
+    const current = list.querySelector("[aria-current]");
+    if (current) this.reveal(list, current.getBoundingClientRect());
   }
 
   drawReader(state) {
@@ -307,9 +313,14 @@ class LabellerView {
     const range = document.createRange();
     range.setStart(shown.node, shown.start);
     range.setEnd(shown.node, shown.end);
-    const [box, pane] = [range.getBoundingClientRect(), this.pane.getBoundingClientRect()];
-    if (box.top < pane.top) this.pane.scrollTop -= pane.top - box.top + 20;
-    if (box.bottom > pane.bottom) this.pane.scrollTop += box.bottom - pane.bottom + 20;
+    this.reveal(this.pane, range.getBoundingClientRect());
+  }
+
+  // Scroll a part of the view, and not the notebook, until a box in it is visible.
+  reveal(part, box) {
+    const frame = part.getBoundingClientRect();
+    if (box.top < frame.top) part.scrollTop -= frame.top - box.top + 20;
+    if (box.bottom > frame.bottom) part.scrollTop += box.bottom - frame.bottom + 20;
   }
 
   key(event) {

@@ -191,4 +191,4 @@ class Labeller:
 
     def _ipython_display_(self) -> None:
         self._saved_display = SavedDisplay()
-        self._saved_display.display(ipywidgets.VBox([self._saved_display.style, self.pane]), self._repr_html_(), repr(self))
+        self._saved_display.display(ipywidgets.VBox([self._saved_display.unseen, self.pane]), self._repr_html_(), repr(self))

@@ -22,12 +22,13 @@ from workbench.report.render.notebook import show
 from workbench.scoring.rescoring.rescore import READS
 from workbench.scoring.rescoring.what_if import ALL, NONE, Say, WhatIfQuestion, what_if_table
 from workbench.statistics.intervals import bounds_text
-from workbench.widgets.notebook_panel import NotebookPanel
+from workbench.widgets.notebook_panel import WITHIN, NotebookPanel, fitted
 
 _COLUMNS = [words("configuration"), *map(Column, ("value", "95 % interval", "n", "unscored")), words("source"), text("note")]
 _CHUNKS, _TOKENS = "k", "tokens"
 _AT: Mapping[str, tuple[int, int]] = {_CHUNKS: (5, MOST_K), _TOKENS: (2_000, MOST_TOKENS)}
-_WIDE = "26em"
+# As wide as a long slice needs, within the notebook.
+_WIDE = {"flex": "1 1 26em", "width": "auto", "min_width": "0", "max_width": f"min(56em, {WITHIN})"}
 _ROW = {"flex_flow": "row wrap"}
 
 
@@ -99,11 +100,12 @@ class _WhatIfView:
     def __init__(self, panel: WhatIfPanel) -> None:
         self.panel = panel
         self.name = ipywidgets.Dropdown(description="Metric", options=self._names, value=panel.metric.name)
-        self.unit = ipywidgets.ToggleButtons(description="Cut at", options=(_CHUNKS, _TOKENS))
+        self.unit = ipywidgets.Dropdown(description="Cut at", options=(_CHUNKS, _TOKENS), layout={"width": "14em"})
         self.at = ipywidgets.BoundedIntText(description="Cut", layout={"width": "13em"})
-        self.slice = ipywidgets.Dropdown(description="Slice", options=self._slices, layout={"width": _WIDE})
-        self.within = ipywidgets.Dropdown(description="and", options=self._slices, layout={"width": _WIDE})
-        self.shown, self.error, self.progress = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.Label()
+        self.slice = ipywidgets.Dropdown(description="Slice", options=self._slices, layout=_WIDE)
+        self.within = ipywidgets.Dropdown(description="and", options=self._slices, layout=_WIDE)
+        self.shown, self.error = (ipywidgets.HTML(layout={"width": WITHIN}) for _ in range(2))
+        self.progress = ipywidgets.Label()
         panel.say = self._say
         self._set(panel)
         for control in (self.name, self.unit, self.at, self.slice, self.within):
@@ -112,7 +114,7 @@ class _WhatIfView:
         slices = ipywidgets.HBox([self.slice, self.within], layout=_ROW)
         self.box = ipywidgets.VBox([choice, slices, self.progress, self.error, self.shown])
         self._fit()
-        self.shown.value = panel.static_html
+        self.shown.value = fitted(panel.static_html)
 
     @cached_property
     def _names(self) -> list[str]:
@@ -155,7 +157,7 @@ class _WhatIfView:
         self._fit()
         try:
             self.panel.choose(self._metric, self._slice)
-            self.error.value, self.shown.value = "", self.panel.static_html
+            self.error.value, self.shown.value = "", fitted(self.panel.static_html)
             self.panel.changed()
         except InputError as error:
             self.error.value = str(Markup("<p>{}</p>").format(error))
@@ -201,4 +203,5 @@ def what_if(results: Results, metric: str | Metric = "", within: str = ALL) -> W
     ['re-scored', 're-scored']
     """
     require(results, Results, "results")
+    require(within, str, "within")
     return WhatIfPanel(results, Metric.parse(str(metric or results.tables.primary)), within)

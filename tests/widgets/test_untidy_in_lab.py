@@ -1,0 +1,68 @@
+"""The displays in JupyterLab with long names in a narrow window, by keyboard."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.made_runs import Made
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import experiment_of
+
+pytestmark = pytest.mark.browser
+
+LONG = "paraphrase-multilingual-mpnet-base-v2-fixed-chunks-with-title-and-headings-n{:05d}"
+DOCUMENT = "a-very-long-folder-name-for-regulations/of-the-year-two-thousand-and-twenty-five/use-of-harbour-cranes"
+WAIT = 60_000
+# Menus and captions of which a part is outside of the window or of what scrolls.
+CUT_OFF = """() => [...document.querySelectorAll(".jp-OutputArea-output :is(select, caption, .widget-box)")].filter((part) => {
+    const box = part.getBoundingClientRect(), output = part.closest(".jp-OutputArea-output").getBoundingClientRect();
+    const scrolls = part.classList.contains("widget-box") && part.scrollWidth > part.clientWidth + 1;
+    return part.checkVisibility() && (box.right > output.right + 1 || scrolls);
+}).map((part) => `${part.className} ${Math.round(part.getBoundingClientRect().right)} ${part.scrollWidth}>${part.clientWidth} ${part.textContent.slice(0, 40)}`)"""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory, made: Made) -> Path:
+    folder = tmp_path_factory.mktemp("untidy")
+    experiment = experiment_of(made.experiment(3, documents=2, name="long-names"), "here")
+    named = tuple(replace(each, name=LONG.format(number)) for number, each in enumerate(experiment.configurations))
+    outcome = run_experiment(replace(experiment, configurations=named), made.folder / "outputs", lambda _: None)
+    outcome.failures[LONG.format(3)] = "no such file or directory; " * 12
+    write_outputs(outcome)
+    sources = [
+        f"import workbench as wb\nresults = wb.load({str(outcome.folder)!r})\ndata = wb.load_dataset({str(made.data(2))!r})\n"
+        f"dataset = wb.Dataset('long', (wb.Document({DOCUMENT!r}, 'The ferry leaves. ' * 50),), data.queries, (), ())",
+        "wb.explore(results)",
+        "wb.what_if(results)",
+        "wb.try_chunking(dataset, embedding=wb.StaticEmbedder())",
+    ]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / "untidy.ipynb")
+    return folder
+
+
+def test_nothing_is_cut_off_and_keys_of_a_menu_leave_the_notebook_alone(start_lab, open_notebook, root):
+    notebook = open_notebook(start_lab(root), "untidy.ipynb", width=800, height=1400)
+    page = notebook.page
+    page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+    notebook.run_all()
+    for cell in (2, 3, 1):
+        notebook.show_cell(cell)
+        page.wait_for_timeout(300)
+        notebook.screenshot(f"untidy-{cell}")
+        assert page.evaluate(CUT_OFF) == []
+    second = page.get_by_label("Second", exact=True)
+    second.focus(timeout=WAIT)
+    for key in ("a", "b", "d", "d", "x", "ArrowDown"):
+        page.keyboard.press(key)
+    page.get_by_text(f"Second: {LONG.format(2)}").wait_for(timeout=WAIT)
+    assert len(notebook.cells()) == 4
+    assert page.evaluate("notebook.content.activeCellIndex") == 1
+    assert page.evaluate("notebook.context.model.dirty")
+    page.keyboard.press("Control+s")
+    page.wait_for_function("!notebook.context.model.dirty", timeout=WAIT)
+    assert notebook.traffic.complaints == []

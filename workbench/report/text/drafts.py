@@ -1,0 +1,28 @@
+"""Drafted questions that nobody has accepted, on which no decision should rest."""
+
+from workbench.analysis.synthetic import synthetic_questions
+from workbench.core.formatting import count, plural
+from workbench.results.run_tables import RunTables
+
+# The retrievers that match words.
+_LEXICAL = ("bm25", "hybrid")
+
+
+def drafts_lines(run: RunTables) -> list[str]:
+    """Warn of drafts that nobody has accepted. Empty without any."""
+    drafts = unaccepted_drafts(run)
+    if not drafts:
+        return []
+    lexical = any(dict(each.get("retrieval") or {}).get("kind") in _LEXICAL for each in run.configurations_settings.values())
+    why = " Drafts use the words of their evidence, which favours lexical search." if lexical else ""
+    return [f"{drafts[:1].upper()}{drafts[1:]} that nobody has accepted: review them before you decide.{why}"]
+
+
+def unaccepted_drafts(run: RunTables) -> str:
+    """Count the drafts that nobody has accepted, as the subject of a sentence. Empty without any."""
+    written = synthetic_questions(run)
+    if written is None or not written.waiting:
+        return ""
+    if written.waiting == written.of:
+        return "every question is a draft"
+    return f"{count(written.waiting)} of {plural(written.of, 'question')} {'is a draft' if written.waiting == 1 else 'are drafts'}"
