@@ -60,7 +60,7 @@ def test_thirty_mixed_files_end_in_a_report_that_names_those_that_could_not_be_r
     assert "Größere Beträge" in (folder / "documents" / "hr" / "latin1.txt").read_text("utf-8")
     questions = rows(folder / "questions.jsonl")
     assert len(questions) >= 20
-    assert all(row["synthetic"] and not row["accepted_by"] and row["provenance"]["model"] == "rules 1, no model" for row in questions)
+    assert all(row["synthetic"] and not row["accepted_by"] and row["provenance"]["model"] == "rules 2, no model" for row in questions)
     assert workbench("dataset", "check", "experiments/mixed").exit_code == 0
     assert workbench("plan", "experiments/mixed.yaml", *FAST).exit_code == 0
     swept = workbench("sweep", "experiments/mixed.yaml", *FAST)
@@ -101,6 +101,35 @@ def test_a_second_run_adds_new_files_and_leaves_the_work_of_a_person_as_it_is(de
     assert {name for name in kept if now[name] != kept[name]} == {"docs/questions.jsonl", "docs/origins.json"}
     assert (folder / "questions.jsonl").read_text("utf-8").startswith(edited)
     assert {row["relevant_doc_ids"][0] for row in rows(folder / "questions.jsonl")[edited.count("\n") :]} == {"canteen"}
+
+
+def test_documents_without_a_draft_are_named_and_folded_if_they_are_many(desk: Path):
+    (desk / "docs" / "table.md").write_text("| a | b |\n|---|---|\n| 1 | 2 |\n")
+    made = workbench("init", "docs")
+    assert made.exit_code == 0, made.output
+    assert "  1 of 4 new documents has no draft: table\n" in made.stdout
+    for number in range(12):
+        (desk / "docs" / f"t{number:02}.md").write_text(f"| a | b |\n|---|---|\n| 9 | {number} |\n")
+    (desk / "docs" / "canteen.txt").write_text("The canteen is open from 11:30 to 14:00. A warm meal costs 6 euros for members.\n")
+    again = workbench("init", "docs")
+    assert "  12 of 13 new documents have no draft: t00, t01, t02, t03, t04, t05 and 6 more\n" in again.stdout
+
+
+def test_the_working_directory_with_outputs_and_packages_is_a_folder_of_documents(desk: Path):
+    (desk / "node_modules" / "a").mkdir(parents=True)
+    (desk / "node_modules" / "a" / "README.md").write_text("# A package\n")
+    assert workbench("init", "docs").exit_code == 0
+    swept = workbench("sweep", "experiments/docs.yaml", *FAST, "--set", "baseline=fixed-256-0")
+    assert swept.exit_code == 0, swept.output
+    made = workbench("init", ".", "--name", "all")
+    assert made.exit_code == 0, made.output
+    for line in (
+        "node_modules/ has packages of programs",
+        "experiments/docs/ is the dataset of an experiment",
+        "outputs/ has the outputs of",
+    ):
+        assert f"skipped: {line}" in made.stdout
+    assert "experiments/all: 3 documents from " in made.stdout
 
 
 def test_what_an_interrupted_run_has_written_is_found_again(desk: Path):

@@ -35,7 +35,7 @@ def test_files_that_are_not_read_have_a_reason(tmp_path: Path):
     reasons = found(root)
     assert [name for name, reason in reasons.items() if not reason] == ["a.md", "deep/b.TXT", "deep/er/c.pdf"]
     expected = {
-        ".git": "is hidden",
+        ".git/": "is hidden",
         ".hidden.md": "is hidden",
         "photo.png": "has the unknown suffix '.png'",
         "LICENSE": "has no suffix",
@@ -72,3 +72,27 @@ def test_the_experiments_own_folder_is_left_out(tmp_path: Path):
     (tmp_path / "experiments" / "mine" / "documents" / "a.md").write_text("text")
     (tmp_path / "a.md").write_text("text")
     assert found(tmp_path, without={(tmp_path / "experiments" / "mine").resolve()}) == {"a.md": ""}
+
+
+def test_folders_that_programs_have_written_are_named_and_not_read(tmp_path: Path):
+    marks = {
+        "node_modules/left-pad/README.md": ("node_modules/", "has packages of programs"),
+        ".venv/lib/README.md": (".venv/", "is hidden"),
+        "env/pyvenv.cfg": ("env/", "is a Python environment"),
+        "target/CACHEDIR.TAG": ("target/", "is a cache"),
+        "outputs/.store/x": ("outputs/", "has the outputs of sweeps"),
+        "old/run/manifest.json": ("old/run/", "has the outputs of a sweep"),
+        "experiments/docs/questions.jsonl": ("experiments/docs/", "is the dataset of an experiment"),
+        "notebooks/explore.ipynb": ("notebooks/", "has the notebooks of Workbench"),
+    }
+    others = (
+        "outputs/.indexes/x",
+        "old/run/configurations.parquet",
+        "experiments/docs/documents/a.md",
+        "notebooks/label.ipynb",
+        "env/a.md",
+    )
+    for name in (*marks, *others, "outputs/mine/report.html", "a.md", "documents/b.md", "old/c.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("text")
+    assert found(tmp_path) == dict(marks.values()) | {"a.md": "", "documents/b.md": "", "old/c.md": ""}

@@ -3,9 +3,10 @@
 import io
 import zipfile
 
+import docx
 import pytest
 
-from tests.mixed_documents import BIKES, ENERGY, SHED, encrypted, notebook, page, pdf, scanned, slides, word_file, zip_bomb
+from tests.mixed_documents import BIKES, ENERGY, SHED, encrypted, notebook, page, pdf, saved, scanned, slides, word_file, zip_bomb
 from workbench.conversion.converted import UnreadableFileError
 from workbench.conversion.registry import BY_SUFFIX, FORMATS, convert, format_of
 
@@ -27,8 +28,20 @@ def test_every_format_is_found_by_its_suffix_in_any_case():
 
 def test_a_word_document_keeps_headings_and_tables():
     text = convert(".docx", word_file(BIKES, "Bikes")).text
-    assert text.startswith("# Bikes\n\n# Lending a bike\n\nMembers can borrow a cargo bike")
+    assert text.startswith("# Bikes\n\n## Lending a bike\n\nMembers can borrow a cargo bike")
     assert "| Part | Price |\n| --- | --- |\n| Inner tube | 7 euros |" in text
+
+
+def test_headings_of_a_word_document_without_a_title_keep_their_levels():
+    made = docx.Document()
+    for level, text in ((1, "Bikes"), (2, "Lending"), (1, "Shed")):
+        made.add_heading(text, level)
+        made.add_paragraph(f"A sentence about {text}.")
+    assert [line for line in convert(".docx", saved(made.save)).text.split("\n") if line.startswith("#")] == [
+        "# Bikes",
+        "## Lending",
+        "# Shed",
+    ]
 
 
 def test_slides_become_sections_with_lists_tables_and_notes():

@@ -8,7 +8,7 @@ import yaml
 from tests.mixed_documents import BIKES, ENERGY, GERMAN, SHED, long_text, markdown
 from workbench.experiment.read import experiment_of
 from workbench.new_experiment.advice import advice_lines
-from workbench.new_experiment.experiment_text import experiment_text
+from workbench.new_experiment.experiment_text import PROPOSED_DIFFERENCE, experiment_text
 from workbench.new_experiment.measures import measure
 from workbench.new_experiment.proposal import LARGE, Proposal, propose
 from workbench.records import Document
@@ -70,13 +70,20 @@ def test_the_experiment_file_is_valid_and_each_setting_has_its_reason_above_it()
 
 
 def test_advice_says_how_many_documents_and_questions_to_add():
-    few = list(advice_lines(3, 12, 0, 5))
+    few = list(advice_lines(3, 12, 0, 5, 0.05))
     assert few[0].startswith("3 documents cannot show which chunking is better")
     assert few[1] == "12 questions are too few to name a winner; write at least 18 more"
     assert few[2] == "12 of 12 questions are drafts that nobody has accepted"
-    (enough,) = advice_lines(40, 60, 60, 5)
+    (enough,) = advice_lines(40, 60, 60, 5, 0.05)
     assert enough.startswith("60 questions show differences in span recall from about 0.1")
     assert "a difference of 0.05 needs about 6" in enough
+    (other,) = advice_lines(40, 60, 60, 5, 0.02)
+    assert "a difference of 0.02 needs about 4,0" in other
+
+
+def test_the_difference_that_init_speaks_of_is_the_one_that_the_report_answers_for():
+    text = experiment_text("mine", "experiments/mine", propose(measure(LONG)), [])
+    assert experiment_of(yaml.safe_load(text), "mine.yaml").smallest_difference == PROPOSED_DIFFERENCE == 0.05
 
 
 @pytest.mark.parametrize(

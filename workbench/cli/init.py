@@ -10,7 +10,7 @@ import click
 
 from workbench.cli.dataset_generate import client_from, limit_options, model_options
 from workbench.cli.options import outputs_option
-from workbench.core.formatting import plural
+from workbench.core.formatting import listed, plural
 from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
@@ -128,14 +128,20 @@ def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
         say("  written by a model; such questions use the words of their passage, so review them before you decide anything")
     elif not started.queries:
         say("  no heading or statement gives a question; write questions yourself, or let a model draft them (--provider, --local)")
+    if started.written and started.unasked:
+        has = "has" if len(started.unasked) == 1 else "have"
+        of = plural(len(started.conversion.added), "new document")
+        say(f"  {len(started.unasked):,} of {of} {has} no draft: {listed(sorted(started.unasked))}")
 
 
 def _say_next(started: "StartedExperiment") -> None:
     from workbench.new_experiment.advice import advice_lines
+    from workbench.new_experiment.experiment_text import PROPOSED_DIFFERENCE
 
     accepted = sum(not query.synthetic or bool(query.accepted_by) for query in started.queries)
     configurations = len(started.spec.configurations) if started.spec else 1
-    _say_lines("to do: ", list(advice_lines(started.documents, len(started.queries), accepted, configurations)))
+    smallest = started.spec.smallest_difference if started.spec else PROPOSED_DIFFERENCE
+    _say_lines("to do: ", list(advice_lines(started.documents, len(started.queries), accepted, configurations, smallest)))
     file = shlex.quote(str(started.place.file))
     if started.spec:
         say()

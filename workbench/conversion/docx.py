@@ -2,11 +2,15 @@
 
 from zipfile import BadZipFile
 
+from bs4 import BeautifulSoup, Tag
+
 from workbench.conversion.archives import office_file
 from workbench.conversion.converted import ConvertedText, UnreadableFileError
 from workbench.conversion.html import markdown_of
 
-_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
+_STYLES = "p[style-name='Title'] => h1.title:fresh\np[style-name='Subtitle'] => p:fresh"
+
+_HEADINGS = [f"h{level}" for level in range(1, 7)]
 
 
 def convert_docx(raw: bytes) -> ConvertedText:
@@ -18,4 +22,12 @@ def convert_docx(raw: bytes) -> ConvertedText:
         made = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=lambda _: [])
     except (KeyError, IndexError, ValueError, AttributeError, BadZipFile, SyntaxError) as error:
         raise UnreadableFileError(f"cannot be read as .docx ({type(error).__name__}: {error})") from None
-    return ConvertedText(markdown_of(str(made.value)))
+    return ConvertedText(markdown_of(str(made.value), _below_title))
+
+
+def _below_title(page: BeautifulSoup) -> None:
+    """Put headings of the first level one level below a title, and the others with them."""
+    headings = [tag for tag in page.find_all(_HEADINGS) if isinstance(tag, Tag) and "title" not in tag.get_attribute_list("class")]
+    if page.find("h1", class_="title") is not None and any(tag.name == "h1" for tag in headings):
+        for tag in headings:
+            tag.name = f"h{min(int(tag.name[1]) + 1, len(_HEADINGS))}"

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.conversion.foreign_folders import folder_refusal
 from workbench.conversion.registry import format_of
 from workbench.datasets.file_access import FileAccess
 
@@ -19,7 +20,10 @@ class FoundFile:
 
 
 def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) -> Iterator[FoundFile]:
-    """Yield what is in a folder in order of the paths, except the paths `without`, which must be resolved. Links to folders are not followed."""
+    """Yield what is in a folder in order of the paths, except the paths `without`, which must be resolved. Links to folders are not followed.
+
+    A folder that a program has written is yielded with the reason, and what is in it is not.
+    """
     places = [root]
     while places:
         folder = places.pop()
@@ -33,10 +37,12 @@ def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) ->
             path = Path(entry.path)
             if _resolved(path) in without:
                 continue
-            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                inside.append(path)
-            else:
+            if not entry.is_dir(follow_symlinks=False):
                 yield FoundFile(path, _below(path, root), _refusal(path, files))
+            elif reason := folder_refusal(path):
+                yield FoundFile(path, f"{_below(path, root)}/", reason)
+            else:
+                inside.append(path)
         places += reversed(inside)
 
 

@@ -9,7 +9,7 @@ from workbench.conversion.converted import ConvertedText, UnreadableFileError, p
 from workbench.conversion.docx import convert_docx
 from workbench.conversion.html import convert_html
 from workbench.conversion.notebook import convert_notebook
-from workbench.conversion.pdf import convert_pdf
+from workbench.conversion.pdf.convert import convert_pdf
 from workbench.conversion.pptx import convert_pptx
 from workbench.conversion.text import convert_text
 from workbench.core.environment import advice, installed_version
@@ -49,9 +49,9 @@ class DocumentFormat:
 FORMATS = (
     DocumentFormat("markdown", (".md", ".markdown"), convert_text),
     DocumentFormat("text", (".txt", ".text", ".log"), convert_text, to=".txt"),
-    DocumentFormat("html", (".html", ".htm", ".xhtml"), convert_html, package="beautifulsoup4", module="bs4"),
-    DocumentFormat("pdf", (".pdf",), convert_pdf, package="pypdfium2", module="pypdfium2"),
-    DocumentFormat("docx", (".docx",), convert_docx, package="mammoth", module="mammoth"),
+    DocumentFormat("html", (".html", ".htm", ".xhtml"), convert_html, package="beautifulsoup4", module="bs4", version=2),
+    DocumentFormat("pdf", (".pdf",), convert_pdf, package="pypdfium2", module="pypdfium2", version=2),
+    DocumentFormat("docx", (".docx",), convert_docx, package="mammoth", module="mammoth", version=2),
     DocumentFormat("pptx", (".pptx",), convert_pptx, package="python-pptx", module="pptx"),
     DocumentFormat("notebook", (".ipynb",), convert_notebook, package="nbformat", module="nbformat"),
 )

@@ -6,12 +6,13 @@ from workbench.core.formatting import approximate, number, plural
 from workbench.statistics.power import expected_difference, expected_questions
 
 FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30
-# Differences that a decision usually turns on.
-_WANTED = 0.05
 
 
-def advice_lines(documents: int, questions: int, accepted: int, configurations: int) -> Iterator[str]:
-    """Yield what to add: documents, questions, and acceptance by a person. `accepted` questions are not drafts, or accepted ones."""
+def advice_lines(documents: int, questions: int, accepted: int, configurations: int, smallest: float) -> Iterator[str]:
+    """Yield what to add: documents, questions, and acceptance by a person.
+
+    `accepted` questions are not drafts, or accepted ones. `smallest` is the experiment's smallest difference that matters.
+    """
     if documents < FEWEST_DOCUMENTS:
         yield (
             f"{plural(documents, 'document')} cannot show which chunking is better: questions about one document hang together, and a claim "
@@ -21,8 +22,8 @@ def advice_lines(documents: int, questions: int, accepted: int, configurations: 
         yield f"{plural(questions, 'question')} are too few to name a winner; write at least {FEWEST_QUESTIONS - questions} more"
     elif questions:
         comparisons = configurations * (configurations - 1) // 2
-        shown, needed = expected_difference(questions, comparisons), expected_questions(_WANTED, comparisons)
-        more = f"; a difference of {number(_WANTED, 2)} needs about {approximate(needed)}" if needed > questions else ""
-        yield f"{plural(questions, 'question')} show differences in span recall from about {number(shown, 2)}{more} (the report says it exactly)"
+        shown, needed = expected_difference(questions, comparisons), expected_questions(smallest, comparisons)
+        more = f"; a difference of {number(smallest, 2)} needs about {approximate(needed)}" if needed > questions else ""
+        yield f"{plural(questions, 'question')} show differences in span recall from about {number(shown, 2)}{more} (the report computes both from your data)"
     if accepted < questions:
         yield f"{questions - accepted:,} of {plural(questions, 'question')} are drafts that nobody has accepted"

@@ -1,5 +1,6 @@
 """Bring the files of a folder into an experiment as documents: new ones are added, and nothing that exists is changed."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from workbench.new_experiment.document_ids import document_id, same_id
 from workbench.new_experiment.origins import DocumentOrigin, Origins, SkippedFile, text_digest
 
 DOCUMENTS = "documents"
+# What programs and persons add to the name of a copy.
+_COPY = re.compile(r"(?:\b|_)(?:copy|kopie|copie|copia|backup|bak|old|alt)(?:\b|_)|\(\d+\)$", re.IGNORECASE)
 
 
 @dataclass
@@ -46,9 +49,9 @@ def convert_folder(source: Path, folder: Path, known: Origins, limits: Converter
     conversion = FolderConversion(dict(known.by_file))
     files = FileAccess((source,), limits.max_file_mb)
     found = list(find_files(source, files, {folder.resolve()}))
-    conversion.files = len(found)
+    conversion.files = sum(not file.relative.endswith("/") for file in found)
     with limits, ProgressBar(total=len(found), desc="read documents", unit="file") as bar:
-        for file in found:
+        for file in sorted(found, key=_plainness):
             if file.reason:
                 conversion.skip(file.relative, file.reason)
             elif origin := conversion.known.get(file.relative):
@@ -56,9 +59,15 @@ def convert_folder(source: Path, folder: Path, known: Origins, limits: Converter
             else:
                 _add(file, folder, conversion, limits)
             bar.update()
+    conversion.skipped.sort(key=lambda skipped: skipped.file)
     gone = conversion.known.keys() - {file.relative for file in found}
     conversion.remarks += [f"{name} was removed, and {known.by_file[name].document} is kept" for name in sorted(gone)]
     return conversion
+
+
+def _plainness(file: FoundFile) -> tuple[bool, int, int, str]:
+    """Order files so that of equal ones an original is before its copies: names without a word for a copy, in fewer folders, then shorter paths."""
+    return bool(_COPY.search(file.path.stem)), file.relative.count("/"), len(file.relative), file.relative
 
 
 def _remarks(file: FoundFile, origin: DocumentOrigin, folder: Path) -> Iterator[str]:
@@ -88,7 +97,8 @@ def _add(file: FoundFile, folder: Path, conversion: FolderConversion, limits: Co
     everything = (*conversion.known.values(), *conversion.added)
     same = next((origin.file for origin in everything if origin.text_sha256 == text_sha256), None)
     if same is not None:
-        conversion.skip(file.relative, f"has the same text as {same}")
+        kept = "is a document already" if same in conversion.known else "is kept, since its path is plainer"
+        conversion.skip(file.relative, f"has the same text as {same}, which {kept}")
         return
     found = BY_SUFFIX[suffix]
     doc_id = _free_id(file.relative, found.to, converted, folder, {same_id(origin.doc_id) for origin in everything})

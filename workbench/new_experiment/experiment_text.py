@@ -12,6 +12,8 @@ import yaml
 from workbench.new_experiment.proposal import Proposal, ProposedSetting
 
 _WIDTH = 118
+# A difference that a decision usually turns on.
+PROPOSED_DIFFERENCE = 0.05
 _PLAIN = re.compile("[A-Za-z_./][A-Za-z0-9_./-]*")
 
 
@@ -31,6 +33,11 @@ def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[
         *(_axis("retrieval", proposal.retrievers) if proposal.retrievers else []),
         f"metrics: [{', '.join(proposal.metrics)}]",
         f"primary: {proposal.metrics[0]}  # the evidence that is found within the same amount of text, whatever the chunks' sizes",
+        *_commented(
+            f"smallest_difference: {PROPOSED_DIFFERENCE}",
+            "smaller differences in the primary metric do not matter; the report says how many questions would show one of this size",
+            "",
+        ),
         *([f"baseline: {_scalar(proposal.baseline)}"] if not proposal.retrievers else []),
     ]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,16 @@ class Place:
 
 @dataclass(frozen=True)
 class StartedExperiment:
-    """An experiment and what was done for it: documents, drafts, the proposal of a new file, and the faults of its dataset."""
+    """An experiment and what was done for it: documents, drafts, the proposal of a new file, and the faults of its dataset.
+
+    `unasked` are the new documents that no new question is about.
+    """
 
     place: Place
     conversion: FolderConversion
     drafts: tuple[DraftQuestion, ...]
     written: int
+    unasked: tuple[str, ...]
     proposal: Proposal | None
     faults: tuple[str, ...]
     queries: tuple[Query, ...]
@@ -103,7 +107,10 @@ def start_experiment(place: Place, wanted: int, limits: ConverterProcess, writer
     write_origins(place.folder, origins)
     documents = [Document(doc_id, text) for doc_id, text in texts.items()]
     proposal = _propose(place, documents, drafts) if documents else None
-    return _checked(place, conversion, drafts, written, proposal, documents)
+    about = {doc_id for row in rows for doc_id in row["relevant_doc_ids"]}
+    unasked = tuple(document.doc_id for document in new if document.doc_id not in about)
+    started = StartedExperiment(place, conversion, drafts, written, unasked, proposal, (), (), len(documents), None)
+    return _checked(started) if documents and (place.folder / QUESTION_FILES[0]).is_file() else started
 
 
 def _known(place: Place) -> Origins:
@@ -142,18 +149,15 @@ def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[Draft
     return proposal
 
 
-def _checked(
-    place: Place,
-    conversion: FolderConversion,
-    drafts: tuple[DraftQuestion, ...],
-    written: int,
-    proposal: Proposal | None,
-    documents: Sequence[Document],
-) -> StartedExperiment:
-    if not documents or not (place.folder / QUESTION_FILES[0]).is_file():
-        return StartedExperiment(place, conversion, drafts, written, proposal, (), (), len(documents), None)
-    draft = GoldenSource(path=str(place.folder)).read()
+def _checked(started: StartedExperiment) -> StartedExperiment:
+    """Read the dataset, with its faults, and the experiment file."""
+    draft = GoldenSource(path=str(started.place.folder)).read()
     found = tuple(faults(draft))
-    queries = tuple(query for query, _ in draft.queries)
-    spec = read_experiment(place.file) if place.file.is_file() and not found else None
-    return StartedExperiment(place, conversion, drafts, written, proposal, found, queries, len(draft.documents), spec)
+    file = started.place.file
+    return replace(
+        started,
+        faults=found,
+        queries=tuple(query for query, _ in draft.queries),
+        documents=len(draft.documents),
+        spec=read_experiment(file) if file.is_file() and not found else None,
+    )

@@ -52,6 +52,13 @@ def test_an_instruction_has_its_whole_section_as_evidence():
     )
 
 
+def test_the_evidence_of_an_instruction_has_the_code_above_its_first_sentence():
+    section = "To start a package, use this command:\n\n```\ncargo new hello\n```\n\nThe command makes a folder with two files."
+    (draft,) = draft_questions([Document("a", f"# Start a package\n\n{section}\n")], 1)
+    assert draft.question == "How do I start a package?"
+    assert f"# Start a package\n\n{section}\n"[draft.spans[0].start : draft.spans[0].end] == section
+
+
 def test_statements_are_sentences_and_items_but_not_code_tables_or_fragments():
     text = "# A\n\n- Members must **return** every [bike](x.md) before noon.\n\n```\nThe code is a block with a full sentence.\n```\n\n| The table is | not prose at all here. |\n|---|---|\n\nno sentence\n"
     (found,) = statements(Document("a", text))
@@ -79,3 +86,38 @@ def test_headings_are_the_questions_in_other_languages():
     (draft,) = draft_questions([Document("fr", text)], 5)
     assert draft.question.startswith("Horaires du hangar: ")
     assert (draft.rule, draft.language) == ("topic", "")
+
+
+def questions_of(text: str) -> list[str]:
+    return [draft.question for draft in draft_questions([Document("a", text)], 9)]
+
+
+def test_the_layout_of_manual_pages_gives_no_words_of_questions():
+    text = (
+        "DESCRIPTION\n     Secure transfer is a file transfer program, similar to ftp(1), which performs all\n     operations over an encrypted transport.\n\n"
+        "     TZ                    This variable is set to indicate the present time\n                           zone if it was set before.\n\n"
+        "     The default read time\u2010\n     out is 900 seconds.\n"
+    )
+    assert sorted(questions_of(text)) == ["What is secure transfer?", "What is the default read timeout?"]
+    (definition,) = [draft for draft in draft_questions([Document("a", text)], 9) if draft.question == "What is secure transfer?"]
+    assert text[definition.spans[0].start :].startswith("Secure transfer is a file")
+
+
+def test_markup_pointing_words_and_code_give_no_questions():
+    text = (
+        "**Lossless RGB files**<br>\n   The format requires the SmartScale feature of the library.\n\n"
+        "Applications can trap this error to test the support by calling a function.\n\n"
+        "The arguments to this flag are the same as those of the other.\n\n"
+        "APPLICABILITY This License applies to any manual that contains a notice of the holder.\n\n"
+        "Valgrind is built via the standard Unix .\n\n"
+        "A user must configure it using the option described below.\n"
+    )
+    assert questions_of(text) == []
+
+
+def test_a_heading_that_asks_is_a_draft_unless_its_section_puts_the_question_off():
+    text = (
+        "# FAQ\n\n## How do I build an engine?\n\nThis question is trickier than the others. Engines are of many kinds.\n\n"
+        "## Can libraries use `*` as a version?\n\nThe registry rejects all packages with such a constraint.\n"
+    )
+    assert questions_of(text) == ["Can libraries use * as a version?"]

@@ -39,23 +39,37 @@ _END_OF_DECLARATIONS = re.compile(r"\]\s*>")
 
 def document_of_html(doc_id: str, markup: str) -> Document:
     """Convert a page to a document with its <title>. The same page always gives the same text. Raises ValueError if it is not HTML."""
+    soup = parsed_html(markup)
+    return Document(doc_id, text_of_html(soup), title_of_html(soup))
+
+
+def parsed_html(markup: str) -> BeautifulSoup:
+    """Parse a page. Raises ValueError if it is not HTML, or so large that it would take too much memory or time."""
     _check_size(markup)
     with warnings.catch_warnings():
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
         try:
-            soup = _Soup(_without_declarations(markup), "html.parser")
+            return _Soup(_without_declarations(markup), "html.parser")
         except ParserRejectedMarkup as error:
             raise ValueError(str(error).splitlines()[-1].strip()) from None
-    tables = _simple_tables(soup)
+
+
+def text_of_html(root: Tag) -> str:
+    """Return the text of a page, or of an element."""
+    tables = _simple_tables(root)
     page = _Page(tables)
-    for event, element in _walk(soup, _DROPPED, tables):
+    for event, element in _walk(root, _DROPPED, tables):
         page.take(event, element)
+    return page.text()
+
+
+def title_of_html(soup: BeautifulSoup) -> str:
+    """Return the <title> of a page, or an empty text."""
     titles = (
         element for event, element in _walk(soup, ("svg",)) if event == "open" and isinstance(element, Tag) and element.name == "title"
     )
-    title = next((" ".join(tag.get_text().split()) for tag in titles), "")
-    return Document(doc_id, page.text(), title)
+    return next((" ".join(tag.get_text().split()) for tag in titles), "")
 
 
 def _without_declarations(markup: str) -> str:

@@ -11,6 +11,7 @@ from workbench.datasets.labels.anchoring import TextSearch
 from workbench.generation.drafting.english import english_questions, english_topic
 from workbench.generation.drafting.german import german_questions, german_topic
 from workbench.generation.drafting.phrasing import Language, Phrasing, content_words, function_words, language_of
+from workbench.generation.drafting.self_contained import answers, can_be_asked, stands_alone
 from workbench.generation.drafting.statements import Statement, statements
 from workbench.generation.drafting.topics import topic_of
 from workbench.records import Document, Span
@@ -137,8 +138,14 @@ def _is_common(plain: str, inside: Collection[str], language: Language) -> bool:
 def _candidates(corpus: _Corpus) -> Iterator[_DraftCandidate]:
     for statement, language in corpus.found:
         if language in _LANGUAGES:
-            for phrasing in islice(_LANGUAGES[language][0](statement), 1):
-                yield _DraftCandidate(statement, phrasing, language)
+            phrasings = (each for each in _LANGUAGES[language][0](statement) if _is_understood(each, statement))
+            yield from (_DraftCandidate(statement, phrasing, language) for phrasing in islice(phrasings, 1))
+
+
+def _is_understood(phrasing: Phrasing, statement: Statement) -> bool:
+    """Return whether the question and its evidence need no other sentence. Evidence of a heading is its whole section."""
+    alone = answers(statement.plain) if phrasing.rule in _WHOLE else stands_alone(statement.plain)
+    return alone and can_be_asked(phrasing.question)
 
 
 def _topics(corpus: _Corpus) -> Iterator[_DraftCandidate]:
@@ -215,7 +222,9 @@ def _drafted(
     if candidate.phrasing.rule in _WHOLE:
         while (after := following.get(last)) and after.end - statement.start <= _MOST_EVIDENCE:
             last = after
-    span = Span(statement.doc_id, statement.start, last.end)
+    # What is before the first statement, such as code or half a sentence with a colon, answers too.
+    whole = candidate.phrasing.rule in _WHOLE and last.end - statement.section <= _MOST_EVIDENCE
+    span = Span(statement.doc_id, statement.section if whole else statement.start, last.end)
     text = texts[span.doc_id][span.start : span.end]
     places = list(islice(search.verbatim(text), _MOST_PLACES + 1))
     if len(places) > _MOST_PLACES:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from workbench.generation.drafting.english_words import IMPERATIVES, NO_SUBJECT, QUESTION_WORDS, VERBS
 from workbench.generation.drafting.phrasing import Phrasing
@@ -12,29 +13,46 @@ _SUBJECT = r"(?P<subject>[A-Z0-9][^,;:()?!.“”\"]{1,70}?)"
 _BE = r"(?P<be>is|are|was|were)"
 _MODAL = r"(?P<modal>must|should|can|cannot|may|will|have to|has to|need to|needs to)"
 _CUES = (
-    ("When", r"(?:within|after|before|until|no later than|as soon as|when|whenever|if|unless|only if|only when)\b"),
-    ("When", r"(?:by|from|at|on|in) (?=\d{4}\b|\d{1,2}[:.]\d\d\b|\d{1,2} (?:am|pm|January|February|March|April|May|June|July|August|September|October|November|December)\b|noon|midnight|the (?:end|start|beginning)|(?:early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)|(?:spring|summer|autumn|winter)\b)"),
+    ("How soon", r"(?:within|in less than) (?=(?:the first |at most |about )?(?:\d+|a|an|one|two|three|four|five|six|seven|ten|twelve) (?:working |business |calendar )?(?:second|minute|hour|day|week|month|year))"),
+    ("When", r"(?:after|before|until|no later than|as soon as|when|whenever|if|unless|only if|only when) (?!it\b(?!\w* )|them\b|that\b|which\b|so\b)"),
+    ("When", r"(?:by|from|at|on|in) (?=\d{4}\b|\d{1,2}[:.]\d\d\b|\d{1,2} (?:am|pm|January|February|March|April|May|June|July|August|September|October|November|December)\b|noon|midnight|the (?:end|start|beginning) of (?:the |each |every )?(?:\w+ )?(?:day|week|month|quarter|year|season|term|shift)\b|(?:early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)|(?:spring|summer|autumn|winter)\b)"),
     ("How often", r"(?:once|twice|every|each) (?=a |an |\d|two|three|four|six|day|week|month|year|quarter|other)"),
     ("How long", r"(?:for (?:up to |at least |at most )?|at least |at most |up to )(?=(?:\d+|a|one|two|three|four|five|six|ten|twelve) (?:working |business |calendar )?(?:second|minute|hour|day|week|month|year))"),
     ("Why", r"(?:because|so that|in order to)\b"),
-    ("How", r"(?:by (?=\w+ing\b|card|e-?mail|phone|post|hand|law|default)|with the|through|via|using)\b"),
+    ("How", r"(?:by (?=\w+ing\b|card|e-?mail|phone|post|hand|law\b)|with (?=(?:the|an?) (?:\S+ ){0,2}(?:options?|flags?|switch|command|keys?|tool|button|form|card|parameter|argument|setting|script)\b)|through|via|using)\b"),
 )  # fmt: skip
 # What cannot be before the part that is cut off: another clause, a negation, or a word that needs another.
 _UNFINISHED = re.compile(
-    r"[,;:()]|\b(?:not|no|never)\b|\b(?:and|or|than|as|to|be|of|the|a|an|its|against|for|with|in|on|by|from|at|into|about|only|again|accordance|order|addition|comparison)$|\b(?:is|are|was|were|must|may|can|will)\b"
+    r"[,;:()]|\b(?:not|no|never|it|they|them|that|which|who|whom|here|there|so)\b|\bbe (?:any|all|the)\b|\b(?:and|or|than|as|to|be|of|the|a|an|its|against|for|with|in|on|by|from|at|into|about|only|again|even|probably|just|soon|shortly|both|either|present|up|out|accordance|order|addition|comparison|\d+|(?:second|minute|hour|day|week|month|year)s?)$|\b(?:is|are|was|were|must|may|can|will)\b"
 )
 _TIME = r"(?:[a-z]+ )?(?:to \d[\d.,]* )?(?:ms|µs|s|seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
 _OWN = (("your", "my"), ("yours", "mine"), ("yourself", "myself"), ("you", "I"))
 
 
+# Words that join a sentence to the one before it, which a question does without.
+_JOINING = re.compile(r" (?:also|still|therefore|thus|hence|now|then|however|instead|furthermore|moreover|here)(?= )", re.IGNORECASE)
+# What something is said to be, but not what it is.
+_NO_DEFINITION = re.compile(
+    r"(?:a (?:little|bit|lot|few|good|bad|great|simple|common|popular)|the (?:default|same|case|only|reason|result|popular|usual|best|worst|most))\b"
+)
+
+# Two or three words with capitals, such as `Restart Markers`, are a thing as often as an instruction.
+_NAMES_A_THING = re.compile(r"[A-Z]\w+(?: [A-Z]\w+){1,2}")
+# With an article. `Opening hours` are a thing.
+_GERUND = re.compile(r"(?P<gerund>[A-Z][a-z]+ing) (?P<rest>(?:an?|the|your|all|several|multiple) [^:;?!]+)$")
+# Words of degree, which a question does without.
+_DEGREE = re.compile(r" (?:only|simply|really|actively|just|merely)(?= )")
+
+
 def english_questions(statement: Statement) -> Iterator[Phrasing]:
     """Yield the questions that a statement answers, the most natural first."""
-    text = statement.plain.rstrip(".!*_ ")
+    text = _JOINING.sub("", statement.plain.rstrip(".!*_ "))
     heading = statement.headings[-1] if statement.headings else ""
     if statement.first:
         yield from _of_heading(heading)
     for rule in (_amount, _modal, _passive, _definition, _possession, _verb):
-        yield from rule(text, statement.common)
+        for phrasing in rule(text, statement.common):
+            yield replace(phrasing, question=_DEGREE.sub("", phrasing.question))
 
 
 def english_topic(statement: Statement, topic: str) -> str:
@@ -45,18 +63,27 @@ def english_topic(statement: Statement, topic: str) -> str:
 def _of_heading(heading: str) -> Iterator[Phrasing]:
     """Ask what a heading asks: a question as it is, an instruction as how to do it."""
     first = heading.split(" ")[0]
-    if heading.endswith("?") and first.lower() in QUESTION_WORDS:
+    if heading.endswith("?") and first.lower() in QUESTION_WORDS and not re.match(r"(?:What|How) about\b", heading, re.IGNORECASE):
         yield Phrasing(heading, "heading", 0.95)
     elif (
         first.lower() in IMPERATIVES
         and first[0].isupper()
         and 2 <= len(heading.split()) <= 9
         and not re.search(r"[:;]|^\w+ (?:of|in|to|and|or|is|for)\b", heading)
+        and not _NAMES_A_THING.fullmatch(heading)
     ):
         yield Phrasing(f"How do I {_mine(_lower(heading))}?", "instruction", 0.7)
+    elif (match := _GERUND.match(heading)) and (verb := _verb_of(match["gerund"].lower())) and len(heading.split()) <= 9:
+        yield Phrasing(f"How do I {verb} {_mine(match['rest'])}?", "instruction", 0.7)
     elif re.fullmatch(r"(?:How to|When to|Where to|What to) .{8,80}", heading):
         word, _, rest = heading.partition(" to ")
         yield Phrasing(f"{word} {'do I' if word == 'How' else 'should I'} {_mine(rest)}?", "instruction", 0.8)
+
+
+def _verb_of(gerund: str) -> str:
+    """Return the verb of a gerund, `create` of `creating` and `run` of `running`, if instructions begin with it."""
+    stem = gerund.removesuffix("ing")
+    return next((verb for verb in (stem, f"{stem}e", stem[:-1] if stem[-2:-1] == stem[-1:] else "") if verb in IMPERATIVES), "")
 
 
 def _amount(text: str, common: bool) -> Iterator[Phrasing]:
@@ -108,8 +135,19 @@ def _definition(text: str, common: bool) -> Iterator[Phrasing]:
     """A heat pump is a machine that … → What is a heat pump?"""
     match = re.match(rf"{_SUBJECT} (?P<be>is|are) (?P<rest>(?:a|an|the|one of the)\b.{{20,}})", text)
     subject = _subject(match["subject"], common) if match else ""
-    if match and subject and subject != "I" and len(subject.split()) <= 6 and not subject.startswith(("every ", "each ", "all ")):
-        yield Phrasing(f"What {match['be']} {subject}?", "definition", 0.8)
+    if not match or not subject or subject == "I" or _NO_DEFINITION.match(match["rest"]) or not _is_term(subject):
+        return
+    # A definite subject is mostly one of the sentences before.
+    yield Phrasing(f"What {match['be']} {subject}?", "definition", 0.6 if subject.startswith("the ") else 0.8)
+
+
+def _is_term(subject: str) -> bool:
+    """Return whether a subject may be a term that needs a definition: no action, no set, and no `the` with a single word."""
+    parts = subject.split()
+    single = parts[0] in ("the", "our", "your", "their") and len(parts) == 2
+    return (
+        len(parts) <= 6 and not single and not parts[0].endswith("ing") and parts[0] not in ("any", "every", "each", "all", "our", "your")
+    )
 
 
 def _possession(text: str, common: bool) -> Iterator[Phrasing]:
@@ -160,7 +198,7 @@ def _subject(text: str, common: bool) -> str:
         or len(parts) > 10
         or joined
         or re.search(
-            r"\b(?:that|which|who|whose|where|is|are|was|were|must|can|if|when|has|have|used|within|until|because|not)\b|\b[Tt]he (?:former|latter)$",
+            r"\b(?:that|which|who|whose|where|is|are|was|were|must|can|if|when|has|have|used|within|until|because|not|upon)\b|\b(?:to|of|for|by|with|in|on|at|from|and|or)$|\b[Tt]he (?:former|latter)$",
             text,
         )
     ):

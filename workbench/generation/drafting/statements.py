@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workbench.chunking.markdown import Block, blocks, parts_of
 from workbench.chunking.text.headers import outline
 from workbench.chunking.text.packing import trimmed
+from workbench.generation.drafting.self_contained import is_prose, sentence_start
 from workbench.records import Document
 
 # Characters of a statement. Shorter ones say little, longer ones are several statements.
@@ -16,14 +17,21 @@ _READ, _PART = 300_000, 30_000
 _NOT_PROSE = re.compile(r"\s*(?:\||```|~~~|>|!\[|<|\$\$|\[\w+\]:)")
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ x]\]\s+)?")
 _ENDED = re.compile(r"[.!?](?:[)”\"'’»*_]*)$")
-_MARKUP = ((re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"), (re.compile(r"[`*]|(?<!\w)_+|_+(?!\w)"), ""), (re.compile(r"\s*\[\d+\]"), ""))
+_MARKUP = (
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    # An asterisk between blanks, or in code, is one.
+    (re.compile(r"`|(?<![\s`])\*+|\*+(?![\s`*])|(?<!\w)_+|_+(?!\w)"), ""),
+    (re.compile(r"\s*\[\d+\]"), ""),
+    # Manual pages divide words with a hyphen of their own.
+    (re.compile(r"(?<=\w)[\u2010\u00ad]\s*\n\s*(?=[a-z])"), ""),
+)
 
 
 @dataclass(frozen=True)
 class Statement:
     """A sentence [start, end) of a document: its `plain` text without markup, and the headings above it, the nearest last.
 
-    `first` says that it is the first statement below its heading, `common` that its first word is written in lower case inside of a sentence.
+    `first` says that it is the first statement below its heading, whose text begins at `section`, `common` that its first word is written in lower case inside of a sentence.
     """
 
     doc_id: str
@@ -33,6 +41,7 @@ class Statement:
     headings: tuple[str, ...] = ()
     first: bool = False
     common: bool = True
+    section: int = 0
 
 
 def statements(document: Document) -> Iterator[Statement]:
@@ -58,18 +67,19 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 def _statements(doc_id: str, text: str, offset: int) -> Iterator[Statement]:
     above: list[tuple[int, str]] = []
     starts = {heading.start: heading for heading in outline(text)}
-    first = False
+    first, section = False, 0
     for block in blocks(text):
         if block.kind == "heading":
             if heading := starts.get(block.start):
                 above = [(level, title) for level, title in above if level < heading.level] + [
                     (heading.level, without_markup(heading.title))
                 ]
-            first = True
+            first, section = True, trimmed(text, block.end, block.end + _SHORTEST)[0]
         elif not _NOT_PROSE.match(text, block.start, block.end) and not text[block.start : block.end].startswith("    "):
             for start, end in _sentences(text, block):
                 plain = without_markup(text[start:end])
-                yield Statement(doc_id, start + offset, end + offset, plain, tuple(title for _, title in above), first)
+                titles = tuple(title for _, title in above)
+                yield Statement(doc_id, start + offset, end + offset, plain, titles, first, section=section + offset)
                 first = False
 
 
@@ -83,7 +93,8 @@ def _sentences(text: str, block: Block) -> Iterator[tuple[int, int]]:
         parts = parts_of(text, item) if "\n-" not in text[item.start : item.end] else []
     for start, end in parts:
         start, end = trimmed(text, start, end)
-        if _SHORTEST <= end - start <= _LONGEST and _ENDED.search(text[start:end]):
+        start, end = trimmed(text, sentence_start(text, start, end), end)
+        if _SHORTEST <= end - start <= _LONGEST and _ENDED.search(text[start:end]) and is_prose(text[start:end]):
             yield start, end
 
 

@@ -1,11 +1,13 @@
-"""Make paragraphs and headings of the printed lines of a PDF."""
+"""Make paragraphs, headings and code of the printed lines of a PDF."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
-SOFT_HYPHEN = "\u00ad"
+from workbench.conversion.pdf.code_blocks import code_lines, fenced, goes_on
+from workbench.conversion.pdf.lines import SOFT_HYPHEN, PrintedLine
+
 # A heading is this much higher than most lines, or bold.
 _LARGER = 1.12
 _LONGEST_HEADING = 120
@@ -21,17 +23,6 @@ _REPEATS, _FEWEST_PAGES = 0.5, 2
 
 
 @dataclass(frozen=True)
-class PrintedLine:
-    """A line of a page: its text, height and the position of its bottom, in points."""
-
-    text: str
-    page: int
-    height: float
-    bottom: float
-    bold: bool
-
-
-@dataclass(frozen=True)
 class Bookmark:
     """An entry of a PDF's outline, with its level from 1 and its page from 0, or None."""
 
@@ -42,21 +33,28 @@ class Bookmark:
 
 @dataclass
 class _PrintedBlock:
-    """Lines that belong together. `level` is 0 for a paragraph."""
+    """Lines that belong together. `level` is 0 for a paragraph; `code` are the lines of a listing."""
 
     text: str
     last: PrintedLine
     level: int = 0
+    code: list[PrintedLine] = field(default_factory=list)
 
 
 def markdown_of_lines(pages: Sequence[Sequence[PrintedLine]], bookmarks: Sequence[Bookmark] = ()) -> str:
     """Return the text of pages as Markdown, without running headers, footers and hyphens at line ends."""
     lines = [line for page in _without_running(pages) for line in page]
-    headings = _headings(lines, bookmarks)
+    code = code_lines(lines)
+    headings = _headings(lines, bookmarks, code)
     blocks: list[_PrintedBlock] = []
     for number, line in enumerate(lines):
         level = headings.get(number, 0)
-        if blocks and _continues(blocks[-1], line, level):
+        if number in code and not level:
+            if not (blocks and blocks[-1].code and goes_on(blocks[-1].last, line)):
+                blocks.append(_PrintedBlock("", line))
+            blocks[-1].code.append(line)
+            blocks[-1].last = line
+        elif blocks and _continues(blocks[-1], line, level):
             blocks[-1].text, blocks[-1].last = _joined(blocks[-1].text, line.text), line
         else:
             blocks.append(_PrintedBlock(line.text, line, level))
@@ -78,8 +76,8 @@ def _edge(line: PrintedLine) -> str:
     return _NUMBER.sub("#", line.text)
 
 
-def _headings(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark]) -> dict[int, int]:
-    """Return the level of each line that is a heading, by its number."""
+def _headings(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark], code: Collection[int]) -> dict[int, int]:
+    """Return the level of each line that is a heading, by its number. A line of `code` is one if it is larger, or a bookmark."""
     titles = {(_letters(mark.title), mark.page): mark.level for mark in bookmarks}
     weights = Counter[float]()
     for line in lines:
@@ -93,7 +91,7 @@ def _headings(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark]) -> di
         marked = titles.get((_letters(line.text), line.page))
         if marked:
             levels[number] = min(marked, 6)
-        elif number not in levels and _bold_heading(lines, number, body):
+        elif number not in levels and number not in code and _bold_heading(lines, number, body):
             levels[number] = min(deepest + 1, _LEVELS)
     # A page in which most lines are large has no headings by size.
     return levels if len(levels) <= max(1, 0.5 * len(lines)) else {number: level for number, level in levels.items() if number == 0}
@@ -124,6 +122,8 @@ def _bold_heading(lines: Sequence[PrintedLine], number: int, body: float) -> boo
 
 def _continues(block: _PrintedBlock, line: PrintedLine, level: int) -> bool:
     """Return whether a line goes on with the block before it."""
+    if block.code:
+        return False
     last, distance = block.last, block.last.bottom - line.bottom
     if level or block.level:
         # A heading of two lines.
@@ -146,6 +146,8 @@ def _joined(text: str, following: str) -> str:
 
 
 def _markdown(block: _PrintedBlock) -> str:
+    if block.code:
+        return fenced(block.code)
     text = " ".join(block.text.replace(SOFT_HYPHEN, "").split())
     if block.level:
         return f"{'#' * block.level} {text}"

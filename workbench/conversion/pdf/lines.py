@@ -1,0 +1,122 @@
+"""The printed lines of a PDF's page, with their places and type, in the order of the page's content."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isclose
+from typing import Any
+
+SOFT_HYPHEN = "\u00ad"
+# Characters of a line whose size and weight are read.
+_SAMPLED = 8
+# What PDFium returns for a hyphen at the end of a line.
+_HYPHENS = (0x02, 0xAD, 0xFFFE)
+_BOLD = 600
+# Of a font's flags in a PDF; and names of fonts whose flags are wrong.
+_FIXED_PITCH = 1
+_FIXED_NAMES = ("mono", "courier", "consol", "menlo", "typewriter", "cmtt")
+# A line with a gap of this many heights between two parts of this many characters may be a line of two columns.
+_GAP, _PART = 1.5, 20
+
+
+@dataclass(frozen=True)
+class PrintedLine:
+    """A line of a page: its text, its height and the edges of its box, in points.
+
+    `fixed` says that all of its characters are as wide, as those of code, `turned` that it is not horizontal, and `across` that it has a wide gap
+    between two long parts, as lines of two columns that were written as one.
+    """
+
+    text: str
+    page: int
+    height: float
+    bottom: float
+    bold: bool
+    left: float = 0.0
+    right: float = 0.0
+    fixed: bool = False
+    turned: bool = False
+    across: bool = False
+
+    @property
+    def middle(self) -> float:
+        """Return the height of its middle above the page's end."""
+        return self.bottom + self.height / 2
+
+
+@dataclass(frozen=True)
+class _Box:
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+def printed_lines(page: Any, number: int) -> Iterator[PrintedLine]:
+    """Yield the lines of a page that are not blank, in the order of its content."""
+    from pypdfium2 import raw
+
+    text = page.get_textpage()
+    codes = [raw.FPDFText_GetUnicode(text.raw, index) for index in range(text.count_chars())]
+    start = 0
+    for index in (*(index for index, code in enumerate(codes) if code in (10, 13)), len(codes)):
+        inked = [place for place in range(start, index) if codes[place] > 32]
+        if inked:
+            yield _line(text, inked, _text(codes[start:index]), number)
+        start = index + 1
+
+
+def _line(text: Any, inked: Sequence[int], words: str, number: int) -> PrintedLine:
+    from pypdfium2 import raw
+
+    sample = inked[:: max(1, len(inked) // _SAMPLED)][:_SAMPLED]
+    boxes = [_box(text, place) for place in sample]
+    height = sorted(box.top - box.bottom for box in boxes)[len(boxes) // 2]
+    return PrintedLine(
+        words,
+        number,
+        height,
+        boxes[0].bottom,
+        bold=all(raw.FPDFText_GetFontWeight(text.raw, place) >= _BOLD for place in sample),
+        left=boxes[0].left,
+        right=_box(text, inked[-1]).right,
+        fixed=all(_is_fixed(text, place) for place in sample),
+        turned=not all(_is_upright(raw.FPDFText_GetCharAngle(text.raw, place)) for place in sample),
+        across=_is_across(text, inked, _GAP * height),
+    )
+
+
+def _is_upright(angle: float) -> bool:
+    # -1 means that the angle is not known. Slightly turned pages of scanners are upright.
+    return angle < 0 or isclose(angle, 0, abs_tol=0.1) or angle > 6.18
+
+
+def _is_fixed(text: Any, index: int) -> bool:
+    from pypdfium2 import raw
+
+    name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+    raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.byref(flags))
+    known = name.value.decode("utf-8", "replace").lower()
+    return bool(flags.value & _FIXED_PITCH) or any(each in known for each in _FIXED_NAMES)
+
+
+def _is_across(text: Any, inked: Sequence[int], gap: float) -> bool:
+    # Only words are looked at: a call for each character would take most of the time.
+    apart = ((before, after) for before, after in pairwise(inked[_PART - 1 : 1 - _PART]) if after - before > 1)
+    return any(_box(text, after).left - _box(text, before).right > gap for before, after in apart)
+
+
+def _box(text: Any, index: int) -> _Box:
+    """Return the box of a character, which is as high as its font."""
+    from pypdfium2 import raw
+
+    box = raw.FS_RECTF()
+    raw.FPDFText_GetLooseCharBox(text.raw, index, ctypes.byref(box))
+    return _Box(box.left, box.bottom, box.right, box.top)
+
+
+def _text(codes: Sequence[int]) -> str:
+    letters = "".join(SOFT_HYPHEN if code in _HYPHENS else chr(code) for code in codes if code)
+    # Characters beyond the first plane come in two halves.
+    return letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
