@@ -199,7 +199,7 @@ def run_python(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., str
 
     def run(script: str, *arguments: object, env: dict[str, str] | None = None, options: tuple[str, ...] = ()) -> str:
         process = start(script, *arguments, env=env, options=options)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
         return out.strip()
 
