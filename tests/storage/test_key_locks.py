@@ -99,5 +99,5 @@ def test_a_forked_process_has_none_of_the_locks_and_frees_none(path: Path, run_p
 
 def test_a_file_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be written; choose another --outputs"):
+    with pytest.raises(StoreError, match="cannot be written; choose another folder"):
         KeyLocks(tmp_path / "file" / "calls.lock")

@@ -275,7 +275,7 @@ def test_a_full_disk_is_one_line_with_its_fix_and_leaves_nothing(tmp_path: Path,
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StoreError, match=r"file/kind cannot be written; choose another --outputs"):
+    with pytest.raises(StoreError, match=r"file/kind cannot be written; choose another folder"):
         Store(tmp_path / "file").obtain("kind", "key", fill)
     with pytest.raises(StoreError, match=r"file cannot be written"):
         write_text(tmp_path / "file" / "report.html", "x")

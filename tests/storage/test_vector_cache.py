@@ -136,7 +136,7 @@ def test_a_cache_that_only_cannot_be_reached_is_not_to_be_deleted(tmp_path: Path
         VectorCache(tmp_path / "folder")
     assert "delete" not in caught.value.fix
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError, match="cannot be written; choose another --outputs"):
+    with pytest.raises(StoreError, match="cannot be written; choose another folder"):
         VectorCache(tmp_path / "file" / "vectors.sqlite")
 
 

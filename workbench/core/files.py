@@ -30,7 +30,7 @@ def store_errors(place: Path) -> Iterator[None]:
             raise StoreError(f"the disk is full at {place}", "free space and run again: finished results are kept") from error
         if number in _UNWRITABLE:
             what = f"{getattr(error, 'filename', None) or place} cannot be written"
-            raise StoreError(what, "choose another --outputs or change its permissions") from error
+            raise StoreError(what, "choose another folder or change its permissions") from error
         if number in _BROKEN:
             what = f"the disk failed at {getattr(error, 'filename', None) or place} ({os.strerror(number or 0)})"
             raise StoreError(what, "check the disk and run again: finished results are kept") from error
