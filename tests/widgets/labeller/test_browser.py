@@ -169,6 +169,11 @@ def test_evidence_is_marked_by_keyboard_and_a_new_kernel_finds_the_labels(start_
     notebook.run_all()
     notebook.show_cell(2)
     page.wait_for_selector(".wbl-document")
+    # The accepted draft is reviewed, so the labeller goes on with the next question.
+    assert "dough" in page.inner_text(".wbl-asked")
+    page.locator(".wbl-pane").focus()
+    page.keyboard.press("p")
+    page.wait_for_function("document.querySelector('.wbl-asked').textContent.includes('ferry')")
     assert page.locator(".wbl-answer textarea").input_value() == "Nine euros 💶"
     assert page.get_by_role("button", name="Accept (y)").get_attribute("aria-pressed") == "true"
     assert "ferry to Å̱land costs" in page.inner_text(".wbl-evidence")
@@ -205,7 +210,7 @@ def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_
     total = int(page.locator(".wbl-head input").get_attribute("max"))
     assert f"0 of {total} drafts reviewed; this one is to review, 1 of 3 documents judged (optional)" in page.inner_text(".wbl-head")
     assert f"labels of {getpass.getuser()} in labels/guide.jsonl" in page.inner_text(".wbl-head")
-    assert "is a draft (rules 1, no model); nobody has accepted it." in page.inner_text(".wbl-synthetic")
+    assert "is a draft (rules 2, no model); nobody has accepted it." in page.inner_text(".wbl-synthetic")
     assert "in the dataset: relevant" in page.locator(".wbl-document[aria-current]").inner_text()
     assert page.locator(".wbl-pane mark").count() == 1
     notebook.screenshot("labeller-draft")
@@ -221,7 +226,7 @@ def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_
     saved(page, "1 label of")
     assert page.inner_text(".wbl-asked") == "yn? Was <b>kostet</b> es 🚲"
     assert before in page.inner_text(".wbl-original")
-    assert "is a draft (rules 1, no model); you have rewritten it." in page.inner_text(".wbl-synthetic")
+    assert "is a draft (rules 2, no model); you have rewritten it." in page.inner_text(".wbl-synthetic")
     assert f"1 of {total} drafts reviewed; this one is accepted" in page.inner_text(".wbl-head")
     (action,) = LabelFile(drafts / "labels" / "guide.jsonl").actions
     assert (action.kind, action.by, action.value) == ("rewrite", getpass.getuser(), "yn? Was <b>kostet</b> es 🚲")
