@@ -67,6 +67,11 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
 
 
+def capitalised(text: str) -> str:
+    """Return a text with a capital at its beginning, and the rest as it is."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def p_value(value: float) -> str:
     """Format a p value, such as `p = 0.012`."""
     return "no p" if math.isnan(value) else "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

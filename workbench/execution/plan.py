@@ -12,7 +12,7 @@ import pandas as pd
 from workbench.context.conditions import RETRIEVED
 from workbench.core.code import PERMISSION
 from workbench.core.display import table_html
-from workbench.core.formatting import aligned, approximate, listed, plural
+from workbench.core.formatting import aligned, approximate, capitalised, listed, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import without_preparing
@@ -308,7 +308,7 @@ def _notes(plan: Plan) -> list[str]:
     total = sum((planned.bound for planned in plan.configurations), CallBound())
     judged = sum((planned.judging for planned in plan.configurations), CallBound())
     return [
-        f"{plan.duration[:1].upper()}{plan.duration[1:]}{' without the time of models on servers' if total.calls else ''}: {'; '.join([*tokens, *times])}",
+        f"{capitalised(plan.duration)}{' without the time of models on servers' if total.calls else ''}: {'; '.join([*tokens, *times])}",
         *([f"answers cost at most {total}; replies that are in the cache cost nothing"] if total.calls else []),
         *([f"judging costs at most about {judged}; replies that are in the cache cost nothing"] if judged.calls else []),
         *(f"asks the target {each.name} at most {plural(each.requests, 'request')}" for each in plan.configurations if each.requests),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.core.display import table_html
+from workbench.core.formatting import capitalised
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_WINNER, Clusters
@@ -87,7 +88,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         rows = [{"configuration": name, "in the tie set": "yes" if name in self.best else "no"} for name in self.ranked]
-        return table_html(f"{str(self)[0].upper()}{str(self)[1:]}", rows, f"{counts_text(self.n, self.clusters)}.")
+        return table_html(capitalised(str(self)), rows, f"{counts_text(self.n, self.clusters)}.")
 
     @property
     def enough(self) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import possible_causes
-from workbench.core.formatting import count
+from workbench.core.formatting import capitalised, count
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.parts import shows_parts
@@ -24,7 +24,7 @@ _EQUAL = "Every mean counts documents equally, each with the mean of its questio
 def method(findings: Findings) -> Section:
     """Define the metrics, tests and causes of misses."""
     methods = (*findings.verdict.methods, *(EFFECT_METHODS if shows_parts(findings) else ())) if findings.verdict else ()
-    tests = tuple(f"{line[0].upper()}{line[1:]}." for line in methods)
+    tests = tuple(f"{capitalised(line)}." for line in methods)
     cuts: dict[str, list[str]] = {}
     for name, metric in findings.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)

@@ -1,7 +1,7 @@
 """Drafted questions that nobody has accepted, on which no decision should rest."""
 
 from workbench.analysis.synthetic import synthetic_questions
-from workbench.core.formatting import count, plural
+from workbench.core.formatting import capitalised, count, plural
 from workbench.results.run_tables import RunTables
 
 # The retrievers that match words.
@@ -15,7 +15,7 @@ def drafts_lines(run: RunTables) -> list[str]:
         return []
     lexical = any(dict(each.get("retrieval") or {}).get("kind") in _LEXICAL for each in run.configurations_settings.values())
     why = " Drafts use the words of their evidence, which favours lexical search." if lexical else ""
-    return [f"{drafts[:1].upper()}{drafts[1:]} that nobody has accepted: review them before you decide.{why}"]
+    return [f"{capitalised(drafts)} that nobody has accepted: review them before you decide.{why}"]
 
 
 def unaccepted_drafts(run: RunTables) -> str:

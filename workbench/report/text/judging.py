@@ -7,7 +7,7 @@ from workbench.analysis.judging.failures import by_frequency, failed_share, fail
 from workbench.analysis.judging.items import judge_of
 from workbench.attribution.causes import EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
-from workbench.core.formatting import count, plural, share
+from workbench.core.formatting import capitalised, count, plural, share
 from workbench.results.run_tables import RunTables
 
 WHY = "Why do answers fail?"
@@ -32,7 +32,7 @@ def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
     interval = failed_share(run, failures)
     bounds = f", 95 % interval {interval.bounds()}" if interval and math.isfinite(interval.low) else ""
     fraction = _fraction(failures)
-    rate = f"{fraction[:1].upper()}{fraction[1:]} of {name} from {context} {_fails(failures)}"
+    rate = f"{capitalised(fraction)} of {name} from {context} {_fails(failures)}"
     return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}.{missing}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from workbench.analysis.frontier import CostKind, CostRange
 from workbench.analysis.standings import Mean, Standing
-from workbench.core.formatting import NONE, count, interval, listed, number, plural, share, signed, spread
+from workbench.core.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
 from workbench.report.cells import digits_for
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.screening import ScreenedConfiguration, Screening
@@ -73,7 +73,7 @@ def about_primary(run: RunTables) -> str:
 
 def defined(kind: CostKind) -> str:
     """Define a cost."""
-    return f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}."
+    return f"{capitalised(kind.label)}: {kind.unit} {kind.definition}."
 
 
 def time_text(value: float, passes: CostRange, unit: str = "") -> str:

@@ -9,7 +9,7 @@ from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration, separa
 from workbench.analysis.questions.miss_causes import cause_meanings, explains_text
 from workbench.analysis.values import holding_half
 from workbench.attribution.causes import CAUSES
-from workbench.core.formatting import amount, count, listed, number, plural, share
+from workbench.core.formatting import amount, capitalised, count, listed, number, plural, share
 from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.answers import does_it_hold
@@ -115,7 +115,7 @@ def faults(findings: Findings) -> tuple[str, str]:
     by = f"{mostly} because {_BECAUSE[cause]}"
     meanings = cause_meanings(findings.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
-    failed = f" {answers[:1].upper()}{answers[1:]}." if answers else ""
+    failed = f" {capitalised(answers)}." if answers else ""
     return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.{failed}", f"{detail}."
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import shared_means
-from workbench.core.formatting import approximate, count, listed, number, p_value, plural, share, signed
+from workbench.core.formatting import approximate, capitalised, count, listed, number, p_value, plural, share, signed
 from workbench.report.text.drafts import unaccepted_drafts
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
@@ -158,7 +158,7 @@ def _beside(findings: Findings) -> str:
     if findings.unbased:
         parts.append(f"the baseline {findings.unbased} cannot be compared, so all pairs are")
     notes = "; ".join(parts)
-    return f"{notes[0].upper()}{notes[1:]}." if notes else ""
+    return f"{capitalised(notes)}." if notes else ""
 
 
 def _outside(verdict: Verdict) -> str:

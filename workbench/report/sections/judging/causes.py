@@ -8,7 +8,7 @@ from workbench.analysis.answers.causes import FailureCauses, answer_cause_meanin
 from workbench.analysis.findings import Findings
 from workbench.analysis.judging.failures import failed_share, failures_by_condition, failures_of
 from workbench.attribution.causes import CAUSE_NAMES
-from workbench.core.formatting import count, share, shortened
+from workbench.core.formatting import capitalised, count, share, shortened
 from workbench.report.cells import count_cell, described, key_of, text, value_cell, words
 from workbench.report.figures import judging_plots
 from workbench.report.figures.canvas import NAME_LENGTH
@@ -69,7 +69,7 @@ def causes_table(run: RunTables, found: Sequence[FailureCauses]) -> Table:
     # The sentences above the table have the meanings of the first configuration's causes.
     explained = {each.cause.name for each in found[0].causes}
     note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order if cause not in explained)
-    return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{note[:1].upper()}{note[1:]}." if note else "")
+    return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{capitalised(note)}." if note else "")
 
 
 def _by_condition(run: RunTables, found: Sequence[FailureCauses]) -> Table:
