@@ -70,20 +70,22 @@ def gate(
     rules_file: Path | None,
     update_baseline: Path | None,
     more: tuple[Path, ...],
-    warn_undecided: bool,
-    summary: Path | None,
-    junit: Path | None,
-    annotations: bool | None,
     **options: Any,
 ) -> None:
     """Check a finished sweep against limits and baselines. It reads tables only, and writes the outcome into the report.
 
     Exit codes: 0 pass, 1 fail, 2 wrong input, 4 undecided: too few questions to say.
     """
-    shown = os.environ.get("GITHUB_ACTIONS") == "true" if annotations is None else annotations
-    places = _Places(folder, summary, junit, shown, warn_undecided)
+    places = _places(folder, options)
     with _errors_shown(places if update_baseline is None else replace(places, summary=None, junit=None, annotations=False)):
         _gate(folder, rules_file, update_baseline, more, places, options)
+
+
+def _places(folder: Path, options: Mapping[str, Any]) -> _Places:
+    shown = options["annotations"]
+    if shown is None:
+        shown = os.environ.get("GITHUB_ACTIONS") == "true"
+    return _Places(folder, options["summary"], options["junit"], shown, options["warn_undecided"])
 
 
 def _gate(
@@ -91,7 +93,7 @@ def _gate(
     rules_file: Path | None,
     update_baseline: Path | None,
     more: tuple[Path, ...],
-    places: "_Places",
+    places: _Places,
     options: Mapping[str, Any],
 ) -> None:
     from workbench.results.run_tables import RunTables
