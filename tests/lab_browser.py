@@ -149,6 +149,14 @@ class NotebookPage:
             raise AssertionError(f"{self.path} is not ready after {seconds} s, see {shown}: {self.traffic.complaints}: {error}") from None
 
 
+def write_notebook(path: Path, *sources: str) -> None:
+    """Write a notebook with a cell for each source, of which the first has the parameters."""
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[0].metadata["tags"] = ["parameters"]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator["Browser"]:
     """A headless Chromium with a user data directory of its own."""

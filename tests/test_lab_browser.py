@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-import nbformat
 import psutil
 import pytest
+
+from tests.lab_browser import write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -12,18 +13,11 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("root")
-    write(folder / "good.ipynb", "name = 'ferry'  # type: str", "import os\nprint(name, os.path.basename(os.getcwd()))")
-    write(folder / "bad.ipynb", "x = 1", "1 / 0", "x")
+    write_notebook(folder / "good.ipynb", "name = 'ferry'  # type: str", "import os\nprint(name, os.path.basename(os.getcwd()))")
+    write_notebook(folder / "bad.ipynb", "x = 1", "1 / 0", "x")
     leaving = "<img src='http://192.0.2.1/x.png'><img src='/missing.png'>"
-    write(folder / "leaving.ipynb", "x = 1", f'from IPython.display import HTML\nHTML("{leaving}")')
+    write_notebook(folder / "leaving.ipynb", "x = 1", f'from IPython.display import HTML\nHTML("{leaving}")')
     return folder
-
-
-def write(path: Path, *sources: str) -> None:
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    cells[0].metadata["tags"] = ["parameters"]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
 
 
 def test_a_notebook_runs_with_other_parameters_and_a_reload_finds_what_was_saved(start_lab, open_notebook, root):

@@ -6,6 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.lab_browser import write_notebook
 from workbench.execution.local import Outcome
 
 pytestmark = pytest.mark.browser
@@ -19,9 +20,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, few: Outcome, handbook_corner
         "panel = wb.try_chunking(dataset, wb.FixedChunker(size=64, overlap=16))\npanel",
         "ranking = wb.what_if(results, 'recall@3')\nranking",
     ]
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / "panels.ipynb")
+    write_notebook(folder / "panels.ipynb", *sources)
     return folder
 
 

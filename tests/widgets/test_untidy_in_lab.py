@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-import nbformat
 import pytest
 
+from tests.lab_browser import write_notebook
 from tests.made_runs import Made
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
@@ -39,9 +39,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, made: Made) -> Path:
         "wb.what_if(results)",
         "wb.try_chunking(dataset, embedding=wb.StaticEmbedder())",
     ]
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / "untidy.ipynb")
+    write_notebook(folder / "untidy.ipynb", *sources)
     return folder
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab_browser import write_notebook
 from workbench.labelling.label_file import LabelFile
 
 pytestmark = pytest.mark.browser
@@ -38,14 +39,6 @@ def workplace(tmp_path: Path) -> Path:
 
 
 CALL = "labeller = wb.label(wb.load_dataset('data', unlabelled=True), annotator='ann', file='labels.jsonl')\nlabeller"
-
-
-def write_notebook(path: Path, *sources: str) -> None:
-    import nbformat
-
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
 
 
 def labels(folder: Path) -> list[tuple[str, str, object]]:
