@@ -86,7 +86,11 @@ def _synthetic(draft: DatasetDraft) -> list[str]:
     if not written:
         return []
     waiting = sum(not query.accepted_by for query in written)
-    accepted = f"{waiting:,} of them are accepted by nobody; review them, then workbench dataset accept" if waiting else "all are accepted"
+    accepted = (
+        f"{waiting:,} of them are accepted by nobody; review them (workbench lab EXPERIMENT --notebook label, or workbench dataset accept)"
+        if waiting
+        else "all are accepted"
+    )
     return [
         f"{len(written):,} of {plural(len(draft.queries), 'question')} are synthetic (drafted by a model or by rules, or with such answers), and {accepted}"
     ]

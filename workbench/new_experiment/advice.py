@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from workbench.core.formatting import approximate, number, plural
+from workbench.report.text.drafts import drafts_of
 from workbench.statistics.power import expected_difference, expected_questions
 
 FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30
@@ -26,4 +27,4 @@ def advice_lines(documents: int, questions: int, accepted: int, configurations: 
         more = f"; a difference of {number(smallest, 2)} needs about {approximate(needed)}" if needed > questions else ""
         yield f"{plural(questions, 'question')} show differences in span recall from about {number(shown, 2)}{more} (the report computes both from your data)"
     if accepted < questions:
-        yield f"{questions - accepted:,} of {plural(questions, 'question')} are drafts that nobody has accepted"
+        yield f"{drafts_of(questions - accepted, questions)} that nobody has accepted"

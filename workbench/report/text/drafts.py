@@ -21,8 +21,11 @@ def drafts_lines(run: RunTables) -> list[str]:
 def unaccepted_drafts(run: RunTables) -> str:
     """Count the drafts that nobody has accepted, as the subject of a sentence. Empty without any."""
     written = synthetic_questions(run)
-    if written is None or not written.waiting:
-        return ""
-    if written.waiting == written.of:
+    return drafts_of(written.waiting, written.of) if written and written.waiting else ""
+
+
+def drafts_of(waiting: int, questions: int) -> str:
+    """State how many of the questions are drafts."""
+    if waiting == questions:
         return "every question is a draft"
-    return f"{count(written.waiting)} of {plural(written.of, 'question')} {'is a draft' if written.waiting == 1 else 'are drafts'}"
+    return f"{count(waiting)} of {plural(questions, 'question')} {'is a draft' if waiting == 1 else 'are drafts'}"

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from workbench.analysis.judging.calibrations import NOT_MEASURED
 from workbench.analysis.judging.judge_trust import OVERLAP, JudgeTrust, judge_trust, verdicts_judge
-from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families, synthetic_questions
+from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
 from workbench.core.formatting import count, listed, number, plural, share
+from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.sentences import folder_of
 from workbench.results.run_tables import RunTables
 
@@ -102,7 +103,7 @@ def warnings(run: RunTables) -> list[str]:
     families = [
         shared for shared in shared_families(run) if not set(own) >= {name for names in shared.models.values() for name in _named(names)}
     ]
-    return [*map(_own, own), *map(_family, families), *_synthetic(run)]
+    return [*map(_own, own), *map(_family, families), *drafts_lines(run)]
 
 
 def self_judging(run: RunTables) -> list[str]:
@@ -125,13 +126,3 @@ def _family(shared: SharedFamily) -> str:
     parts = [f"{verb} ({listed(_named(shared.models[role]), 3)})" for role, verb in _ROLES.items() if role in shared.models]
     every = "All parts are of one model family" if len(parts) == len(_ROLES) else "Two parts are of one model family"
     return f"{every}, {shared.family}: it {listed(parts)}. Models prefer answers of their family, and share its errors."
-
-
-def _synthetic(run: RunTables) -> list[str]:
-    found = synthetic_questions(run)
-    if found is None or not found.waiting:
-        return []
-    which = "Every question" if found.waiting == found.of else f"{count(found.waiting)} of {plural(found.of, 'question')}"
-    verb = "is" if found.waiting in (1, found.of) else "are"
-    it = "it" if found.waiting == 1 else "them"
-    return [f"{which} {verb} drafted by a model or by rules, and accepted by nobody. Read {it}, then run workbench dataset accept."]
