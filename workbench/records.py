@@ -145,6 +145,11 @@ class Query:
         """Return the person who accepted a synthetic question, or an empty text."""
         return str(self.metadata.get(ACCEPTED_BY) or "").strip()
 
+    @property
+    def is_draft(self) -> bool:
+        """Return whether the question is synthetic and nobody has accepted it."""
+        return self.synthetic and not self.accepted_by
+
 
 @dataclass(frozen=True, slots=True)
 class Qrel:

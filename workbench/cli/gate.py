@@ -200,7 +200,7 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
     kinds = f"{plural(len(baseline.questions), 'question')}, {plural(len(baseline.means), 'metric')}, {plural(baseline.runs, 'run')}"
     say(f"{path}: {baseline.configuration} of {run.name} ({kinds}); no rule was checked; commit it, so that its changes are reviewed")
     if drafts := unaccepted_drafts(run):
-        say_aside(f"workbench: {drafts} that nobody has accepted; review them, or the baseline says little about real questions")
+        say_aside(f"workbench: {drafts}; review them, or the baseline says little about real questions")
 
 
 def _write(report: "GateReport", places: _Places) -> None:

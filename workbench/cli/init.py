@@ -138,7 +138,7 @@ def _say_next(started: "StartedExperiment") -> None:
     from workbench.new_experiment.advice import advice_lines
     from workbench.new_experiment.experiment_text import PROPOSED_DIFFERENCE
 
-    accepted = sum(not query.synthetic or bool(query.accepted_by) for query in started.queries)
+    accepted = sum(not query.is_draft for query in started.queries)
     configurations = len(started.spec.configurations) if started.spec else 1
     smallest = started.spec.smallest_difference if started.spec else PROPOSED_DIFFERENCE
     _say_lines("to do: ", list(advice_lines(started.documents, len(started.queries), accepted, configurations, smallest)))

@@ -85,7 +85,7 @@ def _synthetic(draft: DatasetDraft) -> list[str]:
     written = [query for query, _ in draft.queries if query.synthetic]
     if not written:
         return []
-    waiting = sum(not query.accepted_by for query in written)
+    waiting = sum(query.is_draft for query in written)
     accepted = (
         f"{waiting:,} of them are accepted by nobody; review them (workbench lab EXPERIMENT --notebook label, or workbench dataset accept)"
         if waiting

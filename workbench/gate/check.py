@@ -78,7 +78,7 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     rules += [result for test in settings.retrieval_tests for result in retrieval_results(own, test)]
     main = baselines[0][1] if baselines else None
     lost = lost_questions(run, own.name, main, subjects, found[0]) if main else []
-    notes = [f"{drafts} that nobody has accepted" for drafts in [unaccepted_drafts(run)] if drafts]
+    notes = [drafts] if (drafts := unaccepted_drafts(run)) else []
     notes += [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
     return GateReport(run.name, own.name, _holm(rules), lost, found[0] if found else None, notes)
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from workbench.analysis.findings import findings
 from workbench.core.formatting import plural, signed
-from workbench.labelling.review import drafted_by, is_draft
+from workbench.labelling.review import drafted_by
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Floats
 from workbench.metrics.evaluate import unjudged_values
@@ -106,7 +106,7 @@ def queue(dataset: Dataset, run: RunTables, rankings: Rankings) -> tuple[QueuedQ
             reason = f"its unjudged documents can change comparisons within the tie set ({plural(len(names), 'configuration')})"
         else:
             reason = "its labels do not change the comparison"
-        if is_draft(query):
+        if query.is_draft:
             reason = f"{_draft(query)}; {reason}" if width > 0 else _draft(query)
         queued.append(QueuedQuestion(query.query_id, reason, width))
     return tuple(queued)
@@ -119,7 +119,7 @@ def queue_without_run(dataset: Dataset) -> tuple[QueuedQuestion, ...]:
     for query in dataset.queries:
         if query.answerable and query.query_id not in relevant:
             unlabelled.append(QueuedQuestion(query.query_id, _UNLABELLED, 0.0))
-        elif is_draft(query):
+        elif query.is_draft:
             drafts.append(QueuedQuestion(query.query_id, _draft(query), 0.0))
         else:
             rest.append(QueuedQuestion(query.query_id, "it has labels", 0.0))

@@ -13,11 +13,6 @@ from workbench.records import ACCEPTED_BY, PROVENANCE, Query
 _REWRITTEN_BY = "rewritten_by"
 
 
-def is_draft(query: Query) -> bool:
-    """Return whether a question is synthetic and nobody has accepted it."""
-    return query.synthetic and not query.accepted_by
-
-
 def drafted_by(query: Query) -> str:
     """Return who drafted a question, in parentheses, or an empty text if its provenance does not say."""
     author = str(_provenance(query).get("model") or "").strip()

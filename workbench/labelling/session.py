@@ -13,7 +13,6 @@ from workbench.labelling.evidence import NO_EVIDENCE, span_of
 from workbench.labelling.label_file import DamagedLine, LabelFile
 from workbench.labelling.pooling import LabelPool, PooledAnswer, PooledDocument
 from workbench.labelling.priority import QueuedQuestion
-from workbench.labelling.review import is_draft
 from workbench.labelling.scale import GradeScale
 from workbench.records import Dataset, Query, Span
 
@@ -222,7 +221,7 @@ class LabellingSession:
     def documents(self) -> tuple[PooledDocument, ...]:
         """Return the documents to judge for the question, in their order: those of the evidence of a draft come first."""
         documents, query = self.task.pool.documents.get(self.query.query_id, ()), self.query
-        if not is_draft(query) or self.task.again:
+        if not query.is_draft or self.task.again:
             return documents
         evident = {span.doc_id for need in self._needs.get(query.query_id, ()) for span in need}
         # A review begins with what the draft was made of. Its order hides nothing, since these documents are shown as relevant.
@@ -259,7 +258,7 @@ class LabellingSession:
 
         A draft is finished once it is accepted, rewritten or refused; judging its documents is optional.
         """
-        if is_draft(self.checker.queries[query_id]):
+        if self.checker.queries[query_id].is_draft:
             return int(self.labels.decision(query_id) is not None), 1
         return self.judged(query_id)
 
@@ -274,7 +273,7 @@ class LabellingSession:
     def totals(self) -> LabellingProgress:
         """Count the questions with nothing left to label: drafts that are reviewed, and others whose documents are judged."""
         done = {each.query_id: len(set(self.progress(each.query_id))) == 1 for each in self.task.queue}
-        drafts = [finished for query_id, finished in done.items() if is_draft(self.checker.queries[query_id])]
+        drafts = [finished for query_id, finished in done.items() if self.checker.queries[query_id].is_draft]
         reviewed = sum(drafts)
         return LabellingProgress(reviewed, len(drafts), sum(done.values()) - reviewed, len(done) - len(drafts))
 

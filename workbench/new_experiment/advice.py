@@ -27,4 +27,4 @@ def advice_lines(documents: int, questions: int, accepted: int, configurations: 
         more = f"; a difference of {number(smallest, 2)} needs about {approximate(needed)}" if needed > questions else ""
         yield f"{plural(questions, 'question')} show differences in span recall from about {number(shown, 2)}{more} (the report computes both from your data)"
     if accepted < questions:
-        yield f"{drafts_of(questions - accepted, questions)} that nobody has accepted"
+        yield drafts_of(questions - accepted, questions)

@@ -15,17 +15,17 @@ def drafts_lines(run: RunTables) -> list[str]:
         return []
     lexical = any(dict(each.get("retrieval") or {}).get("kind") in _LEXICAL for each in run.configurations_settings.values())
     why = " Drafts use the words of their evidence, which favours lexical search." if lexical else ""
-    return [f"{capitalised(drafts)} that nobody has accepted: review them before you decide.{why}"]
+    return [f"{capitalised(drafts)}: review them before you decide.{why}"]
 
 
 def unaccepted_drafts(run: RunTables) -> str:
-    """Count the drafts that nobody has accepted, as the subject of a sentence. Empty without any."""
+    """State how many questions of a run are drafts that nobody has accepted. Empty without any."""
     written = synthetic_questions(run)
     return drafts_of(written.waiting, written.of) if written and written.waiting else ""
 
 
 def drafts_of(waiting: int, questions: int) -> str:
-    """State how many of the questions are drafts."""
+    """State how many questions, `waiting` of all, are drafts that nobody has accepted."""
     if waiting == questions:
-        return "every question is a draft"
-    return f"{count(waiting)} of {plural(questions, 'question')} {'is a draft' if waiting == 1 else 'are drafts'}"
+        return "every question is a draft that nobody has accepted"
+    return f"{count(waiting)} of {plural(questions, 'question')} {'is a draft' if waiting == 1 else 'are drafts'} that nobody has accepted"

@@ -112,7 +112,7 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
             return f"No winner: {_missing(findings, verdict)}."
         case None:
             drafts = unaccepted_drafts(findings.run)
-            though = f", though {drafts} that nobody has accepted" if drafts else ""
+            though = f", though {drafts}" if drafts else ""
             return f"{verdict.winner} wins by {findings.primary}: with 95 % confidence it is the best of {several}{limited}{though}."
 
 

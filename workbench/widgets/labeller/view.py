@@ -7,7 +7,7 @@ from workbench.core.display import excerpt
 from workbench.core.formatting import plural
 from workbench.labelling.evidence import NO_EVIDENCE
 from workbench.labelling.pooling import merged
-from workbench.labelling.review import drafted_by, drafted_part, is_draft
+from workbench.labelling.review import drafted_by, drafted_part
 from workbench.labelling.session import LabelledEvidence, LabellingSession
 from workbench.records import Document
 
@@ -67,7 +67,7 @@ def _here(session: LabellingSession) -> str:
     query_id = session.query.query_id
     done, of = session.judged(query_id)
     judged = f"{done} of {plural(of, 'document')} judged"
-    if not is_draft(session.query):
+    if not session.query.is_draft:
         return f"here {judged}"
     decision = session.labels.decision(query_id)
     word = "to review" if decision is None else "accepted" if decision else "refused"
@@ -107,7 +107,7 @@ def _question(session: LabellingSession) -> dict[str, Any]:
         "original": query.text if session.text != query.text else "",
         "reason": session.queued.reason,
         "synthetic": {"text": draft, "decision": labels.decision(query.query_id)} if query.synthetic else None,
-        "open": "not judged" if is_draft(query) else "to judge",
+        "open": "not judged" if query.is_draft else "to judge",
         "answerable": query.answerable if answerable is None else bool(answerable),
         "answer": query.answer if answer is None else str(answer),
         "answer_note": note or ("in the dataset" if query.answer else ""),

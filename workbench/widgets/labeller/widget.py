@@ -13,7 +13,6 @@ import traitlets
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
-from workbench.labelling.review import is_draft
 from workbench.labelling.session import LabellingSession
 from workbench.records import Span
 from workbench.widgets.labeller.view import FOUND, DocumentView, listed_documents, view_state
@@ -182,7 +181,7 @@ class Labeller:
         documents = listed_documents(session, self._reading)
         waiting = (doc_id for doc_id in documents if session.grade(doc_id) is None and session.dataset_grade(doc_id) is None)
         first = next(iter(documents), "")
-        self._open(first if is_draft(session.query) else next(waiting, first))
+        self._open(first if session.query.is_draft else next(waiting, first))
 
     def __repr__(self) -> str:
         return f"Labeller({str(self.session.file.path)!r}, {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator})"
