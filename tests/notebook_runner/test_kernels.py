@@ -19,6 +19,7 @@ import nbformat
 import psutil
 import pytest
 from jupyter_core.utils import ensure_event_loop
+from papermill.iorw import papermill_io
 
 from workbench.errors import NotebookError
 from workbench.execution.local import Outcome
@@ -378,6 +379,26 @@ def test_a_failing_notebook_is_reported_in_order_and_the_others_continue(outcome
     assert [line.split(":")[0] for line in told] == [f"notebook {number + 1}/4 n{number}" for number in range(4)]
     assert "FAILED, the kernel of the notebook n1 did not finish" in told[1]
     shutil.rmtree(outcome.folder / "notebooks")
+
+
+def test_notebooks_side_by_side_do_not_change_the_directory_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """papermill changes it for all threads, to that of an earlier run where two runs did not end in the order of their starts."""
+    earlier, here = tmp_path / "earlier", tmp_path / "here"
+    earlier.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    handler, visited = papermill_io.get_handler("local"), set()
+    before, change = handler.cwd(str(earlier)), os.chdir
+    monkeypatch.setattr(os, "chdir", lambda folder: (visited.add(str(folder)), change(folder)))
+    # The first two start in either order. One of those that are still running writes after the first of them ended.
+    sources = [notebook(tmp_path, f"import time\ntime.sleep({seconds})") for seconds in (1, 3, 4)]
+    jobs = [run_notebooks.NotebookJob(source, source.stem, {"root": ""}, []) for source in sources]
+    try:
+        with Kernels([], lambda _: None) as kernels:
+            assert execute(Path("notebooks"), Store(Path("store")), jobs, kernels, 2, lambda _: None) == {}
+    finally:
+        handler.cwd(before)
+    assert visited == {str(here)}
 
 
 def test_two_at_once_where_there_are_cores_and_memory(monkeypatch):

@@ -72,6 +72,7 @@ def execute(
     folder: Path, store: Store, jobs: Sequence[NotebookJob], kernels: Kernels, workers: int, say: Callable[[str], None]
 ) -> dict[str, str]:
     """Execute notebooks into a folder on several threads, report them in order, and return the one-line errors of failed ones by name."""
+    from papermill.iorw import local_file_io_cwd
 
     def run(job: NotebookJob) -> bool:
         # Jupyter creates an event loop for each thread and leaves it open.
@@ -79,7 +80,9 @@ def execute(
             return run_notebook(store, job.source, job.parameters, job.shown, folder / f"{job.name}.ipynb", kernels)
 
     errors: dict[str, str] = {}
-    with ThreadPoolExecutor(workers) as pool:
+    # papermill changes to a directory of its own while it writes, for all threads. Runs side by side leave it at that of the run before
+    # them, in which relative paths name nothing: one outer run sets it for all.
+    with local_file_io_cwd(), ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(run, job) for job in jobs]
         try:
             for number, (job, future) in enumerate(zip(jobs, futures, strict=True), 1):
