@@ -91,11 +91,22 @@ def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
         borders = _sections(labels)[place]
         any_headings = any_headings or len(borders) > 2
         if len(borders) > 2:
-            starts, ends = (chunks[side].to_numpy()[rows][:, None] for side in ("start", "end"))
-            lengths = np.diff(np.clip(borders[None, :], starts, ends), axis=1)
-            second = np.sort(lengths, axis=1)[:, -2]
-            several[rows] = second >= SECOND_TOPIC * (ends - starts)[:, 0]
+            starts, ends = (chunks[side].to_numpy()[rows] for side in ("start", "end"))
+            several[rows] = second_longest(borders, starts, ends) >= SECOND_TOPIC * (ends - starts)
     return several if any_headings else None
+
+
+def second_longest(borders: Ints, starts: Ints, ends: Ints) -> Ints:
+    """The length of what each chunk has of the section of which it has the second most, 0 for a chunk in one section."""
+    first = np.searchsorted(borders, starts, side="right") - 1
+    counts = np.searchsorted(borders, ends, side="left") - first
+    # One line per chunk and section, since a table of all chunks and all sections would be quadratic in the document's length.
+    chunk = np.repeat(np.arange(len(starts)), counts)
+    stops = np.cumsum(counts)
+    section = np.arange(len(chunk)) - (stops - counts - first)[chunk]
+    lengths = np.minimum(borders[section + 1], ends[chunk]) - np.maximum(borders[section], starts[chunk])
+    ordered = lengths[np.lexsort((lengths, chunk))]
+    return np.where(counts > 1, ordered[np.maximum(stops - 2, 0)], 0)
 
 
 @lru_cache(maxsize=4)
