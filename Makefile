@@ -3,11 +3,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help quickstart test check bench soak mutate browser docs picture wheel clean
+.PHONY: help quickstart test slow check bench soak mutate browser docs picture wheel clean
 
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
-	@echo "make test        install into .venv and run the tests (some minutes)"
+	@echo "make test        install into .venv and run the tests that are not slow (12 minutes)"
+	@echo "make slow        run the slow tests: whole sweeps, every page of the docs, killed processes (50 minutes)"
 	@echo "make check       check lint, format, types and that generated docs are current"
 	@echo "make bench       run the benchmarks and write benchmarks/results/; BENCH=\"sweep\" runs only the one named"
 	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
@@ -30,8 +31,12 @@ quickstart: $(INSTALLED)
 	$(BIN)/workbench sweep experiments/quickstart.yaml
 
 # Two test processes, each running whole files: most tests wait for subprocesses. In the order of the files, the slow tutorial is not last.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: $(INSTALLED)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+slow: $(INSTALLED)
+	$(PYTEST) -m 'slow and not soak and not browser'
 
 check: $(INSTALLED)
 	$(BIN)/ruff check

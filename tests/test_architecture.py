@@ -181,6 +181,7 @@ def test_the_command_line_starts_without_the_heavy_packages(run_python: Callable
     assert run_python(script) == ""
 
 
+@pytest.mark.slow
 def test_importing_it_leaves_the_hosts_modules_as_they_were(run_python: Callable[..., str]) -> None:
     names = sorted(dotted(path) for path in MODULES if path.stem not in ("retrieve", "reorder"))
     script = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)\nprint([n for n, m in sys.modules.items() if m is None])"

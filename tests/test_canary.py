@@ -9,6 +9,8 @@ import pytest
 
 from tests.canary import CANARY, VARIABLES
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 OTHER = "sk-another-canary-for-a-session-inside"
 LEAKS = """

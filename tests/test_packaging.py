@@ -124,6 +124,7 @@ def test_the_source_distribution_can_be_tested_and_leaves_out_what_was_made(buil
     assert [Path(name).name for name in outputs] == ["README.md"]
 
 
+@pytest.mark.slow
 def test_the_unpacked_wheel_runs_a_sweep_without_the_checkout(wheel: Path, workplace: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(workplace / "site")

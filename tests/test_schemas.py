@@ -52,6 +52,7 @@ def test_a_sweep_leaves_these_tables_and_no_others(few: Outcome) -> None:
     assert {path.stem for path in few.folder.glob("*.parquet")} == set(WRITTEN)
 
 
+@pytest.mark.slow
 def test_a_failure_and_a_screening_come_back_as_they_were(few: Outcome, tmp_path: Path) -> None:
     nan = float("nan")
     rows = (

@@ -66,6 +66,7 @@ def test_one_size_makes_no_grid(tables) -> None:
     assert size_grids(run, found, run.primary) == []
 
 
+@pytest.mark.slow
 def test_a_real_sweep_with_two_retrievers_draws_the_values_of_each(made) -> None:
     sweep = {
         "chunking": [{"kind": "fixed", "size": [16, 24], "overlap": [0, 8]}],

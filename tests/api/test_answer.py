@@ -20,6 +20,7 @@ def dataset(handbook_few: Path) -> wb.Dataset:
     return wb.load_dataset(handbook_few)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=["ends", "distinct"])
 def test_an_answer_and_its_context_are_those_of_the_sweep(pipeline: wb.Pipeline, dataset: wb.Dataset, tmp_path: Path) -> None:
     experiment = wb.Experiment("answered", dataset, pipeline=pipeline, metrics=["recall@5"])

@@ -9,6 +9,8 @@ import pytest
 import workbench as wb
 from workbench.api.plots import Plots
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CLASSES = (wb.Experiment, wb.Index, wb.Pipeline, wb.Results, Plots)
 FUNCTIONS = {name: getattr(wb, name) for name in wb.__all__ if inspect.isfunction(getattr(wb, name))}

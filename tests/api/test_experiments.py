@@ -35,6 +35,7 @@ def built(corner: wb.Dataset) -> wb.Experiment:
     )
 
 
+@pytest.mark.slow
 def test_an_experiment_of_values_leaves_the_tables_of_the_same_file(built: wb.Experiment, few: Outcome, tmp_path: Path) -> None:
     results = wb.sweep(built, tmp_path)
     for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:

@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import workbench as wb
 from workbench.metrics.registry import KINDS
 
@@ -169,6 +171,7 @@ def test_importing_the_package_loads_no_heavy_one(run_python: Callable[..., str]
     assert not {"torch", "chromadb", "pandas", "numpy", "matplotlib", "pydantic", "sentence_transformers"} & set(light)
 
 
+@pytest.mark.slow
 def test_reading_results_splitting_and_naming_metrics_need_neither_torch_nor_chroma(run_python: Callable[..., str]) -> None:
     _, used = json.loads(run_python(LOADED, *NAMES))
     assert not {"torch", "chromadb", "sentence_transformers", "matplotlib"} & set(used)

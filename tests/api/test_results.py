@@ -37,6 +37,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_a_run_opens_elsewhere_without_models_store_or_dataset(few: Outcome, tmp_path: Path, run_python: Callable[..., str]) -> None:
     shutil.copytree(few.folder, tmp_path / "few")
     found = json.loads(run_python(LOAD, tmp_path / "few", tmp_path / "report.html"))

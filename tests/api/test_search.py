@@ -11,6 +11,8 @@ from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 
+pytestmark = pytest.mark.slow
+
 CHUNKING = wb.FixedChunker(size=128)
 EMBEDDING = wb.SentenceTransformerEmbedder(backend="torch")
 RETRIEVAL = [

@@ -3,6 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SNIPPET = Path(__file__).with_name("snippet.py").read_text("utf-8")
 QUICKSTART = """
 name: quickstart

@@ -19,6 +19,7 @@ def index(dataset: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> wb.I
     return pipeline.index(dataset, tmp_path_factory.mktemp("outputs"))
 
 
+@pytest.mark.slow
 def test_two_versions_of_a_function_are_compared_on_the_same_questions(dataset, index):
     def backwards(query, k):
         return list(reversed(index.search(query, k)))
@@ -31,6 +32,7 @@ def test_two_versions_of_a_function_are_compared_on_the_same_questions(dataset, 
     assert results.to_html(results.folder / "report.html").stat().st_size > 50_000
 
 
+@pytest.mark.slow
 def test_a_function_that_answers_is_scored_on_its_sources_and_its_answers(dataset, index):
     def my_rag(question):
         hits = index.search(question, 5)

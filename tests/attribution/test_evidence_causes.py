@@ -243,6 +243,7 @@ class Oracle:
         return "budget" if any(one <= self.delivered(whole=True) for one in wanted) else "rank"
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(world=cut_worlds(), cut=cuts)
 def test_causes_equal_those_of_character_sets(world, cut: Cut) -> None:

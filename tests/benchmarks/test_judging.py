@@ -96,6 +96,7 @@ def test_overlap_on_the_known_answers_is_as_recorded(name: str) -> None:
     assert again["balanced_accuracy"] == pytest.approx(recorded["balanced_accuracy"], abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["WiCE", "MTRAG", "handbook", "correct answers"])
 def test_the_baselines_are_as_recorded(name: str, big_data: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     labelled = named(name)

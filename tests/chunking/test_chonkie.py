@@ -12,6 +12,7 @@ from workbench.models.tokenizers import count
 from workbench.records import Document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chunker", "overlap"), [("RecursiveChunker", 0), ("SentenceChunker", 64), ("TokenChunker", 64), ("FastChunker", 0)]
 )

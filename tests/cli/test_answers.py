@@ -18,6 +18,7 @@ def done(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, result.exit_code, result.stdout, result.stderr)
 
 
+@pytest.mark.slow
 def test_a_sweep_with_missing_answers_ends_in_3_and_the_next_one_in_0(asked_sweep: AskedSweep, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_EVAL_OPENAI_API_KEY", CANARY)
     provider, path = asked_sweep.provider, asked_sweep.write()

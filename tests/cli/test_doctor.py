@@ -104,6 +104,7 @@ def test_a_sound_store_is_left_as_it_is(outputs):
     assert files(outputs) == before
 
 
+@pytest.mark.slow
 def test_damage_is_repaired_and_the_next_sweep_has_the_undisturbed_tables(outputs, outcome):
     store, indexes = outputs / ".store", sorted((outputs / ".indexes").glob("*/workbench.json"))
     flip(next(entries(outputs, "vectors")[0].glob("vectors.npy")))
@@ -275,6 +276,7 @@ def test_of_a_linked_result_that_is_damaged_only_the_link_is_deleted(outputs: Pa
     assert (entry.is_symlink(), target.is_dir()) == (False, True)
 
 
+@pytest.mark.slow
 def test_copies_of_indexes_that_killed_searches_left_are_deleted(
     outputs: Path, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:

@@ -60,6 +60,7 @@ def test_the_exit_code_says_pass_fail_undecided_or_wrong_input(folder, names, ba
     assert "against the direction" in gate(folder, "--fail-above", f"{PRIMARY}=0.5", code=2)
 
 
+@pytest.mark.slow
 def test_the_outcome_is_in_the_folder_and_in_the_report(folder, names, baseline, gated_run):
     (folder / "report.html").write_text("before")
     gate(folder, "--configuration", names["worse"], "--baseline", baseline, code=1)
@@ -176,6 +177,7 @@ def test_an_alarm_says_how_to_run_both_sides_again(gated_run, names, baseline, t
     assert "--again AGAIN/gated --baseline-again BASE_AGAIN/gated" in shown
 
 
+@pytest.mark.slow
 def test_a_random_run_becomes_a_baseline_only_with_three_runs(gated_run, names, tmp_path):
     folders = [tmp_path / name for name in "abc"]
     for folder in folders:

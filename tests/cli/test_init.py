@@ -44,6 +44,7 @@ def state(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_thirty_mixed_files_end_in_a_report_that_names_those_that_could_not_be_read(desk: Path):
     reasons = mixed_folder(desk / "mixed", megabytes=0.01)
     assert len([path for path in (desk / "mixed").rglob("*") if not path.is_dir()]) >= 30
@@ -115,6 +116,7 @@ def test_documents_without_a_draft_are_named_and_folded_if_they_are_many(desk: P
     assert "  12 of 13 new documents have no draft: t00, t01, t02, t03, t04, t05 and 6 more\n" in again.stdout
 
 
+@pytest.mark.slow
 def test_the_working_directory_with_outputs_and_packages_is_a_folder_of_documents(desk: Path):
     (desk / "node_modules" / "a").mkdir(parents=True)
     (desk / "node_modules" / "a" / "README.md").write_text("# A package\n")

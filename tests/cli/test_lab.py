@@ -38,6 +38,7 @@ def swept(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["outputs/x", "x.yaml"])
 def test_jupyterlab_browses_the_working_directory_and_opens_the_executed_notebook(
     swept: Path, start_lab: Callable[..., Lab], target: str
@@ -52,6 +53,7 @@ def test_jupyterlab_browses_the_working_directory_and_opens_the_executed_noteboo
     assert "Traceback" not in lab.log.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_executed_notebook_and_the_one_it_was_made_from_run_by_hand_in_their_folders(
     tmp_path: Path, run_python: Callable[..., str]
 ) -> None:
@@ -80,6 +82,7 @@ def test_jupyterlab_is_a_process_of_its_own_that_may_import_everything(swept: Pa
     assert printed.endswith("'--no-browser']")
 
 
+@pytest.mark.slow
 def test_a_folder_without_results_is_refused_and_one_without_a_checkout_gets_the_notebook_to_start_from(
     swept: Path, run_python: Callable[..., str]
 ) -> None:
@@ -127,6 +130,7 @@ def drafted(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_labeller_opens_on_the_dataset_of_an_experiment_with_its_run_and_keeps_what_a_person_changed(
     drafted: Path, run_python: Callable[..., str]
 ) -> None:
@@ -151,6 +155,7 @@ def test_the_labeller_opens_on_the_dataset_of_an_experiment_with_its_run_and_kee
     assert parameters(copy) == found | {"annotator": "ann"}
 
 
+@pytest.mark.slow
 def test_labels_that_are_applied_take_the_drafts_out_of_the_report(drafted: Path, run_python: Callable[..., str]) -> None:
     data = drafted / "experiments" / "guide"
     session = label(load_dataset(data), annotator="ann", file=drafted / "labels" / "guide.jsonl").session

@@ -29,6 +29,7 @@ def test_an_unexpected_error_prints_one_line_and_saves_a_printable_traceback(tmp
     assert "hunter2" not in saved
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_such_as_head_is_no_error(tmp_path: Path) -> None:
     command = [Path(sys.executable).parent / "workbench", "plan", "experiments/quickstart.yaml", "--outputs", tmp_path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as plan:

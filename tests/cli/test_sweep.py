@@ -58,6 +58,7 @@ def one_line(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> 
         assert part in line
 
 
+@pytest.mark.slow
 def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_nothing(folder):
     first = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
     assert first.returncode == 0, first.stderr
@@ -94,6 +95,7 @@ def test_a_report_needs_results(folder):
     one_line(told("report", folder / "x.yaml", "--outputs", folder / "none"), 2, "lacks results of", "workbench sweep")
 
 
+@pytest.mark.slow
 def test_a_configuration_that_fails_ends_in_3_and_is_in_the_report(folder):
     assert not run(folder).failures
     (vectors,) = (folder / "outputs" / ".store" / "vectors").glob("*/vectors.npy")
@@ -138,6 +140,7 @@ def test_bad_input_is_one_line_with_what_where_and_the_fix(folder, change, part)
     one_line(told("sweep", folder / "x.yaml", "--outputs", folder / "outputs", "--set", change), 2, "workbench: ", part)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_there_is_one_line_of_a_process_too(folder):
     model = "pipeline.embedding.model=no-such/model"
     done = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs", "--set", model, HF_HUB_OFFLINE="1")
@@ -158,6 +161,7 @@ def test_an_empty_corpus_stops_the_sweep(folder):
     assert "cats.md document 'cats' is empty" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_the_next_sweep_goes_on(folder):
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
@@ -199,6 +203,7 @@ def test_help_names_every_command():
     assert all(name in text for name in ("sweep", "plan", "report", "dataset", "lab"))
 
 
+@pytest.mark.slow
 def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handbook_part, tmp_path):
     sizes = "sweep: {chunking: {kind: fixed, size: [8, 64, 128]}}"
     path = tmp_path / "s.yaml"
@@ -268,6 +273,7 @@ def test_no_key_of_an_experiment_permits_code(program: Path, key: str) -> None:
     assert not (program / "marker").exists()
 
 
+@pytest.mark.slow
 def test_code_with_permission_runs_is_checked_first_and_is_named_in_manifest_and_report(program: Path) -> None:
     settings = json.loads((program / "p.yaml").read_text())
     missing = ["--set", "pipeline.chunking.callable=json:load_s"]

@@ -26,6 +26,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["target", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_check_shows_what_a_target_returns_and_where_it_is_in_the_documents(experiment):
     done = run("check", experiment("  - {kind: pipeline, name: ours, k: 5, chunker: {kind: fixed, size: 64}}"), "--question", "ferry")
     assert done.exit_code == 0, done.output

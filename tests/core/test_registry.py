@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CHUNKER = '''
 from typing import ClassVar, Literal
 from workbench.chunking.base import CuttingChunker

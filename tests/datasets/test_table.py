@@ -228,6 +228,7 @@ def test_any_dataset_is_the_same_after_csv(datasets: Callable[..., st.SearchStra
     assert again(dataset, ".csv") == dataset
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(data=st.data())
 def test_a_dataset_whose_fields_have_one_type_is_the_same_after_parquet(

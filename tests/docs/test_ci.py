@@ -17,6 +17,8 @@ import yaml
 
 from tests.docs.conftest import DOCS, ROOT, blocks
 
+pytestmark = pytest.mark.slow
+
 PAGE = DOCS / "ci.md"
 EXPERIMENT = Path("experiments/rag.yaml")
 

@@ -8,6 +8,8 @@ from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.faultbench.cases import NONE
 
+pytestmark = pytest.mark.slow
+
 ATTRIBUTION = DOCS / "how-to" / "test_an_attribution.md"
 
 

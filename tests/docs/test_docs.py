@@ -59,6 +59,7 @@ def test_experiments_and_datasets_in_the_docs_are_valid(page, text):
 COMMANDS = {line for _, text in every_block("sh") for line in text.strip().splitlines() if line.startswith("workbench ")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(command for command in COMMANDS if command.split()[1] != SWEEPS))
 def test_commands_of_the_docs_exit_0(command, workplace):
     words = [str(WORKBENCH), *shlex.split(command)[1:]]

@@ -16,6 +16,8 @@ from workbench.chunking.base import CuttingChunker
 from workbench.datasets.sources import GoldenSource
 from workbench.errors import LawError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
 

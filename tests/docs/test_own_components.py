@@ -11,6 +11,8 @@ import pytest
 from tests.docs.conftest import DOCS, OWN_EMBEDDER, OWN_SPLITTER, ROOT
 from tests.docs.lesson import Reader, lesson_blocks
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Reader:

@@ -20,6 +20,7 @@ TABLES = (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin, RERA
 COMPONENTS = [part for table in TABLES for part in table.values()]
 
 
+@pytest.mark.slow
 def test_the_pages_are_current():
     done = subprocess.run([sys.executable, "docs/reference.py", "--check"], capture_output=True, text=True, cwd=ROOT, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,7 @@
 """The page on one's own documents, followed from its files to the experiment that it shows."""
 
+import pytest
+
 from tests.docs.conftest import DOCS, ROOT
 from tests.docs.lesson import checkout, lesson_blocks
 from workbench.conversion.registry import BY_SUFFIX
@@ -8,6 +10,7 @@ from workbench.datasets.sources import GoldenSource
 PAGE = DOCS / "how-to" / "start_on_your_documents.md"
 
 
+@pytest.mark.slow
 def test_the_page_leads_from_its_files_to_an_experiment(tmp_path):
     reader = checkout(tmp_path, ROOT)
     # A checkout has the experiments of the repository, in which nothing is written.

@@ -6,6 +6,7 @@ from tests.docs.conftest import README, ROOT, TUTORIAL
 from tests.docs.lesson import check_printed, checkout, lesson_blocks
 
 
+@pytest.mark.slow
 def test_the_readme_leads_from_its_own_files_to_a_report(tmp_path):
     # The tutorial's test runs the quickstart; `make test` runs this one.
     blocks = [block for block in lesson_blocks(README.read_text("utf-8")) if not block.text.startswith("make ")]
@@ -15,6 +16,7 @@ def test_the_readme_leads_from_its_own_files_to_a_report(tmp_path):
     assert (tmp_path / "outputs" / "mine" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_the_tutorial_leads_from_the_quickstart_to_an_exported_configuration(tmp_path):
     checkout(tmp_path, ROOT).follow(lesson_blocks(TUTORIAL.read_text("utf-8")))
     assert (tmp_path / "outputs" / "quickstart" / "report.html").is_file()

@@ -97,6 +97,7 @@ def is_as_sentence_transformers_has_it(model: str) -> str:
     return encoder.name if encoder.backend == "openvino" else encoder.why
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("bert", "gemma3")])
 def test_a_family_of_models_goes_through_openvino(family: str, saved: Callable[..., str]) -> None:
     model = saved(family, pooling="lasttoken" if family in ("qwen3", "gpt2") else "mean")

@@ -83,6 +83,7 @@ def test_the_window_changes_keys_and_vectors_and_lengths_tell_what_was_cut(minil
     np.testing.assert_allclose(cut.vectors[0], embed(["one two three four five six"], minilm, "document", cache).vectors[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_killed_midway_resumes_to_the_vectors_of_an_undisturbed_one(
     minilm: SentenceTransformerEmbedder, tmp_path: Path, start: Callable
 ) -> None:
@@ -138,6 +139,7 @@ def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTran
     assert missing_batches([[]], minilm, "document", cache) == []
 
 
+@pytest.mark.slow
 def test_missing_texts_are_counted_without_keeping_them_in_memory(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
     class Long(Sequence[str]):
         """Texts of 2,000 characters, made when they are asked for."""

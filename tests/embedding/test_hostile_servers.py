@@ -48,6 +48,7 @@ def dirt(text: str) -> list[str]:
     return [repr(part) for part in (*PARTS, "\x1b]", "\x07", "\x9b", KEY[:-4]) if part in text]
 
 
+@pytest.mark.slow
 def test_a_servers_error_prints_no_escape_sequence_and_no_key_and_leaves_none(experiment: Path, provider: Provider) -> None:
     # The key is also where the message is cut.
     message = f"Incorrect key {KEY}{ESCAPES}, you sent Authorization: Bearer {KEY} to http://me:{KEY}@host/?token={KEY} {'x' * 60} {KEY}"

@@ -141,6 +141,7 @@ def test_a_long_document_is_seen_to_its_end_and_counted_once(page: Document, vec
     assert pool([DocumentSlices(page, slices)], reader_of(FAST), cache) == 0
 
 
+@pytest.mark.slow
 def test_a_vector_is_the_same_whatever_else_is_asked(page: Document, vectors: Callable[..., Vectors]) -> None:
     slices = slices_of(page, 60)
     found = vectors(DocumentSlices(page, slices))
@@ -217,6 +218,7 @@ def test_a_document_of_very_many_tokens_is_pooled_in_little_memory() -> None:
     assert peak < 3_000_000
 
 
+@pytest.mark.slow
 def test_a_killed_pass_goes_on_with_the_next_document(tmp_path: Path, start: Callable) -> None:
     texts = [f"Number {number} of many. " * (60 + number) for number in range(24)]
     wanted = [DocumentSlices(Document(str(number), text), [Slice(0, 9, False), Slice(9, 40, False)]) for number, text in enumerate(texts)]

@@ -115,6 +115,7 @@ def test_chunks_are_counted_in_the_vocabulary_of_the_embedder_and_names_stay_rea
     assert not any(field in name for name in names for field in ("key", "timeout", "retries", "batch", "prompt"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["openai", "ollama"])
 def test_a_client_that_is_not_installed_is_one_line_with_the_command(kind):
     script = f"""

@@ -79,6 +79,7 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     return make
 
 
+@pytest.mark.slow
 def test_vectors_are_those_of_torch(passages: list[str]) -> None:
     ours, theirs = FAST.encode(passages, "document"), SAME.encode(passages, "document")
     assert ours.dtype == np.float32
@@ -87,11 +88,13 @@ def test_vectors_are_those_of_torch(passages: list[str]) -> None:
     np.testing.assert_allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_in_float32_they_are_the_same_to_the_sixth_decimal(passages: list[str]) -> None:
     model = openvino_model.compiled(conversion_of(MINILM).graph, "float32")
     np.testing.assert_allclose(openvino_model.run(model, passages, MINILM, 256), SAME.encode(passages, "document"), atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [8, 64, 512])
 def test_what_a_window_cuts_is_what_torch_cuts(passages: list[str], window: int) -> None:
     fast, same = FAST.model_copy(update={"max_tokens": window}), SAME.model_copy(update={"max_tokens": window})
@@ -100,6 +103,7 @@ def test_what_a_window_cuts_is_what_torch_cuts(passages: list[str], window: int)
     assert fast.lengths(chosen, "document").tolist() == same.lengths(chosen, "document").tolist()
 
 
+@pytest.mark.slow
 def test_a_vector_does_not_depend_on_its_batch(passages: list[str]) -> None:
     together = FAST.encode(passages, "document")
     alone = np.vstack([FAST.encode([text], "document") for text in passages])
@@ -109,6 +113,7 @@ def test_a_vector_does_not_depend_on_its_batch(passages: list[str]) -> None:
     assert np.abs(together[shuffled] - others).max() <= 1e-7
 
 
+@pytest.mark.slow
 def test_nor_on_how_many_threads_compute_it(passages: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     graph, precision, _ = conversion_of(MINILM)
     found = []
@@ -184,6 +189,7 @@ def test_a_model_of_other_parts_falls_back_to_torch_and_says_why_once(
         SentenceTransformerEmbedder(model=model, backend="openvino").encoder()
 
 
+@pytest.mark.slow
 def test_a_model_that_would_get_other_vectors_falls_back_to_torch(changed: Callable[..., str]) -> None:
     # sentence-transformers lowers the case here, the vocabulary by itself does not.
     tokenizer = json.loads((locate(MINILM) / "tokenizer.json").read_text("utf-8"))
@@ -202,6 +208,7 @@ def test_pooling_that_leaves_the_prompt_out_stays_with_torch(changed: Callable[.
     assert "excludes the prompt" in encoder_of(model, "auto").why
 
 
+@pytest.mark.slow
 def test_a_model_in_half_precision_is_converted_in_float32(changed: Callable[..., str]) -> None:
     from sentence_transformers import SentenceTransformer
 
@@ -213,6 +220,7 @@ def test_a_model_in_half_precision_is_converted_in_float32(changed: Callable[...
     assert (embedder.encode(ODD, "document") * FAST.encode(ODD, "document")).sum(axis=1).min() > 0.999
 
 
+@pytest.mark.slow
 def test_two_processes_convert_once_and_a_damaged_conversion_is_one_line(
     tmp_path: Path, start: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +250,7 @@ def test_the_threads_that_are_asked_for_are_taken_and_change_nothing(run_python:
     assert one == two
 
 
+@pytest.mark.slow
 def test_no_thread_is_bound_to_a_core(passages: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     # Two processes of one thread would otherwise both take the first core: half the speed of `--jobs 2`.
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

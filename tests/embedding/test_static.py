@@ -27,6 +27,7 @@ def static(small_model, cache_folder, monkeypatch):
     return StaticEmbedder(model=small_model, dimensions=64)
 
 
+@pytest.mark.slow
 def test_every_text_has_a_unit_vector_whatever_is_in_it(static):
     made = static.encode(TEXTS, "document")
     assert (made.shape, made.dtype) == ((7, 64), np.float32)
@@ -66,6 +67,7 @@ def test_nothing_is_truncated_unless_a_window_is_asked_for(static, tmp_path):
     assert static.identity("query") == static.identity("document") != narrow.identity("document")
 
 
+@pytest.mark.slow
 def test_it_is_distilled_once_for_all_processes_and_always_to_the_same_bytes(static, small_model, cache_folder, tmp_path):
     made = static.encode(TEXTS, "document")
     (entry,) = (cache_folder / "static").glob("*/table.npy")

@@ -32,6 +32,8 @@ from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
 from workbench.schemas import SCHEMAS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 WORKBENCH = Path(sys.executable).parent / "workbench"
 PATIENCE = 120

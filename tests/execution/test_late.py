@@ -22,6 +22,8 @@ from workbench.records import Dataset
 
 from ..conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 LATE = {"kind": "sentence-transformers", "pooling": "late", "max_tokens": 64}
 
 

@@ -66,6 +66,7 @@ def test_every_step_has_its_range_over_the_rounds_and_a_cold_start(outcome: Outc
     assert {"latency_cold", "latency_question_p50"} <= set(collect(outcome).timings["name"])
 
 
+@pytest.mark.slow
 def test_a_reranker_is_a_step_of_the_question(made: Made) -> None:
     sweep = {"rerank": ["none", {"kind": "mmr", "pool": 5}]}
     plain, reranked = made.ran(2, name="reranked", sweep=sweep).results

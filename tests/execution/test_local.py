@@ -52,6 +52,7 @@ def test_a_second_run_writes_no_table_again_but_one_that_was_altered(experiment_
     assert table.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_adding_a_configuration_computes_only_that_one(experiment_file, copied):
     experiment_file.write_text(experiment_file.read_text().replace("size: [128, 512]", "size: [128, 512, 256]"))
     said: list[str] = []
@@ -86,6 +87,7 @@ def test_a_metric_whose_version_rises_is_scored_again_and_no_other(outcome, expe
     assert set(after["mrr@10"].dropna()) == {1.0}
 
 
+@pytest.mark.slow
 def test_a_failing_configuration_is_reported_and_the_others_continue(outcome, experiment_file, copied):
     (node, *_) = outcome.graph.nodes(outcome.experiment.configurations[0], ["scores"])
     key = outcome.graph.key(node)

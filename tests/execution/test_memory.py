@@ -3,6 +3,10 @@
 import json
 from collections.abc import Callable
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 # Two sizes in one process: what the first one used the second one uses again, so what is more is what grows with the corpus.
 GROWTH = """
 import json

@@ -33,6 +33,7 @@ def reports(tmp_path: Path) -> Callable[[], dict[str, int]]:
     return lambda: {path.parent.name: path.stat().st_ino for path in tmp_path.glob(f"store/reports/*/{MANIFEST}")}
 
 
+@pytest.mark.slow
 def test_a_second_time_page_and_lines_come_from_the_store(few: Outcome, publish: Callable, reports: Callable, tmp_path: Path) -> None:
     run = collect(few)
     path, lines = publish(run)
@@ -48,6 +49,7 @@ def test_a_second_time_page_and_lines_come_from_the_store(few: Outcome, publish:
     assert reports() == stored
 
 
+@pytest.mark.slow
 def test_an_expected_answer_that_changed_is_shown(few: Outcome, publish: Callable, reports: Callable, tmp_path: Path) -> None:
     run = collect(few)
     publish(run)
@@ -58,6 +60,7 @@ def test_an_expected_answer_that_changed_is_shown(few: Outcome, publish: Callabl
     assert path.read_bytes() == write_report(changed, tmp_path / "other.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_failure_that_says_something_else_is_shown(few: Outcome, publish: Callable) -> None:
     for message in ("it broke", "it broke otherwise"):
         path, lines = publish(collect(replace(few, failures={"broken": message})))
@@ -65,6 +68,7 @@ def test_a_failure_that_says_something_else_is_shown(few: Outcome, publish: Call
         assert any(line.endswith(message) for line in lines)
 
 
+@pytest.mark.slow
 def test_a_recomputed_result_has_new_timings(few: Outcome, publish: Callable, reports: Callable, tmp_path: Path) -> None:
     outputs = tmp_path / "outputs"
     shutil.copytree(few.context.workspace.outputs, outputs)

@@ -16,6 +16,8 @@ from tests.small_sweep import finished, write_experiment
 from workbench.execution.local import Outcome, run_experiment
 from workbench.experiment.read import read_experiment
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = """
 name: reranked
 dataset: {kind: golden, path: HANDBOOK, split: dev}

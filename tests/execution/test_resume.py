@@ -16,6 +16,8 @@ import pytest
 
 from workbench.schemas import SCHEMAS
 
+pytestmark = pytest.mark.slow
+
 WORKBENCH = Path(sys.executable).parent / "workbench"
 LONGEST = 600
 # A sweep of the small experiment finishes 78 entries and indexes. A kill comes after fewer further ones than this, about half of them.

@@ -50,6 +50,7 @@ def kept(experiment):
     return [one.name for one in experiment.configurations]
 
 
+@pytest.mark.slow
 def test_clearly_worse_configurations_are_screened_out_and_never_embedded(spec, outputs):
     said: list[str] = []
     whole = spec()

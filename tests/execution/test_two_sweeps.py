@@ -15,6 +15,8 @@ from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.results.run_tables import RunTables
 
+pytestmark = pytest.mark.slow
+
 FEW = """
 name: few
 dataset: {kind: golden, path: HANDBOOK, split: dev}

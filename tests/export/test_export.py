@@ -19,6 +19,8 @@ from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.export.export import export_configuration
 
+pytestmark = pytest.mark.slow
+
 # What retrieve.py may not lean on: the package is made impossible to import.
 ALONE = "import runpy, sys; sys.modules['workbench'] = None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 

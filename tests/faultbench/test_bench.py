@@ -151,6 +151,7 @@ def test_one_answer_for_everything_gets_exactly_its_share(cases):
     assert table.drop(columns="rank").to_numpy().sum() == 0
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_every_process(small_cases, run_python):
     script = (
         "import sys; sys.path.insert(0, 'tests/faultbench'); import hashlib; from conftest import small_dataset\n"

@@ -10,6 +10,8 @@ import pytest
 from tests.faults.campaign import Case, Journal, Runner, campaign
 from tests.faults.cases import Worlds
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:

@@ -222,6 +222,7 @@ def test_the_primary_metric_is_compared_and_with_answers_one_of_their_content(ga
     assert compared_subjects(answered_run, answered_run.names[0], GateSettings(compare=named)) == named
 
 
+@pytest.mark.slow
 def test_a_drop_that_is_significant_alone_is_undecided_among_several_rules(gated_run, names, base, tmp_path):
     rng = np.random.default_rng(3)
     wanted = -0.05 * BASE.mean() - 0.004

@@ -24,6 +24,8 @@ from workbench.gate.settings import GateSettings
 from workbench.results.run_tables import RunTables
 from workbench.statistics.gates.paired import Decision
 
+pytestmark = pytest.mark.slow
+
 HANDBOOK = ROOT / "experiments" / "handbook"
 METRICS = ("span_recall@2000t", "recall@5", "answer_recall")
 # The prompt that someone broke: the rule that binds the model to the passages is gone.

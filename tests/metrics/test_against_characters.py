@@ -98,6 +98,7 @@ def _same(table: pd.DataFrame, metric: str, q: int, expected: float) -> None:
     assert math.isnan(row["attainable"]) or row["value"] <= row["attainable"] + 1e-12, metric
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(world=judged_worlds(), k=st.integers(1, 4), tokens=st.integers(1, 12), mode=st.sampled_from(["exact", "chroma"]))
 def test_span_metrics_equal_those_of_character_sets(make_labels, make_retrieved, world, k: int, tokens: int, mode) -> None:

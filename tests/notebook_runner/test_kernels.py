@@ -30,6 +30,8 @@ from workbench.notebook_runner.run_notebooks import at_once, execute, notebook_j
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
 
+pytestmark = pytest.mark.slow
+
 RECORD = "from workbench.report.records import Record\nRecord(run_id, {}, 'nothing')"
 # What one kernel leaves behind if it is used again, and how the next one would see it.
 LEAVE = """

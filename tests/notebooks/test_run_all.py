@@ -10,6 +10,8 @@ import pytest
 from tests.page_checks import Traffic, serious
 from workbench.report.render.notebook_page import write_notebook_page
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 

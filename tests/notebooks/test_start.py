@@ -7,6 +7,8 @@ import nbformat
 import papermill
 import pytest
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "start.ipynb"
 
 

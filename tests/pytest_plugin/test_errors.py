@@ -6,6 +6,8 @@ import pytest
 
 from tests.pytest_plugin.conftest import GATE
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.pytest_plugin.conftest import GATE
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 UNDECIDED = "--rag-set=pipeline.chunking.size=8"
 RECALL = "experiments/gate.yaml::recall@3 against baselines/gate.json"

@@ -9,6 +9,8 @@ import pytest
 
 from tests.pytest_plugin.conftest import GATE, PLUGIN
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 COMMAND = """
 import sys

@@ -38,6 +38,7 @@ def test_the_answers_are_a_table_that_a_caller_may_change(results):
     assert results.answers["answer"].any()
 
 
+@pytest.mark.slow
 def test_the_decomposition_has_a_row_for_each_part_of_each_configuration(results):
     table = results.decomposition().set_index(["configuration", "part"])
     for name in answering(results.tables):
@@ -64,6 +65,7 @@ def test_the_default_is_the_first_of_the_ranking_and_another_can_be_named(result
         results.answer_view(f"{first}1")
 
 
+@pytest.mark.slow
 def test_every_part_of_the_view_shows_something(view):
     for part in (view.overview, view.conditions, view.attacks, view.refusals, view.examples, view.costs):
         assert len(words(part())) > 100
@@ -97,6 +99,7 @@ def test_only_a_run_with_answers_has_an_answers_notebook(answered_run, unanswere
     assert [job.name for job in notebook_jobs(unanswered)][-1] == "comparison"
 
 
+@pytest.mark.slow
 def test_the_notebook_of_a_run_without_answers_ends_in_one_clear_line(unanswered, tmp_path):
     unanswered.write(tmp_path)
     source = nbformat.read(notebook_path("answers"), as_version=4)
@@ -107,6 +110,7 @@ def test_the_notebook_of_a_run_without_answers_ends_in_one_clear_line(unanswered
     assert error["traceback"] == [f"InputError: the run {unanswered.name} has no answers; {fix}"]
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(answered_run, tmp_path):
     answered_run.write(tmp_path)
     target = tmp_path / "notebooks" / "answers.ipynb"

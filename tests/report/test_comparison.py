@@ -99,6 +99,7 @@ def test_the_figure_of_a_cost_names_every_configuration_and_says_which_are_not_r
     assert ComparisonView(collect(made.ran(1))).costs().alt == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("baseline", "reference", "heading"),
     [("fixed-16-0", "fixed-16-0", "minus the baseline"), (None, "fixed-24-0", "minus the leader")],
@@ -126,6 +127,7 @@ def test_without_evidence_equal_context_does_not_apply_and_no_curve_is_drawn(wit
     assert "ndcg@10" in words(without_spans.ranking())
 
 
+@pytest.mark.slow
 def test_size_against_overlap_is_drawn_where_both_vary(run, view):
     assert "does not vary both size and overlap" in words(view.sizes())
     varied = ComparisonView(collect(run(name="grid", sweep={"chunking": [{"kind": "fixed", "size": [16, 32], "overlap": [0, 8]}]})))

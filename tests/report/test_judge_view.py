@@ -36,6 +36,7 @@ def test_every_part_of_the_view_shows_something_without_labels_too(results):
     assert "contradicted ones first" in words(view.claims())
 
 
+@pytest.mark.slow
 def test_labels_show_the_curve_disagreements_and_corrected_means(scored_run, tmp_path):
     view = Results(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path).judge_view()
     assert "Calibration of chat: qwen3:4b" in view.calibration().alt
@@ -54,6 +55,7 @@ def test_two_displays_of_the_same_answer_have_anchors_of_their_own(results):
     assert set(targets) <= set(first)
 
 
+@pytest.mark.slow
 def test_the_figures_of_causes_and_calibration_are_those_of_the_report(results, scored_run, unanswered, tmp_path):
     assert results.plot.causes().axes[0].get_xlabel() == "share of the answers that fail"
     labelled = Results(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path)
@@ -79,6 +81,7 @@ def test_the_notebook_is_executed_again_if_labels_change(scored_run):
     assert notebook_jobs(few)[-1].shown != notebook_jobs(many)[-1].shown
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(judged_run, tmp_path):
     judged_run.write(tmp_path)
     target = tmp_path / "notebooks" / "judge.ipynb"

@@ -180,6 +180,7 @@ def test_labels_that_would_meet_stand_above_each_other():
     assert label_rows([(7, "dataset"), (8, "chunking"), (9, "model")], 1, 12) == {9: 0, 8: 1, 7: 2}
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_and_is_rendered_as_a_page(outputs):
     page = write_trends(outputs, "mine", Store(outputs / ".store"))
     assert page == outputs / "mine" / "trends.html"

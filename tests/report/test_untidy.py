@@ -18,6 +18,8 @@ from workbench.report.render.html import document_of, rendered
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
 
+pytestmark = pytest.mark.slow
+
 
 def flat(blocks):
     for block in blocks:

@@ -57,6 +57,7 @@ def naive(query: str, text: str, embedder: SentenceTransformerEmbedder) -> float
     return total / len(of_query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompts", [{}, {"query_prompt": "query: ", "document_prompt": "passage: "}])
 def test_the_score_is_that_of_a_naive_double_loop_over_tokens(small: SentenceTransformerEmbedder, prompts: dict[str, str]) -> None:
     embedder = small.model_copy(update=prompts)

@@ -104,6 +104,7 @@ def test_a_run_that_finished_nothing_leaves_no_history(outcome, tmp_path):
     assert not history_path(tmp_path).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stages", "told"),
     [
@@ -244,6 +245,7 @@ def test_without_a_history_the_fix_is_a_sweep(tmp_path):
         read_history(history_path(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_run_takes_little_room(run, tmp_path):
     sizes = []
     for number in range(40):

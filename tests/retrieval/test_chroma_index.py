@@ -67,6 +67,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, like_embeddings: Callable
     return folder
 
 
+@pytest.mark.slow
 def test_no_memory_of_the_process_is_in_the_files(folder: Path, tmp_path: Path, like_embeddings: Callable, run_python: Callable) -> None:
     np.save(tmp_path / "vectors.npy", like_embeddings(20))
     # The C library fills what it allocates with this byte, as memory that was used before has other content, such as keys.
@@ -150,6 +151,7 @@ def test_ids_are_any_text(folder: Path, like_embeddings: Callable) -> None:
     assert nearest(folder, like_embeddings(5)) == [chunk.chunk_id for chunk in odd]
 
 
+@pytest.mark.slow
 def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: Path, start: Callable, like_embeddings: Callable) -> None:
     np.save(tmp_path / "vectors.npy", like_embeddings(12_000, 64))
     child = start(BUILD, folder, tmp_path / "vectors.npy")
@@ -166,6 +168,7 @@ def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: 
     assert not aside.exists()
 
 
+@pytest.mark.slow
 def test_of_two_processes_one_builds_and_every_vector_finds_itself(
     folder: Path, tmp_path: Path, start: Callable, like_embeddings: Callable
 ) -> None:
@@ -351,6 +354,7 @@ def test_vectors_that_do_not_find_themselves_are_not_kept(folder: Path, like_emb
     assert not [path for path in folder.parent.iterdir() if path.is_dir()]
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_is_one_line_and_leaves_nothing(
     folder: Path, tmp_path: Path, run_python: Callable, like_embeddings: Callable
 ) -> None:
@@ -371,6 +375,7 @@ except RunError as error:
     assert [path for path in folder.parent.iterdir() if path.is_dir()] == []
 
 
+@pytest.mark.slow
 def test_chroma_tells_nobody_about_it(run_python: Callable, tmp_path: Path) -> None:
     script = """
 import os, sys

@@ -39,6 +39,7 @@ def test_a_question_counts_if_all_pairs_have_a_value() -> None:
     assert effect(change).comparison.difference.n == QUERIES - 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "sign", "reading"), [(0.1, 1, "gain"), (-0.1, 1, "loss"), (0.1, -1, "loss"), (0.0, 1, "undecided")])
 def test_a_gain_is_in_the_direction_of_better(shift: float, sign: float, reading: str) -> None:
     centred = NOISE - NOISE.mean(axis=1, keepdims=True)
@@ -53,6 +54,7 @@ def test_too_few_questions_or_documents_allow_no_claim(questions: int, documents
     assert found.reading is EffectReading.TOO_FEW
 
 
+@pytest.mark.slow
 def test_effects_are_corrected_for_their_number() -> None:
     random = np.random.default_rng(11)
     weak = random.normal(0, 0.1, (1, QUERIES))
@@ -65,6 +67,7 @@ def test_effects_are_corrected_for_their_number() -> None:
     assert among.low_adjusted < alone.low_adjusted
 
 
+@pytest.mark.slow
 def test_an_effect_that_differs_between_the_pairs_is_found_and_an_equal_one_is_not() -> None:
     crossed = NOISE[:2] + np.array([[0.1], [-0.1]])
     assert effect(crossed).p_differs <= 0.001

@@ -8,6 +8,8 @@ import pytest
 from workbench.statistics.unscored import with_unscored
 from workbench.statistics.verdict import Reason, Verdict, verdict
 
+pytestmark = pytest.mark.slow
+
 RANDOM = np.random.default_rng(7)
 QUESTIONS = 80
 

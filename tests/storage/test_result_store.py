@@ -247,6 +247,7 @@ def test_a_killed_computation_is_never_seen_and_does_not_block_the_next(tmp_path
     assert [path.name for path in (root / "kind").iterdir() if path.is_dir()] == ["key"]
 
 
+@pytest.mark.slow
 def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, start: Callable) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()

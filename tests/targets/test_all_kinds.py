@@ -14,6 +14,8 @@ import pytest
 import workbench as wb
 from tests.loopback import closed_port
 
+pytestmark = pytest.mark.slow
+
 SERVED = Path(__file__).parent / "served_index.py"
 MODULE = """
 import json

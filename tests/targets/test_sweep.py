@@ -16,6 +16,8 @@ from workbench.execution.plan import plan_experiment
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.targets import registry
 
+pytestmark = pytest.mark.slow
+
 FAILING = "hotel"
 EXPERIMENT = """
 name: targets

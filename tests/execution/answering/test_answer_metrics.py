@@ -14,6 +14,8 @@ from workbench.results.run_tables import RunTables
 
 from .conftest import RECORDED, Recorded
 
+pytestmark = pytest.mark.slow
+
 METRIC = "labelled_correctness"
 
 

@@ -33,6 +33,7 @@ def piloted(asked: AskedSweep, **changes: Any) -> list[str]:
     return [result.line for result in pilot(asked.experiment(**changes), asked.outputs, lambda _: None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("conditions", "variants"), [(["none", "retrieved"], 2), (["gold", "retrieved", "counterfactual"], 4)])
 def test_a_sweep_stays_within_the_bounds_of_its_plan(asked_sweep: AskedSweep, conditions: list[str], variants: int) -> None:
     provider = asked_sweep.provider

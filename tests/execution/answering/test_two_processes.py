@@ -2,7 +2,11 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.asked_sweeps import AskedSweep
+
+pytestmark = pytest.mark.slow
 
 SWEEP = """
 import sys, time

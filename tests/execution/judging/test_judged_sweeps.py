@@ -71,6 +71,7 @@ def test_a_sweep_leaves_claims_judgements_and_scores_that_agree(judged_sweep: Ju
     assert len(prompts) == len(set(prompts))
 
 
+@pytest.mark.slow
 def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: JudgedSweep) -> None:
     before = judged_sweep.run()
     assert computed(judged_sweep.run()) == set()
@@ -155,6 +156,7 @@ def test_a_failed_call_leaves_its_answer_unscored_and_is_repeated_by_the_next_sw
     assert 0 < len(provider.asked) - asked <= 2
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_down_ends_a_sweep_in_3_with_every_ranking_scored(judged_sweep: JudgedSweep) -> None:
     down = judged_sweep.judge(base_url=f"http://127.0.0.1:{closed_port()}/v1")
     path = judged_sweep.write(judging=dict.fromkeys(("support", "relevance", "correctness"), down))
@@ -184,6 +186,7 @@ def test_judging_costs_are_timings_of_the_run_that_made_the_calls(judged_sweep: 
     assert (second["judgements_made"], second["tokens_judge_input"], second["cost_judges"]) == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_run_without_judges_has_no_table_of_them(judged_sweep: JudgedSweep) -> None:
     write_outputs(judged_sweep.run())
     without = write_outputs(judged_sweep.run(judging="none", metrics=["recall@3"]))

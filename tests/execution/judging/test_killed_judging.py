@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.judged_sweeps import JudgedSweep, about_the_run
 
+pytestmark = pytest.mark.slow
+
 CONCURRENCY = 4
 SWEEP = """
 import json

@@ -236,6 +236,7 @@ def test_unknown_keys_and_wrong_types_are_refused_at_every_place(schema: Draft7V
     assert tried > 5
 
 
+@pytest.mark.slow
 def test_the_command_prints_it_with_the_kinds_of_plugins() -> None:
     plugins = str(ROOT / "tests" / "plugins" / "parts")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([plugins, str(ROOT)])}

@@ -70,6 +70,7 @@ def recorded(folder: Path) -> dict[str, str]:
     return {"kind": "recorded", "path": str(folder / "replies.jsonl")}
 
 
+@pytest.mark.slow
 def test_nothing_is_embedded_or_split_again_when_only_the_rewriter_changes(swept, folder: Path) -> None:
     swept({"kind": "dense"}, name="plain")
     outcome = swept({"kind": "dense", "rewrite": {"kind": "rocchio"}}, {"kind": "dense", "rewrite": recorded(folder)})

@@ -15,6 +15,8 @@ from workbench.execution.collect import collect
 from workbench.report.render.html import policy, write_report
 from workbench.report.text.summary import answers
 
+pytestmark = pytest.mark.slow
+
 
 class Page(html.parser.HTMLParser):
     """Every element with its attributes, the text that is shown, and the contents of scripts and styles."""

@@ -19,6 +19,7 @@ def swept(run: Callable[..., Outcome]) -> Callable[..., RunTables]:
     return collected
 
 
+@pytest.mark.slow
 def test_a_budget_that_every_configuration_fills_with_what_is_measured_needs_no_note(swept: Callable[..., RunTables]) -> None:
     assert delivery_notes(swept("span_recall@10t", "recall@3")) == []
 
@@ -58,6 +59,7 @@ def test_26_configurations_stay_readable() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_budgets_of_contexts_that_make_no_difference_are_named(run: Callable[..., Outcome]) -> None:
     sweep = {"context": [{"budget": 5}, {"budget": 400}, {"budget": 1000}], "answering": [{"kind": "extractive", "sentences": [1, 2]}]}
     pipeline = {"retrieval": {"kind": "dense", "k": 2}}

@@ -28,6 +28,7 @@ def test_questions_that_repeat_a_text_are_counted_beside_the_data(repeated, rela
     assert told == f"{plain} {sentence} (workbench dataset check lists them)."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("primary", "hinted"), [("recall@3", True), ("answer_recall", False)])
 def test_configurations_that_only_answer_differently_need_a_metric_of_answers(run, primary, hinted):
     sweep = {"context": [{"budget": [50, 60]}], "answering": [{"kind": "extractive"}]}

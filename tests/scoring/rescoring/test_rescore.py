@@ -20,6 +20,8 @@ from workbench.results.run_tables import RunTables
 from workbench.scoring.rescoring.rescore import READS, Rescorer
 from workbench.scoring.rescoring.what_if import SliceMembers, WhatIfQuestion, rescored_row
 
+pytestmark = pytest.mark.slow
+
 EVERY = [
     *(f"{name}@3" for name in ("recall", "precision", "success", "mrr", "ndcg", "map", "recall_cap", "judged", "irrelevant")),
     *("recall@10", "hit_recall@4", "hit_precision@4", "chunk_precision@4"),

@@ -5,8 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from tests.docs.conftest import DOCS, ROOT, WORKBENCH, blocks
+
+pytestmark = pytest.mark.slow
 
 PAGE = DOCS / "how-to" / "evaluate_a_function.md"
 

@@ -18,6 +18,8 @@ from workbench.targets.freshness.check import FreshnessLimits, check_freshness, 
 from workbench.targets.freshness.report import CHECKS, FreshnessReport
 from workbench.targets.pipeline import PipelineTarget
 
+pytestmark = pytest.mark.slow
+
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 RESOURCES = TargetResources(CallResources())
 EXTRACTIVE = {"kind": "extractive"}

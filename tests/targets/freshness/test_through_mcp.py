@@ -13,6 +13,8 @@ from workbench.targets.freshness.cases import FreshnessData, read_freshness
 from workbench.targets.freshness.check import check_freshness
 from workbench.targets.freshness.report import FreshnessReport
 
+pytestmark = pytest.mark.slow
+
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 
 

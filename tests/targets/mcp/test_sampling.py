@@ -34,6 +34,7 @@ async def answer_cats(session: TargetSession) -> TargetAnswer:
     return await session.answer(CATS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_an_answer_is_written_by_the_configured_model(transport: str, mode: str, notes_url: str, provider: ChatProvider) -> None:
@@ -52,6 +53,7 @@ def test_an_answer_is_written_by_the_configured_model(transport: str, mode: str,
     assert (asked["max_tokens"] if "max_tokens" in asked else asked["max_completion_tokens"], asked["temperature"]) == (300, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_answers_at_the_same_time_keep_their_texts_apart(mode: str, provider: ChatProvider) -> None:
     provider.seconds = 0.05
@@ -75,6 +77,7 @@ def test_a_text_that_was_written_before_comes_from_the_cache(provider: ChatProvi
     assert len(provider.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_failure_of_the_model_fails_the_question_whatever_the_server_makes_of_it(provider: ChatProvider) -> None:
     provider.faults_of = {"bad": {"status": 400, "message": "no such word"}}
 

@@ -38,6 +38,7 @@ async def life_of_a_note(session: TargetSession) -> list[list[tuple[str | None, 
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_a_document_is_found_replaced_and_deleted(transport: str, mode: str, notes_url: str) -> None:
@@ -97,6 +98,7 @@ def test_a_hit_can_come_from_json_in_a_text_and_an_answer_from_a_plain_text() ->
     during(strange(search=search, answer=answer), both)
 
 
+@pytest.mark.slow
 def test_noise_on_stdout_an_error_and_a_hang_leave_the_session_usable(capfd: pytest.CaptureFixture[str]) -> None:
     async def work(session: TargetSession) -> None:
         with pytest.raises(TargetError, match=r"^the tool 'find' failed: \w.*"):
@@ -109,6 +111,7 @@ def test_noise_on_stdout_an_error_and_a_hang_leave_the_session_usable(capfd: pyt
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_question_that_kills_the_process_once_is_asked_again(tmp_path: Path) -> None:
     hits = during(strange(), ask(f"die once {tmp_path / 'mark'}"))
     assert [hit.doc_id for hit in hits] == ["a", "b"]
@@ -124,6 +127,7 @@ def test_a_process_that_is_started_again_gets_its_documents_again(tmp_path: Path
     assert (tmp_path / "mark").exists()
 
 
+@pytest.mark.slow
 def test_a_question_that_always_kills_the_process_fails_and_the_others_are_served() -> None:
     async def work(session: TargetSession) -> list[str]:
         with pytest.raises(TargetError, match="the connection was lost during this request, 2 times") as raised:

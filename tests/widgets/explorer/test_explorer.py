@@ -7,6 +7,8 @@ from tests.widgets.explorer.conftest import made_explorer
 from workbench.errors import InputError
 from workbench.execution.collect import collect
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def explorer(results):

@@ -15,6 +15,8 @@ from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.widgets.explorer.live import LiveSearch
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = ["who pays for the taxi?", "how many days of leave are left after a cruise", "xyzzy"]
 # Prints what retrieve.py returns for each question.
 ASK = "import json, sys; from retrieve import retrieve; print(json.dumps([retrieve(question) for question in sys.argv[1:]]))"

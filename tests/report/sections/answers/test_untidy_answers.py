@@ -22,6 +22,8 @@ from workbench.report.render.terminal import summary_lines
 from workbench.report.sections.answers.conditions import conditions
 from workbench.report.sections.answers.refusals import refusals
 
+pytestmark = pytest.mark.slow
+
 LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-prompt-{name}"
 ANCHORS = ("answers", "attacks", "refusals", "examples", "answer-costs")
 

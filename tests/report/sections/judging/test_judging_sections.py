@@ -18,6 +18,8 @@ from workbench.report.sections.judging.judges import judges
 from workbench.report.text.judges import OVERLAP_ERROR, warnings
 from workbench.report.text.summary import faults
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = (answer_failures, unsupported_claims, judges)
 
 
