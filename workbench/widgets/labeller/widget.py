@@ -126,7 +126,7 @@ class Labeller:
     def _mark(self, said: Mapping[str, Any]) -> str:
         span = self.session.mark(Span(self._reading.doc_id, said["start"], said["end"]), said.get("piece"))
         words = self.session.checker.documents[span.doc_id].text[span.start : span.end]
-        return f"Marked [{span.start}, {span.end}): {excerpt(words)} {self._saved()}"
+        return f'Marked "{excerpt(words)}", characters {span.start} to {span.end}. {self._saved()}'
 
     def _undo(self, _: object) -> str:
         before = self.session.place
