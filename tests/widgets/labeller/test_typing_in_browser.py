@@ -146,7 +146,8 @@ def test_the_keyboard_begins_at_what_is_in_view_and_takes_whole_sentences(notebo
     page.keyboard.press("Shift+ArrowDown")
     # A whole sentence of what is in view, and not the first of the text.
     assert selection(page) in FERRY
-    assert selection(page).endswith((" has a bench.", " in winter.")) and selection(page) != first
+    assert selection(page).endswith((" has a bench.", " in winter."))
+    assert selection(page) != first
     assert page.locator(".wbl-pane").evaluate("pane => pane.scrollTop > 0")
 
 
