@@ -128,7 +128,7 @@ def test_a_folder_with_something_in_it_is_refused_in_one_line(tmp_path: Path) ->
     in_lines(tmp_path)
     done = dataset("import", tmp_path, "--to", tmp_path)
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
-    assert "exists and is not an empty folder; name a new one with --to" in done.stderr
+    assert "exists and is not an empty folder; name a new one" in done.stderr
 
 
 @pytest.mark.parametrize("command", [("check",), ("import", "--to", "new")])

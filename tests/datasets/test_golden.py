@@ -413,7 +413,7 @@ def test_a_place_that_is_taken_is_refused_and_stays_as_it_is(tmp_path: Path) -> 
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     for taken in (tmp_path / "full", tmp_path / "full" / "notes.txt"):
-        with pytest.raises(InputError, match="exists and is not an empty folder; name a new one with --to"):
+        with pytest.raises(InputError, match=r"exists and is not an empty folder; name a new one$"):
             write_golden(SMALL, taken)
     with pytest.raises(InputError, match=r"cannot be written \((Not a directory|File exists)\)"):
         write_golden(SMALL, tmp_path / "full" / "notes.txt" / "new")

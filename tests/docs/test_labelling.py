@@ -9,7 +9,7 @@ PAGE = DOCS / "how-to" / "label_questions.md"
 
 def test_the_page_labels_measures_agreement_and_writes_a_dataset_that_is_checked(executed, workplace):
     names, output = executed(PAGE)
-    assert "ann and bob judged 4 documents both" in output
+    assert "ann and bob both judged 4 documents" in output
     assert len(names["agreement"].disagreements) == 4
     (command,) = blocks(PAGE, "bash")
     done = subprocess.run([str(WORKBENCH), *command.split()[1:]], cwd=workplace, capture_output=True, text=True, timeout=300)

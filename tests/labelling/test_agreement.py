@@ -89,6 +89,20 @@ def test_agreement_counts_evidence_and_lists_every_disagreement(session, dataset
         ["q2", "document bread", "relevant", "partly relevant"],
         ["q2", "evidence bread:17-38", "not marked", "evidence"],
     ]
+    assert repr(found).endswith("; 3 disagreements (1 about expected answers, 1 about documents, 1 about evidence)")
+
+
+def test_disagreements_about_questions_are_said_without_a_document_that_both_judged(session, dataset, tmp_path) -> None:
+    for name, accepted, text in (("ann", True, "Which honey harms bees?"), ("bob", False, "What honey is bad?")):
+        one = session(name)
+        one.go_to("q3")
+        one.rewrite(text)
+        one.accept(accepted)
+        one.set_answerable(True)
+    assert repr(wb.label_agreement(dataset, tmp_path / "labels.jsonl")) == (
+        "ann and bob both judged no document; evidence: 0 marked by both, 0 only by ann, 0 only by bob; "
+        "2 disagreements (1 about accepting a draft, 1 about the words of a question)"
+    )
 
 
 def test_two_people_are_named_and_have_something_in_common(session, dataset, tmp_path) -> None:

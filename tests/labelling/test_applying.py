@@ -83,6 +83,7 @@ def test_a_question_that_is_refused_or_has_no_relevant_document_is_left_out(sess
     applied = apply_to(dataset, labels())
     assert [query.query_id for query in applied.dataset.queries] == ["q1"]
     assert applied.left_out == {"q2": "no document is labelled relevant; label one, or mark it as unanswerable", "q3": "refused by ann"}
+    assert all(text in applied._repr_html_() for text in ("How long does dough rest?", "Which honey is bad?"))
     ann.go_to("q2")
     ann.set_answerable(False)
     made = apply_to(dataset, labels()).dataset

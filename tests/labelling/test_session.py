@@ -252,3 +252,17 @@ def test_labels_of_another_dataset_are_refused_and_those_of_an_edited_one_are_ch
         InputError, match=r"has labels of another dataset \(sea; this one is land, with other documents\); name another file"
     ):
         LabelChecker(other).checked(file)
+
+
+def test_the_reason_for_a_question_follows_its_labels(session) -> None:
+    ann = session()
+    assert (ann.query.query_id, ann.reason) == ("q2", "no document is labelled relevant yet")
+    ann.judge("bread", 2)
+    assert ann.reason == "you have labelled it, and 3 of 4 documents are not judged"
+    for doc_id in ("ferry", "old", "bees"):
+        ann.judge(doc_id, 0)
+    assert ann.reason == "you have labelled it, and all its documents are judged"
+    ann.go_to("q3")
+    assert ann.reason == "it is a draft that nobody has accepted"
+    ann.rewrite("Which honey harms bees?")
+    assert ann.reason == "you have reviewed it; nothing has to be labelled"

@@ -11,7 +11,7 @@ from workbench.api.chunk_marks import marked_text
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural
-from workbench.datasets.formats.golden import write_golden
+from workbench.datasets.saving import save_golden
 from workbench.datasets.sources import recognise
 from workbench.pipeline.chunk_table import Chunks, chunk_tables
 from workbench.records import Dataset, Document
@@ -57,12 +57,18 @@ def load_dataset(
     return replace(source.load(unlabelled), source=source.settings())
 
 
-def save_dataset(dataset: Dataset, folder: str | Path) -> Dataset:
+def save_dataset(dataset: Dataset, folder: str | Path, *, replace: bool = False) -> Dataset:
     """Write a dataset to a new folder in Workbench's own format, and return it as loaded from there.
+
+    Parameters
+    ----------
+    dataset: the dataset.
+    folder: the folder, which is new or empty.
+    replace: replace the folder if `save_dataset` wrote it, from a dataset of the same name, and nothing in it was changed or added since.
 
     Raises
     ------
-    InputError: the folder exists and is not empty, or cannot be written.
+    InputError: the folder exists, is not empty and may not be replaced, or cannot be written.
 
     Examples
     --------
@@ -73,7 +79,8 @@ def save_dataset(dataset: Dataset, folder: str | Path) -> Dataset:
     >>> len(wb.save_dataset(first, "first_question").queries)
     1
     """
-    write_golden(dataset, Path(folder))
+    require(dataset, Dataset, "dataset")
+    save_golden(dataset, Path(folder), replace)
     return load_dataset(folder, kind="golden")
 
 

@@ -1,5 +1,6 @@
 """Measure how far two people agree: kappa of their judgements, their marks of evidence, and every disagreement."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,13 @@ from workbench.records import Span
 from workbench.statistics.judging.calibration import CalibrationValue, agreement
 
 _COLUMNS = ("query_id", "about", "first", "second")
+_ABOUT = {
+    "document": "documents",
+    "answer": "expected answers",
+    "answerable": "whether a question has an answer",
+    "acceptance": "accepting a draft",
+    "rewrite": "the words of a question",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,14 +46,18 @@ class LabelAgreement:
     disagreements: pd.DataFrame
 
     def __repr__(self) -> str:
-        documents = f"{self.first} and {self.second} judged {plural(self.kappa.n, 'document')} both"
+        both = f"{self.first} and {self.second} both judged"
         values = f"kappa {number(self.kappa.value, 2)} {interval(self.kappa.low, self.kappa.high, 2)}, the same grade for {number(100 * self.same.value, 0)} %"
         spans = f"evidence: {self.spans_both} marked by both, {self.spans_first} only by {self.first}, {self.spans_second} only by {self.second}"
-        return (
-            f"{documents}; {values}; {spans}; {plural(len(self.disagreements), 'disagreement')}"
-            if self.kappa.n
-            else f"{documents}; {spans}"
-        )
+        judged = f"{both} {plural(self.kappa.n, 'document')}; {values}" if self.kappa.n else f"{both} no document"
+        return f"{judged}; {spans}; {self._disagreed}"
+
+    @property
+    def _disagreed(self) -> str:
+        """Say how many disagreements there are about what: documents, evidence, or a kind of label of the question."""
+        counts = Counter(str(about).split(" ", 1)[0] for about in self.disagreements["about"])
+        kinds = f" ({', '.join(f'{count} about {_ABOUT.get(kind, kind)}' for kind, count in counts.most_common())})" if counts else ""
+        return f"{plural(len(self.disagreements), 'disagreement')}{kinds}"
 
     def _repr_html_(self) -> str:
         shown = self.disagreements.rename(columns={"first": self.first, "second": self.second})

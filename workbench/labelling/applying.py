@@ -19,20 +19,26 @@ class AppliedLabels:
     """A dataset with labels of people, and what they leave open.
 
     `conflicts` are what people disagree about without a majority or an adjudicator; nothing of it is applied. `left_out` are the
-    questions that the dataset lacks, with the reason. `notes` are lines that were skipped, and changes to existing judgements.
+    questions that the dataset lacks, with the reason. `notes` are lines that were skipped, and changes to existing judgements. `questions` has
+    the text of each question in the source by its id.
     """
 
     dataset: Dataset
     conflicts: tuple[LabelConflict, ...]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
+    questions: Mapping[str, str]
 
     def __repr__(self) -> str:
         return f"AppliedLabels({self._summary})"
 
     def _repr_html_(self) -> str:
-        rows = [{"question": conflict.query_id, "about": conflict.about, "labels": conflict.labels} for conflict in self.conflicts]
-        rows += [{"question": query_id, "about": "left out", "labels": why} for query_id, why in self.left_out.items()]
+        said = [(conflict.query_id, conflict.about, conflict.labels) for conflict in self.conflicts]
+        said += [(query_id, "left out", why) for query_id, why in self.left_out.items()]
+        rows = [
+            {"question": excerpt(self.questions.get(query_id, "")), "id": query_id, "about": about, "labels": labels}
+            for query_id, about, labels in said
+        ]
         return table_html(self._summary, rows, " ".join(f"{note}." for note in self.notes))
 
     @property
@@ -61,7 +67,8 @@ def apply_to(dataset: Dataset, labels: Mapping[str, AnnotatorLabels], adjudicato
         needs += evidence
         qrels += [Qrel(query.query_id, doc_id, grade) for doc_id, grade in given.items()]
     made = checked(replace(dataset, queries=tuple(queries), qrels=tuple(qrels), needs=tuple(needs), source=None))
-    return AppliedLabels(made, tuple(judge.conflicts), left_out, tuple(remarks))
+    texts = {query.query_id: query.text for query in dataset.queries}
+    return AppliedLabels(made, tuple(judge.conflicts), left_out, tuple(remarks), texts)
 
 
 def judged_dataset(dataset: Dataset, labels: Mapping[str, AnnotatorLabels]) -> Dataset:

@@ -99,6 +99,20 @@ class LabellingSession:
         return self.task.queue[self._place]
 
     @property
+    def reason(self) -> str:
+        """Say why the question is in hand, as this person's labels leave it."""
+        query_id, queued = self.query.query_id, self.queued
+        if self.query.is_draft:
+            return queued.reason if self.labels.decision(query_id) is None else "you have reviewed it; nothing has to be labelled"
+        if not any(action.query_id == query_id for action in self.labels.actions.values()):
+            return queued.reason
+        done, of = self.judged(query_id)
+        if done == of:
+            return "you have labelled it, and all its documents are judged"
+        before = f"; when the labeller was opened, {queued.reason}" if queued.width else ""
+        return f"you have labelled it, and {of - done} of {plural(of, 'document')} {'is' if of - done == 1 else 'are'} not judged{before}"
+
+    @property
     def labels(self) -> AnnotatorLabels:
         """Return this person's labels."""
         return self._labels.get(self.annotator) or AnnotatorLabels(self.annotator, {})

@@ -54,6 +54,7 @@ def test_a_mark_is_drawn_in_the_text_and_in_the_list(labeller) -> None:
     (mark,) = labeller.state["pieces"][0]["marks"]
     assert mark == {"start": 4, "end": 15, "piece": 1, "own": True}
     assert labeller.state["evidence"] == [mark | {"doc_id": "ferry", "text": "ferry costs"}]
+    assert labeller.state["message"] == 'Marked "ferry costs", characters 4 to 15. Saved: 1 label of ann.'
     labeller.act({"kind": "mark", "start": 20, "end": 26, "piece": 1})
     assert labeller.state["numbers"] == [1]
     labeller.act({"kind": "unmark", "doc_id": "ferry", "start": 4, "end": 15})
@@ -116,6 +117,10 @@ def test_the_state_says_who_drafted_a_question_and_counts_drafts_apart(tmp_path:
     assert labeller.state["current"] == labeller.state["documents"][0]["doc_id"] == "ferry"
     labeller.act({"kind": "accept", "value": True})
     assert labeller.state["progress"] == "1 of 2 drafts reviewed; this one is accepted, 1 of 3 documents judged (optional)"
+    assert labeller.state["reason"] == "you have reviewed it; nothing has to be labelled"
+    labeller.act({"kind": "undo"})
+    assert labeller.state["reason"] == "it is a draft (rules 1, no model) that nobody has accepted"
+    labeller.act({"kind": "accept", "value": True})
     assert "1 of 2 drafts reviewed by ann" in labeller._repr_html_()
     assert labeller.state["synthetic"]["text"] == "The question is a draft (rules 1, no model); you have accepted it."
     labeller.act({"kind": "open"})

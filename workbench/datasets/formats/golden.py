@@ -158,7 +158,7 @@ def write_golden(dataset: Dataset, folder: Path, beside: Mapping[str, str] | Non
     The folder must be new or empty, unless it may be replaced.
     """
     if not replace and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise InputError(f"{folder} exists and is not an empty folder", "name a new one with --to")
+        raise InputError(f"{folder} exists and is not an empty folder", "name a new one")
     files = {"documents.jsonl": jsonl(document_rows(dataset)), QUESTION_FILES[0]: jsonl(question_rows(dataset)), **(beside or {})}
     place = folder.resolve()
     aside, before = (place.with_name(f".{place.name}.{os.getpid()}{suffix}") for suffix in ("", ".old"))
@@ -173,7 +173,7 @@ def write_golden(dataset: Dataset, folder: Path, beside: Mapping[str, str] | Non
     except OSError as error:
         if before.is_dir() and not place.exists():
             os.replace(before, place)
-        raise InputError(f"{folder} cannot be written ({error.strerror})", "name another folder with --to") from error
+        raise InputError(f"{folder} cannot be written ({error.strerror})", "name another folder") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         shutil.rmtree(before, ignore_errors=True)

@@ -1,55 +1,14 @@
 // The view of workbench.widgets.labeller.widget.Labeller: it draws `state` and sends what the person does.
-// Every text is set as text, never as HTML. Offsets are code points of the document: JavaScript counts UTF-16 units.
-
-const codePoints = (text) => Array.from(text);
-
-// The number of code points before a UTF-16 offset. Inside a pair, the start of a selection moves back and the end forward.
-export function pointsBefore(text, offset, end) {
-  const inside = offset > 0 && offset < text.length && /[\uD800-\uDBFF]/.test(text[offset - 1]) && /[\uDC00-\uDFFF]/.test(text[offset]);
-  return codePoints(text.slice(0, inside ? offset + (end ? 1 : -1) : offset)).length;
-}
-
-function make(tag, properties = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name === "text") node.textContent = value;
-    else if (name === "on") for (const [event, action] of Object.entries(value)) node.addEventListener(event, action);
-    else if (name === "value") node.value = value;
-    else node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.filter(Boolean));
-  return node;
-}
-
-const button = (key, text, action, properties = {}) =>
-  make("button", { type: "button", "data-key": key, text, on: { click: action }, ...properties });
-
-// The segments of a piece of text, cut where a mark begins or ends.
-function segments(piece) {
-  const points = codePoints(piece.text);
-  const edges = new Set([0, points.length]);
-  for (const mark of piece.marks) {
-    for (const edge of [mark.start - piece.start, mark.end - piece.start]) if (edge > 0 && edge < points.length) edges.add(edge);
-  }
-  const sorted = [...edges].sort((a, b) => a - b);
-  return sorted.slice(0, -1).map((from, place) => {
-    const to = sorted[place + 1];
-    const over = piece.marks.filter((mark) => mark.start - piece.start < to && mark.end - piece.start > from);
-    return { start: piece.start + from, text: points.slice(from, to).join(""), over };
-  });
-}
-
 class LabellerView {
   constructor(model, root) {
     this.model = model;
     this.root = root;
-    this.word = null;
-    this.anchor = null;
-    // The question that is being rewritten, the field for it, and whether the field was sent.
+    this.keyboard = null;
+    this.drafts = new TypedDrafts(model);
+    // The question that is being rewritten, the field for it, and the question whose field was sent.
     this.rewriting = null;
     this.field = null;
-    this.rewritten = false;
+    this.rewritten = null;
     this.parts = {};
     for (const name of ["head", "question", "documents", "reader", "evidence", "answer", "foot"]) {
       this.parts[name] = make("section", { class: `wbl-${name}` });
@@ -59,17 +18,30 @@ class LabellerView {
     this.parts.evidence.setAttribute("aria-label", "Evidence");
     this.parts.answer.setAttribute("aria-label", "Expected answer");
     this.status = make("p", { class: "wbl-status", role: "status", "aria-live": "polite" });
+    this.unsaved = make("p", { class: "wbl-unsaved", hidden: true });
     const { head, question, documents, reader, evidence, answer, foot } = this.parts;
-    root.append(head, question, make("div", { class: "wbl-columns" }, documents, reader), this.status, evidence, answer, foot);
+    root.append(head, this.unsaved, question, make("div", { class: "wbl-columns" }, documents, reader), this.status, evidence, answer, foot);
     // JupyterLab's own shortcuts (d, d deletes a cell) must not act on keys that are typed here.
     root.setAttribute("data-lm-suppress-shortcuts", "true");
     root.addEventListener("keydown", (event) => this.key(event));
+    this.connection = new KernelConnection(model, root, (why) => this.say(why, true));
+    // The text has no size before JupyterLab attaches the cell, and loses its place whenever the cell leaves the page.
+    this.sized = new ResizeObserver(() => this.settle());
   }
 
   send(kind, values = {}) {
-    this.status.textContent = "Saving…";
-    this.status.classList.remove("wbl-error");
-    this.model.send({ kind, ...values });
+    this.say("Saving…", false);
+    this.connection.send({ kind, ...values });
+  }
+
+  say(text, error) {
+    this.status.textContent = text;
+    this.status.classList.toggle("wbl-error", error);
+  }
+
+  end() {
+    this.connection.end();
+    this.sized.disconnect();
   }
 
   get state() {
@@ -86,8 +58,8 @@ class LabellerView {
     this.drawEvidence(state);
     this.drawAnswer(state);
     this.drawFoot(state);
-    this.status.textContent = state.message;
-    this.status.classList.toggle("wbl-error", state.error);
+    this.drawUnsaved();
+    this.say(state.message, state.error);
     if (focused && (!document.activeElement || !this.root.contains(document.activeElement))) {
       const again = [...this.root.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === focused && !node.disabled);
       (again || this.pane).focus({ preventScroll: true });
@@ -107,7 +79,19 @@ class LabellerView {
     );
   }
 
+  drawUnsaved() {
+    this.unsaved.textContent = this.drafts.said(this.state.query_id);
+    this.unsaved.hidden = !this.unsaved.textContent;
+  }
+
   drawQuestion(state) {
+    const query = state.query_id;
+    const unsaved = this.drafts.of(query, "rewrite");
+    if (this.rewritten === query && !state.error && (unsaved === undefined || unsaved.trim() === state.question)) {
+      this.drafts.drop(query, "rewrite");
+      this.rewriting = null;
+    } else if (this.rewriting !== query) this.rewriting = unsaved === undefined ? null : query;
+    this.rewritten = null;
     const box = make("input", { type: "checkbox", "data-key": "unanswerable", on: { change: (event) => this.send("answerable", { value: !event.target.checked }) } });
     box.checked = !state.answerable;
     const synthetic = state.synthetic && make("p", { class: "wbl-synthetic" },
@@ -116,8 +100,6 @@ class LabellerView {
       this.rewriting === null && this.rewriteButton(),
       button("refuse", "Refuse (r)", () => this.send("accept", { value: false }), { "aria-pressed": String(state.synthetic.decision === false) }),
     );
-    if (this.rewriting !== null && (this.rewriting !== state.query_id || (this.rewritten && !state.error))) this.rewriting = null;
-    this.rewritten = false;
     this.parts.question.replaceChildren(
       this.rewriting === null ? make("p", { class: "wbl-asked", text: state.question, dir: "auto" }) : this.rewriter(state),
       ...(state.original ? [make("p", { class: "wbl-bar wbl-original" },
@@ -138,8 +120,12 @@ class LabellerView {
   // A field for the question, which stays open with what is typed in it until the rewrite is saved or given up.
   rewriter(state) {
     const open = this.field && this.field.dataset.query === state.query_id ? this.field : null;
-    const area = open || make("textarea", { class: "wbl-asked", rows: 2, "data-key": "rewriting", "data-query": state.query_id, "aria-label": "Question in your words", dir: "auto", value: state.question });
-    const save = () => { this.rewritten = true; this.send("rewrite", { text: area.value }); };
+    const area = open || make("textarea", { class: "wbl-asked", rows: 2, "data-key": "rewriting", "data-query": state.query_id, "aria-label": "Question in your words", dir: "auto", value: this.drafts.of(state.query_id, "rewrite") ?? state.question });
+    const save = () => { this.rewritten = state.query_id; this.send("rewrite", { text: area.value }); };
+    const note = make("span", { class: "wbl-note" });
+    const noted = () => this.drafts.note(note, state.query_id, "rewrite", "");
+    area.oninput = () => { this.drafts.keep(state.query_id, "rewrite", area.value, state.question); noted(); };
+    noted();
     area.onkeydown = (event) => {
       if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
       event.preventDefault();
@@ -147,7 +133,7 @@ class LabellerView {
       else this.giveUp();
     };
     this.field = area;
-    return make("div", {}, area, make("div", { class: "wbl-bar" }, button("save-rewrite", "Save (Enter)", save), button("give-up", "Cancel (Esc)", () => this.giveUp())));
+    return make("div", {}, area, make("div", { class: "wbl-bar" }, button("save-rewrite", "Save (Enter)", save), button("give-up", "Cancel (Esc)", () => this.giveUp()), note));
   }
 
   rewrite() {
@@ -159,6 +145,7 @@ class LabellerView {
   }
 
   giveUp() {
+    this.drafts.drop(this.state.query_id, "rewrite");
     this.rewriting = null;
     this.drawQuestion(this.state);
     this.pane.focus({ preventScroll: true });
@@ -187,8 +174,7 @@ class LabellerView {
     );
     [this.list, this.listed] = [list, state.query_id];
     list.scrollTop = scroll;
-    const current = list.querySelector("[aria-current]");
-    if (current) this.reveal(list, current.getBoundingClientRect());
+    this.revealCurrent();
   }
 
   drawReader(state) {
@@ -202,17 +188,18 @@ class LabellerView {
       button("mark", "Mark as evidence (e)", () => this.mark(null), { disabled: !state.current }),
       ...(state.numbers.length ? [button("alternative", "Same piece, other words (a)", () => this.mark(Number(this.pieces.value))), pieces] : []),
       ...(state.parts > 1 ? [
-        button("back", "Earlier text", () => this.send("part", { part: state.part - 1 }), { disabled: state.part === 0 }),
+        make("span", { class: "wbl-parts" }, button("back", "Earlier text", () => this.send("part", { part: state.part - 1 }), { disabled: state.part === 0 }),
         make("span", { text: `part ${state.part + 1} of ${state.parts}` }),
-        button("on", "Later text", () => this.send("part", { part: state.part + 1 }), { disabled: state.part + 1 >= state.parts }),
+        button("on", "Later text", () => this.send("part", { part: state.part + 1 }), { disabled: state.part + 1 >= state.parts })),
       ] : []),
     );
     // A click on a button must not clear the selection that it is about.
     marking.addEventListener("mousedown", (event) => event.target.tagName === "BUTTON" && event.preventDefault());
     const drawn = JSON.stringify([state.query_id, state.current, state.whole, state.part]);
     const again = this.pane && this.drawn === drawn;
-    const scroll = again ? this.pane.scrollTop : 0;
-    const pane = make("div", { class: "wbl-pane", tabindex: "0", role: "document", "aria-label": `Text of ${state.current || "no document"}`, "data-key": "pane", dir: "auto", on: { keydown: (event) => this.move(event) } });
+    const scroll = again ? this.scrolled : 0;
+    const place = again && this.keyboard ? this.keyboard.place : again ? this.keyboardPlace : null;
+    const pane = make("div", { class: "wbl-pane", tabindex: "0", role: "document", "aria-label": `Text of ${state.current || "no document"}`, "data-key": "pane", dir: "auto", on: { keydown: (event) => this.move(event), scroll: () => { if (pane.clientHeight) this.scrolled = pane.scrollTop; } } });
     state.pieces.forEach((piece, place) => {
       if (place) pane.append(make("p", { class: "wbl-gap", text: "…" }));
       const block = make("div", { class: "wbl-piece", "data-piece": String(place) });
@@ -224,14 +211,33 @@ class LabellerView {
       }
       pane.append(block);
     });
-    if (this.drawn !== drawn) this.word = this.anchor = this.words = null;
-    this.words = null;
     this.drawn = drawn;
     this.pane = pane;
+    [this.keyboard, this.keyboardPlace] = [null, place];
     this.parts.reader.replaceChildren(make("p", { class: "wbl-title", text: state.title, dir: "auto" }), bar, marking, pane);
-    pane.scrollTop = scroll;
-    const evidence = again ? null : pane.querySelector("mark");
-    if (evidence) this.reveal(pane, evidence.getBoundingClientRect());
+    this.scrolled = scroll;
+    if (!again) this.unseen = true;
+    this.sized.disconnect();
+    this.sized.observe(pane);
+    this.settle();
+  }
+
+  revealCurrent() {
+    const current = this.list.querySelector("[aria-current]");
+    if (current) this.reveal(this.list, current.getBoundingClientRect());
+  }
+
+  // Show the place in the text where the person was, or the evidence in a text that was not shown yet. Waits until the text has a size.
+  settle() {
+    if (!this.pane.clientHeight) return;
+    if (this.pane.scrollTop !== this.scrolled) this.pane.scrollTop = this.scrolled;
+    const evidence = this.unseen && this.pane.querySelector("mark");
+    if (evidence) {
+      this.reveal(this.pane, evidence.getBoundingClientRect());
+      this.revealCurrent();
+    }
+    this.unseen = false;
+    this.scrolled = this.pane.scrollTop;
   }
 
   drawEvidence(state) {
@@ -246,11 +252,21 @@ class LabellerView {
   }
 
   drawAnswer(state) {
-    const typing = document.activeElement && document.activeElement.getAttribute("data-key") === "answer" && this.answered === state.query_id && this.parts.answer.contains(document.activeElement);
-    if (typing && document.activeElement.value !== this.sent) return;
-    this.answered = state.query_id;
-    const area = make("textarea", { rows: 3, "data-key": "answer", "aria-label": "Expected answer", dir: "auto", value: state.answer });
-    const save = () => { this.sent = area.value; this.send("answer", { text: area.value }); };
+    const query = state.query_id;
+    const typed = this.drafts.of(query, "answer");
+    if (typed !== undefined && typed.trim() === state.answer) this.drafts.drop(query, "answer");
+    const unsaved = this.drafts.of(query, "answer");
+    const focused = document.activeElement && document.activeElement.getAttribute("data-key") === "answer" && this.parts.answer.contains(document.activeElement);
+    // A field in which somebody types stays, with its cursor.
+    if (focused && this.answered === query && unsaved !== undefined) return;
+    this.answered = query;
+    const area = make("textarea", { rows: 3, "data-key": "answer", "aria-label": "Expected answer", dir: "auto", value: unsaved ?? state.answer });
+    const save = () => this.send("answer", { text: area.value });
+    const note = make("span", { class: "wbl-note" });
+    const discard = button("discard", "Discard", () => { this.drafts.drop(query, "answer"); this.drawAnswer(this.state); }, { title: "Give up what is not saved" });
+    const noted = () => { discard.hidden = !this.drafts.note(note, query, "answer", this.state.answer_note, this.state.answer); };
+    area.oninput = () => { this.drafts.keep(query, "answer", area.value, this.state.answer); noted(); };
+    noted();
     const offered = state.answers.map((text, place) => make("li", {},
       make("span", { text, dir: "auto" }),
       button(`take-${place}`, "Accept this answer", () => this.send("take", { number: place })),
@@ -258,7 +274,7 @@ class LabellerView {
     this.parts.answer.replaceChildren(
       make("h4", { text: "Expected answer" }),
       area,
-      make("div", { class: "wbl-bar" }, button("save", "Save answer", save), make("span", { class: "wbl-note", text: state.answer_note })),
+      make("div", { class: "wbl-bar" }, button("save", "Save answer", save), discard, note),
       ...(offered.length ? [make("p", { class: "wbl-note", text: "Answers of the run, in no order:" }), make("ul", {}, ...offered)] : []),
     );
   }
@@ -326,42 +342,10 @@ class LabellerView {
     document.getSelection().removeAllRanges();
   }
 
-  // The words of the text, for selecting by keyboard: the text node and the UTF-16 offsets of each.
-  findWords() {
-    const words = [];
-    const walker = document.createTreeWalker(this.pane, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      const node = walker.currentNode;
-      if (!node.parentElement.closest("[data-start]")) continue;
-      for (const match of node.data.matchAll(/\S+/gu)) words.push({ node, start: match.index, end: match.index + match[0].length, ends: /[.!?:]["')\]]*$/u.test(match[0]) });
-    }
-    return words;
-  }
-
   move(event) {
-    if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].includes(event.key) || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.words = this.words || this.findWords();
-    const last = this.words.length - 1;
-    if (last < 0) return;
-    const sentence = (from, by) => {
-      let place = from + by;
-      while (place > 0 && place < last && !this.words[place - 1].ends) place += by;
-      return place;
-    };
-    const from = this.word === null ? 0 : this.word;
-    const next = { ArrowLeft: from - 1, ArrowRight: from + 1, ArrowUp: sentence(from, -1), ArrowDown: sentence(from, 1) }[event.key];
-    this.word = this.word === null ? 0 : Math.min(Math.max(next, 0), last);
-    if (!event.shiftKey || this.anchor === null) this.anchor = event.shiftKey && this.anchor === null ? from : this.word;
-    const [first, final] = this.anchor <= this.word ? [this.anchor, this.word] : [this.word, this.anchor];
-    const [a, b] = [this.words[first], this.words[final]];
-    document.getSelection().setBaseAndExtent(a.node, a.start, b.node, b.end);
-    const shown = this.words[this.word];
-    const range = document.createRange();
-    range.setStart(shown.node, shown.start);
-    range.setEnd(shown.node, shown.end);
-    this.reveal(this.pane, range.getBoundingClientRect());
+    this.keyboard = this.keyboard || new PaneKeyboard(this.pane, this.keyboardPlace);
+    const box = this.keyboard.move(event);
+    if (box) this.reveal(this.pane, box);
   }
 
   // Scroll a part of the view, and not the notebook, until a box in it is visible.
@@ -397,9 +381,16 @@ export default {
     const root = make("div", { class: "wbl", role: "group", "aria-label": "Labeller" });
     el.append(root);
     const view = new LabellerView(model, root);
-    const draw = () => view.draw();
+    const draw = () => {
+      view.connection.answered();
+      view.draw();
+    };
     view.draw();
+    view.connection.watched();
     model.on("change:state", draw);
-    return () => model.off("change:state", draw);
+    return () => {
+      model.off("change:state", draw);
+      view.end();
+    };
   },
 };

@@ -105,7 +105,7 @@ def _question(session: LabellingSession) -> dict[str, Any]:
         "query_id": query.query_id,
         "question": session.text,
         "original": query.text if session.text != query.text else "",
-        "reason": session.queued.reason,
+        "reason": session.reason,
         "synthetic": {"text": draft, "decision": labels.decision(query.query_id)} if query.synthetic else None,
         "open": "not judged" if query.is_draft else "to judge",
         "answerable": query.answerable if answerable is None else bool(answerable),

@@ -19,6 +19,7 @@ from workbench.widgets.labeller.view import FOUND, DocumentView, listed_document
 from workbench.widgets.saved_display import SavedDisplay
 
 _FOLDER = Path(__file__).parent
+_PARTS = ("labeller_parts", "labeller_connection", "labeller_drafts", "labeller_keyboard", "labeller")
 _COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
 _SHOWN_LABELS = 100
 # What changes labels, and so the table that a saved notebook keeps.
@@ -28,9 +29,12 @@ _WRITING = ("judge", "mark", "unmark", "answer", "take", "answerable", "accept",
 class LabellerPane(anywidget.AnyWidget):
     """The part of the labeller in the browser. It draws `state`, and sends what the person does."""
 
-    _esm = _FOLDER / "labeller.js"
+    # One module in several files: a widget has no address from which its parts could be imported.
+    _esm = "\n".join((_FOLDER / f"{name}.js").read_text("utf-8") for name in _PARTS)
     _css = _FOLDER / "labeller.css"
     state = traitlets.Dict().tag(sync=True)
+    # What is typed and not saved, by question and field. The view writes it, and finds it again after a reload.
+    drafts = traitlets.Dict().tag(sync=True)
 
 
 class Labeller:
@@ -126,7 +130,7 @@ class Labeller:
     def _mark(self, said: Mapping[str, Any]) -> str:
         span = self.session.mark(Span(self._reading.doc_id, said["start"], said["end"]), said.get("piece"))
         words = self.session.checker.documents[span.doc_id].text[span.start : span.end]
-        return f"Marked [{span.start}, {span.end}): {excerpt(words)} {self._saved()}"
+        return f'Marked "{excerpt(words)}", characters {span.start} to {span.end}. {self._saved()}'
 
     def _undo(self, _: object) -> str:
         before = self.session.place
