@@ -79,7 +79,10 @@ def more(findings: Findings) -> tuple[str, str]:
     if verdict.reason is Reason.IDENTICAL and verdict.enough:
         return "No number of questions would separate equal configurations.", ""
     if verdict.n < FEWEST_QUERIES:
-        return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim.", ""
+        few = f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim"
+        if verdict.power is None or verdict.power.needed <= FEWEST_QUERIES:
+            return f"{few}.", ""
+        return f"{few}, and {_needed(verdict.power, verdict.n)}.", _assumed(verdict, verdict.power)
     if verdict.clusters < FEWEST_FOR_WINNER:
         return f"Questions about at least {plural(FEWEST_FOR_WINNER - verdict.clusters, 'more document')} for any claim.", ""
     if verdict.power is None:
@@ -230,7 +233,14 @@ def _shown(power: Detectable, n: int, metric: str) -> str:
     able = f"These {plural(n, 'question')} show a difference of {number(power.difference)} in {metric} with 80 % power"
     if power.needed <= n:
         return f"No more are needed to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
-    return f"{able}; to show one of {number(power.smallest)}, about {approximate(power.needed)} would be needed, {approximate(power.needed - n)} more."
+    return f"{able}; {_needed(power, n)}."
+
+
+def _needed(power: Detectable, n: int) -> str:
+    # The difference is of the same number that is shown, so that a reader who subtracts finds it.
+    needed = approximate(power.needed)
+    more = int(needed.replace(",", "")) - n
+    return f"to show a difference of {number(power.smallest)} with 80 % power, about {needed} would be needed, {count(max(more, 1))} more"
 
 
 def _assumed(verdict: Verdict, power: Detectable) -> str:
