@@ -12,6 +12,7 @@ import pytest
 
 from tests.made_runs import Made
 from workbench.analysis.findings import findings
+from workbench.core.formatting import share
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.report.comparison import ComparisonView
@@ -231,7 +232,7 @@ def test_questions_with_more_relevant_documents_than_the_metric_reads_are_counte
     lost = pd.concat([causes[:0], pd.DataFrame(rows).assign(configuration=run.names[0], condition="retrieved")])
     tables = {"causes": lambda _: lost, "judgements": lambda _: pd.concat([judged, more])}
     said = asked(RunTables(run.manifest, {**run.sources, **tables})).faults.sentence
-    assert said.startswith(f"{run.names[0]} misses a relevant document on 5 of 120 questions (4.2 %), each time because it ranks too low; ")
+    assert said.startswith(f"{run.names[0]} misses a relevant document on 5 of 120 questions ({share(5, 120)}), each time because it ranks too low; ")
     assert said.endswith("; 4 of them have more than 1 relevant documents, and miss some in every ranking.")
 
 
