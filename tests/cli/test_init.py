@@ -61,7 +61,7 @@ def test_thirty_mixed_files_end_in_a_report_that_names_those_that_could_not_be_r
     assert "Größere Beträge" in (folder / "documents" / "hr" / "latin1.txt").read_text("utf-8")
     questions = rows(folder / "questions.jsonl")
     assert len(questions) >= 20
-    assert all(row["synthetic"] and not row["accepted_by"] and row["provenance"]["model"] == "rules 2, no model" for row in questions)
+    assert all(row["synthetic"] and not row["accepted_by"] and row["provenance"]["model"] == "rules 3, no model" for row in questions)
     assert workbench("dataset", "check", "experiments/mixed").exit_code == 0
     assert workbench("plan", "experiments/mixed.yaml", *FAST).exit_code == 0
     swept = workbench("sweep", "experiments/mixed.yaml", *FAST)

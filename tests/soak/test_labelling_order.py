@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from workbench.labelling.pooling import document_rankings, pool_of_run
-from workbench.labelling.priority import deciding_metric, difference_bounds, queue, rivals
+from workbench.labelling.priority import deciding_metric, leading_bounds, queue, rivals
 from workbench.records import Qrel
 
 pytestmark = pytest.mark.soak
@@ -43,7 +43,7 @@ def test_the_bounds_of_the_leading_difference_shrink_faster_than_in_random_order
 
     def widths_after(query_ids: list[str]) -> np.ndarray:
         given = tuple(qrel for (query_id, _), qrel in labels.items() if query_id in query_ids)
-        low, high = difference_bounds(replace(partial, qrels=(*partial.qrels, *given)), rankings, by, a, b)
+        low, high = leading_bounds(replace(partial, qrels=(*partial.qrels, *given)), rankings, by, a, b)
         return high - low
 
     places = {query.query_id: place for place, query in enumerate(partial.queries)}

@@ -16,6 +16,8 @@ from workbench.statistics.verdict import Reason, Verdict
 
 # The first of these costs that differs decides which configuration is cheaper. None depends on the machine.
 _CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
+# The metrics that have bounds in each configuration alone. In the others, what one of them found changes the divisor of both.
+_BOUNDED = ("success", "precision", "mrr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class Findings:
     so is everything derived from it. `first` is the leader, which may not differ from `second`. `comparator` is the configuration it
     is compared with: the baseline, or the second if the leader is the baseline. `reference` is the one that tables and figures compare all
     others with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `comparator`, `contrast` where they differ,
-    `bounds` the margin's bounds if the two retrieved different shares of judged documents. `faults` are the leader's. `priced` are all
+    `bounds` the margin's bounds if the two retrieved different shares of judged documents and the metric has bounds. `faults` are the leader's. `priced` are all
     finished configurations, `cheapest` is the cheapest of the tie set. `unbased` is the experiment's baseline if it cannot be
     compared. `screening` is the result of the screening before the run, if there was one.
     """
@@ -113,7 +115,7 @@ def findings(run: RunTables) -> Findings:
 
 
 def _bounds(run: RunTables, pair: Contrast) -> Bounds | None:
-    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.k is None:
+    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.name not in _BOUNDED:
         return None
     values = (detail(run, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high"))
     return judged_bounds(*values)

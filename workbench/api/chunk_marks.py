@@ -9,7 +9,7 @@ from markupsafe import Markup
 from workbench.records import Chunk
 
 _SHADES = ("rgba(74,143,208,.28)", "rgba(227,150,40,.26)")
-_SHARED = "background:rgba(128,128,128,.35);border-bottom:2px dotted"
+_SHARED = "background-color:rgba(128,128,128,.35);border-bottom:2px dotted"
 _MARK = "font-size:.8em;font-weight:700;margin:0 .4em"
 # Lines under the text, so that evidence and chunks are seen together, in light and dark, and not by colour alone.
 WHOLE_STYLE = "text-decoration:underline solid #2e9e5b 3px;text-underline-offset:3px"
@@ -59,7 +59,7 @@ def _inside(edges: Sequence[int], spans: Sequence[tuple[int, int, int]]) -> Iter
 
 
 def _segment(text: str, low: int, high: int, chunks: Sequence[Chunk], within: Sequence[int], evidence: Sequence[EvidenceMark]) -> Markup:
-    style = f"background:{_SHADES[within[0] % 2]}" if len(within) == 1 else _SHARED if within else ""
+    style = f"background-color:{_SHADES[within[0] % 2]}" if len(within) == 1 else _SHARED if within else ""
     starts = ",".join(str(place + 1) for place in within if chunks[place].start == low)
     number = Markup('<span style="{}">{}</span>').format(_MARK, starts) if starts else ""
     content: str | Markup = text[low:high]

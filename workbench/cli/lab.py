@@ -23,8 +23,11 @@ _DATASET = Path("experiments", "handbook")
 @outputs_option("Where the experiment's results are.")
 @click.option(
     "--notebook",
-    type=click.Choice(["label"]),
-    help="Open the labeller on the dataset of EXPERIMENT, for example to review drafts, in notebooks/label-DATASET.ipynb.",
+    type=click.Choice(["label", "explore"]),
+    help=(
+        "Open the labeller on the dataset of EXPERIMENT, for example to review drafts, in notebooks/label-DATASET.ipynb, "
+        "or the explorer on its OUTPUT, in notebooks/explore-OUTPUT.ipynb."
+    ),
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[EXPERIMENT | OUTPUT] [-- JUPYTER ARGUMENTS]")
 def lab(outputs: Path, notebook: str | None, words: tuple[str, ...]) -> None:
@@ -35,7 +38,10 @@ def lab(outputs: Path, notebook: str | None, words: tuple[str, ...]) -> None:
     if find_spec("jupyterlab") is None:
         raise InputError("JupyterLab is not installed", advice("lab"))
     target, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else (None, words)
-    opened = _labelling(target, outputs) if notebook else _executed(Path(target), outputs) if target else None
+    if notebook:
+        opened: Path | None = _prepared(notebook, target, outputs)
+    else:
+        opened = _executed(Path(target), outputs) if target else None
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *lab_arguments(opened or _start(), Path.cwd()), *arguments])
 
 
@@ -50,13 +56,17 @@ def lab_arguments(notebook: Path, root: Path) -> list[str]:
     return [*arguments, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else arguments
 
 
-def _labelling(target: str | None, outputs: Path) -> Path:
-    """Return the notebook that labels the dataset of an experiment."""
-    if target is None or Path(target).is_dir():
-        raise InputError("--notebook label needs an experiment", "give its file: workbench lab experiments/NAME.yaml --notebook label")
-    from workbench.cli.label_notebook import label_notebook
+def _prepared(notebook: str, target: str | None, outputs: Path) -> Path:
+    """Return the notebook that labels the dataset of an experiment, or that explores its results."""
+    from workbench.cli.prepared_notebooks import explore_notebook, label_notebook
 
-    return label_notebook(Path(target), outputs)
+    explore = notebook == "explore"
+    if target is None or (Path(target).is_dir() and not explore):
+        fix = f"give its file: workbench lab experiments/NAME.yaml --notebook {notebook}"
+        raise InputError(f"--notebook {notebook} needs an experiment", fix)
+    if not explore:
+        return label_notebook(Path(target), outputs)
+    return explore_notebook(Path(target) if Path(target).is_dir() else _output(Path(target), outputs))
 
 
 def _executed(target: Path, outputs: Path) -> Path | None:
@@ -65,13 +75,17 @@ def _executed(target: Path, outputs: Path) -> Path | None:
         if not (target / _EXECUTED).is_file():
             raise InputError(f"{target} has no {_EXECUTED}", "give the folder of a finished sweep, such as outputs/quickstart")
         return target / _EXECUTED
-    from workbench.experiment.read import read_experiment
-
-    executed = outputs / read_experiment(target).name / _EXECUTED
+    executed = _output(target, outputs) / _EXECUTED
     if executed.is_file():
         return executed
     say_aside(f"workbench: {target} was not swept into {outputs} yet: workbench sweep {target}")
     return None
+
+
+def _output(experiment: Path, outputs: Path) -> Path:
+    from workbench.experiment.read import read_experiment
+
+    return outputs / read_experiment(experiment).name
 
 
 def _start() -> Path:

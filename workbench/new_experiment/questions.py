@@ -12,7 +12,7 @@ from workbench.generation.drafting.drafts import DraftQuestion
 from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC
 
 # Increased when the same documents begin to give other drafts.
-_VERSION = 2
+_VERSION = 3
 # Where a model would be named.
 RULES = f"rules {_VERSION}, no model"
 

@@ -88,6 +88,13 @@ def test_headings_are_the_questions_in_other_languages():
     assert (draft.rule, draft.language) == ("topic", "")
 
 
+def test_topics_fill_up_to_more_questions_than_a_claim_needs():
+    towns = [f"Ville{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(60)]
+    text = "Chaque samedi matin, bénévoles de {0} réparent freins usés, chaînes rouillées de {0}.\n"
+    documents = [Document(town, f"# {town}\n\n## Horaires du hangar {town}\n\n{text.format(town)}") for town in towns]
+    assert len(draft_questions(documents, 60)) == 40
+
+
 def questions_of(text: str) -> list[str]:
     return [draft.question for draft in draft_questions([Document("a", text)], 9)]
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -11,8 +12,10 @@ from click.testing import CliRunner
 from markupsafe import escape
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from workbench.api.chunk_marks import EvidenceMark, marked_text
 from workbench.cli.main import main
 from workbench.errors import InputError
+from workbench.records import Chunk
 from workbench.report.render.notebook_page import notebook_page
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -100,6 +103,20 @@ def test_a_widget_leaves_its_table_or_says_that_it_was_interactive(page):
     first, second = made.select(".output")
     assert first.text == "An interactive element was here. Run the notebook to use it."
     assert second.find("td").text == "7"
+
+
+def test_chunks_keep_their_colours_and_evidence_its_lines(page):
+    text = marked_text(
+        "One. Two. Three.", [Chunk("d", 0, 9), Chunk("d", 5, 16)], [EvidenceMark(0, 4, cut=False), EvidenceMark(5, 16, cut=True)]
+    )
+    shown = page(cell(display(text_html=str(text))))
+    # The cleaner writes spaces and leading zeros.
+    declared, kept = (
+        {re.sub(r"0(?=\.)| ", "", span.get("style", "")) for span in html.find_all("span")}
+        for html in (BeautifulSoup(text, "html.parser"), shown)
+    )
+    assert len(declared) == 6
+    assert declared <= kept
 
 
 def test_a_table_that_is_wide_scrolls_by_keyboard(page):

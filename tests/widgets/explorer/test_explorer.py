@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import ipywidgets
 import pandas as pd
 import pytest
@@ -6,13 +8,14 @@ import workbench as wb
 from tests.widgets.explorer.conftest import made_explorer
 from workbench.errors import InputError
 from workbench.execution.collect import collect
+from workbench.results.run_tables import RETRIEVED
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def explorer(results):
-    return wb.explore(results)
+    return wb.explore(results, *results.tables.names[:2])
 
 
 def controls(widget):
@@ -21,15 +24,23 @@ def controls(widget):
     return [widget] if not children else [found for child in children for found in controls(child)]
 
 
-def test_it_opens_a_run_or_its_folder_on_the_first_two_configurations(results):
+def test_it_opens_a_run_or_its_folder_on_the_best_mean_and_the_baseline_or_the_second_best(results):
+    queries = results.tables.table("queries")
+    primary = queries[(queries["metric"] == str(results.tables.primary)) & (queries["condition"] == RETRIEVED)]
+    best, second, *_, last = primary.groupby("configuration")["value"].mean().sort_values(ascending=False).index
+    assert (best, second) != results.tables.names[:2]
     for opened in (wb.explore(results), wb.explore(results.folder), wb.explore(str(results.folder))):
-        assert opened.configurations == tuple(results.tables.names[:2])
-        assert [side.configuration for side in opened.sides] == list(results.tables.names[:2])
+        assert opened.configurations == (best, second)
+        assert [side.configuration for side in opened.sides] == [best, second]
     assert repr(wb.explore(results)) == "Explorer('few', 5 configurations)"
+    for baseline, other in ((last, last), (best, second)):
+        based = replace(results, tables=replace(results.tables, manifest={**results.tables.manifest, "baseline": baseline}))
+        assert wb.explore(based).configurations == (best, other)
+        assert wb.explore(based, second).configurations == (second, best)
 
 
 def test_configurations_to_begin_with_must_be_finished_ones(results):
-    assert wb.explore(results, "fixed-128-0").configurations == ("fixed-128-0", "fixed-64-0")
+    assert wb.explore(results, "fixed-128-0", "fixed-64-0").configurations == ("fixed-128-0", "fixed-64-0")
     with pytest.raises(InputError, match="no configuration 'fixed-1'"):
         wb.explore(results, "fixed-1")
     with pytest.raises(InputError, match="results"):

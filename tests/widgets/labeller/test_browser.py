@@ -203,7 +203,7 @@ def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_
     total = int(page.locator(".wbl-head input").get_attribute("max"))
     assert f"0 of {total} drafts reviewed; this one is to review, 1 of 3 documents judged (optional)" in page.inner_text(".wbl-head")
     assert f"labels of {getpass.getuser()} in labels/guide.jsonl" in page.inner_text(".wbl-head")
-    assert "is a draft (rules 2, no model); nobody has accepted it." in page.inner_text(".wbl-synthetic")
+    assert "is a draft (rules 3, no model); nobody has accepted it." in page.inner_text(".wbl-synthetic")
     assert "in the dataset: relevant" in page.locator(".wbl-document[aria-current]").inner_text()
     assert page.locator(".wbl-pane mark").count() == 1
     notebook.screenshot("labeller-draft")
@@ -219,7 +219,7 @@ def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_
     saved(page, "1 label of")
     assert page.inner_text(".wbl-asked") == "yn? Was <b>kostet</b> es 🚲"
     assert before in page.inner_text(".wbl-original")
-    assert "is a draft (rules 2, no model); you have rewritten it." in page.inner_text(".wbl-synthetic")
+    assert "is a draft (rules 3, no model); you have rewritten it." in page.inner_text(".wbl-synthetic")
     assert f"1 of {total} drafts reviewed; this one is accepted" in page.inner_text(".wbl-head")
     (action,) = LabelFile(drafts / "labels" / "guide.jsonl").actions
     assert (action.kind, action.by, action.value) == ("rewrite", getpass.getuser(), "yn? Was <b>kostet</b> es 🚲")

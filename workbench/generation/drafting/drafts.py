@@ -30,8 +30,8 @@ _SHORT = ("definition", "amount")
 # Rules ask about a whole section, of which so many characters are evidence.
 _WHOLE = ("heading", "instruction")
 _MOST_EVIDENCE = 500
-# Questions about topics fill up to this many, since they are the least natural.
-_FILLED = 30
+# Questions about topics fill up to this many, since they are the least natural. A claim needs 30, and a person refuses some.
+_FILLED = 40
 _TOPIC_QUALITY = 0.3
 # Statements whose language is looked at.
 _SAMPLED = 200

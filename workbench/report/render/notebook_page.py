@@ -46,7 +46,7 @@ _PROPERTIES = set(
             "color display float font-family font-size font-style font-variant font-weight height line-height list-style margin "
             "margin-bottom margin-left margin-right margin-top max-height max-width min-width opacity overflow overflow-wrap "
             "overflow-x overflow-y padding padding-bottom padding-left padding-right padding-top text-align text-decoration "
-            "vertical-align white-space width word-break"
+            "text-underline-offset vertical-align white-space width word-break"
         ),
     )
 )

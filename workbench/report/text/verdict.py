@@ -16,8 +16,6 @@ from workbench.statistics.intervals import ALPHA, bounds_text
 from workbench.statistics.power import Detectable
 from workbench.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 
-# Metrics with exact bounds. The denominators of the others depend on the documents that both retrieved.
-_BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
 # Comparisons that are nearly equal, or of which few documents differ, are as one.
@@ -242,12 +240,13 @@ def _sure(verdict: Verdict, comparison: Comparison) -> str:
 
 def _bounded(findings: Findings) -> str:
     """State the bounds of the difference under complete judgements, if the two have different shares judged."""
-    if findings.bounds is None or findings.contrast is None or findings.contrast.judged is None or np.isnan(findings.bounds.low):
+    if findings.contrast is None or findings.contrast.judged is None or len(set(findings.contrast.judged)) == 1:
         return ""
-    a, b = (share(part, 1) for part in findings.contrast.judged)
-    exact = "" if findings.primary.name in _BOUNDED else "about "
+    judged = " and ".join(share(part, 1) for part in findings.contrast.judged)
+    if findings.bounds is None or np.isnan(findings.bounds.low):
+        return f" Of their retrieved documents {judged} are judged: judgements of the rest can change the difference."
     bounds = f"{signed(findings.bounds.low)} and {signed(findings.bounds.high)}"
-    return f" Of their retrieved documents {a} and {b} are judged; if the rest were judged, each either relevant with grade 1 or not, the difference would be {exact}between {bounds}."
+    return f" Of their retrieved documents {judged} are judged; if the rest were judged, each either relevant with grade 1 or not, the difference would be between {bounds}."
 
 
 def _shown(power: Detectable, n: int, metric: str) -> str:

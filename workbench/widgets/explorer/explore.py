@@ -1,13 +1,16 @@
 """Open the explorer of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ipywidgets
+import numpy as np
 
+from workbench.analysis.values import per_query
 from workbench.api.arguments import require
 from workbench.api.results import Results, load
+from workbench.results.run_tables import RunTables
 from workbench.widgets.explorer.explorer import Explorer
 from workbench.widgets.explorer.model import ExplorerModel
 
@@ -30,7 +33,8 @@ def explore(
     Parameters
     ----------
     results: a run, or its folder.
-    first, second: the configurations to begin with, by default the first two of the run.
+    first, second: the configurations to begin with, by default the one with the best mean of the primary metric, and the baseline of the
+        experiment. If these are the same or it has none, the second best.
     panels: further widgets by title, each shown in a tab.
     allow_code: whether a typed question may run functions that the configurations name.
 
@@ -50,8 +54,8 @@ def explore(
     opened = load(results) if isinstance(results, str | Path) else results
     require(opened, Results, "results")
     model = ExplorerModel(opened.tables)
-    names = model.names
-    other = next((name for name in names if name != (first or names[0])), names[0])
+    leading = _leading(opened.tables, model.names)
+    other = next((name for name in leading if name != (first or leading[0])), leading[0])
 
     def live() -> "LiveSearch":
         # Deferred: only a typed question needs the pipeline.
@@ -59,4 +63,13 @@ def explore(
 
         return LiveSearch(opened.tables, opened.folder, allow_code)
 
-    return Explorer(model, (first or names[0], second or other), live, panels or {})
+    return Explorer(model, (first or leading[0], second or other), live, panels or {})
+
+
+def _leading(run: RunTables, names: Sequence[str]) -> list[str]:
+    """The configuration with the best mean, the baseline, then the others from the best on."""
+    sign = 1 if run.primary.higher_is_better else -1
+    values = {name: sign * per_query(run, name, str(run.primary)) for name in names}
+    means = {name: float(np.nanmean(row)) for name, row in values.items() if not np.isnan(row).all()}
+    ranked = sorted(names, key=lambda name: -means.get(name, -np.inf))
+    return list(dict.fromkeys([ranked[0], *(name for name in ranked if name == run.baseline), *ranked]))

@@ -89,4 +89,4 @@ def _dropdown(name: str) -> ipywidgets.Dropdown:
 
 
 def _side() -> ipywidgets.HTML:
-    return ipywidgets.HTML(layout={"flex": "1 1 360px", "min_width": "0", "margin": "0 8px 0 0"})
+    return ipywidgets.HTML(layout={"flex": "1 1 360px", "min_width": "0", "margin": "0 16px 0 0"})

@@ -107,8 +107,8 @@ def _ranks(found: EvidencePlace) -> str:
         return "not retrieved"
     if found.rank == found.whole:
         return f"at rank {found.rank}"
-    whole = f"all of it at rank {found.whole}" if found.whole else "all of it in no chunk"
-    return f"a part at rank {found.rank}, {whole}"
+    whole = f"all of it at rank {found.whole}" if found.whole else "no retrieved chunk contains all of it"
+    return f"a part of it at rank {found.rank}, {whole}"
 
 
 def _documents(documents: Sequence[GoldDocument]) -> list[Term]:

@@ -1,4 +1,4 @@
-"""Prepare `label.ipynb` for the dataset of an experiment."""
+"""Prepare `label.ipynb` for the dataset of an experiment, and `explore.ipynb` for a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from workbench.datasets.sources import Source
     from workbench.records import Dataset
 
-_LABEL = "label"
+_LABEL, _EXPLORE = "label", "explore"
 
 
 def label_notebook(experiment: Path, outputs: Path) -> Path:
@@ -33,6 +33,22 @@ def label_notebook(experiment: Path, outputs: Path) -> Path:
     target = Path("notebooks", f"{_LABEL}-{name}.ipynb")
     if prepare_notebook(notebook_path(_LABEL), target, first, always):
         say_aside(f"workbench: prepared {target} for {experiment}")
+    return target
+
+
+def explore_notebook(run: Path) -> Path:
+    """Return a copy of explore.ipynb, in `notebooks`, that shows a run. A copy that exists keeps what a person changed in it.
+
+    Raises InputError if there is no run.
+    """
+    from workbench.notebook_runner.notebooks import notebook_path
+    from workbench.notebook_runner.prepared import prepare_notebook
+    from workbench.results.run_tables import RunTables
+
+    RunTables.read(run)
+    target = Path("notebooks", f"{_EXPLORE}-{run.resolve().name}.ipynb")
+    if prepare_notebook(notebook_path(_EXPLORE), target, {}, {"results": _path(run)}):
+        say_aside(f"workbench: prepared {target} for {run}")
     return target
 
 
