@@ -65,7 +65,9 @@ def test_a_large_drop_fails_with_the_numbers_behind_it(against, file):
     assert rule.low < rule.difference < rule.high < rule.limit
     assert rule.p == rule.p_adjusted < 0.001
     assert (rule.n, rule.clusters, rule.unscored, rule.alarm) == (QUESTIONS, DOCUMENTS, 0, False)
-    assert rule.reason.startswith(f"a drop is shown: {signed(rule.difference)} (p < 0.001), at least {signed(rule.low)} with 95 % confidence")
+    assert rule.reason.startswith(
+        f"a drop is shown: {signed(rule.difference)} (p < 0.001), at least {signed(rule.low)} with 95 % confidence"
+    )
     assert f"at most {signed(rule.high)} with 95 % confidence, beyond the tolerated {number(-rule.limit)}" in rule.reason
 
 

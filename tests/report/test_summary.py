@@ -225,14 +225,19 @@ def test_faults_and_slices_are_those_of_the_leader(made) -> None:
 def test_questions_with_more_relevant_documents_than_the_metric_reads_are_counted_apart(made) -> None:
     run = made.valued([BASE + 0.2, BASE], primary="recall@1", name="beyond")
     causes, asked_for = run.causes, run.questions["query_id"].tolist()
-    rows = [{"query_id": name, "doc_id": "d0", "cause": "rank", "subject": "evidence", "need": -1, "rank": 0, "repeat": 0} for name in asked_for[:5]]
+    rows = [
+        {"query_id": name, "doc_id": "d0", "cause": "rank", "subject": "evidence", "need": -1, "rank": 0, "repeat": 0}
+        for name in asked_for[:5]
+    ]
     judged = run.judgements[~run.judgements["query_id"].isin(asked_for[:5])]
     labels = [(name, f"d{place}") for name in asked_for[:5] for place in range(1 if name == asked_for[0] else 2)]
     more = pd.DataFrame([{"query_id": name, "doc_id": doc, "relevance": 1} for name, doc in labels])
     lost = pd.concat([causes[:0], pd.DataFrame(rows).assign(configuration=run.names[0], condition="retrieved")])
     tables = {"causes": lambda _: lost, "judgements": lambda _: pd.concat([judged, more])}
     said = asked(RunTables(run.manifest, {**run.sources, **tables})).faults.sentence
-    assert said.startswith(f"{run.names[0]} misses a relevant document on 5 of 120 questions ({share(5, 120)}), each time because it ranks too low; ")
+    assert said.startswith(
+        f"{run.names[0]} misses a relevant document on 5 of 120 questions ({share(5, 120)}), each time because it ranks too low; "
+    )
     assert said.endswith("; 4 of them have more than 1 relevant documents, and miss some in every ranking.")
 
 

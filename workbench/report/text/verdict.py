@@ -130,7 +130,9 @@ def _weak(findings: Findings) -> str:
         return ""
     small = less_than_matters(findings.run, comparison.difference.value)
     gain = f"; its gain of {number(abs(comparison.difference.value))} over {comparison.b} is {small}" if small else ""
-    one_sided = "; the test of the best is one-sided, and the two-sided comparison below is not significant" if _unseparated(comparison) else ""
+    one_sided = (
+        "; the test of the best is one-sided, and the two-sided comparison below is not significant" if _unseparated(comparison) else ""
+    )
     return f"{gain}{one_sided}"
 
 
@@ -227,7 +229,11 @@ def _sure(verdict: Verdict, comparison: Comparison) -> str:
         others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
         certain = f"{others} behind" if len(verdict.behind) == len(verdict.ranked) - 1 else f"{verdict.winner} is the best"
         sentence = f"With 95 % confidence {certain}; {comparison.a} against {comparison.b}: {corrected}"
-        return f"{sentence}, which by itself does not separate these two: it is two-sided, and the test of the best is one-sided" if alike else sentence
+        return (
+            f"{sentence}, which by itself does not separate these two: it is two-sided, and the test of the best is one-sided"
+            if alike
+            else sentence
+        )
     if verdict.reason in (Reason.FEW, Reason.FEW_DOCUMENTS):
         return f"Not certain enough for a claim; {comparison.a} against {comparison.b}: {corrected}"
     if verdict.reason is Reason.MISSING:
