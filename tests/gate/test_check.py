@@ -71,7 +71,7 @@ def test_a_large_drop_fails_with_the_numbers_behind_it(against, file):
     assert f"at most {signed(rule.high)} with 95 % confidence, beyond the tolerated {number(-rule.limit)}" in rule.reason
 
 
-def test_a_drop_that_may_be_tolerated_is_shown_but_is_not_called_beyond_the_tolerance(against, gated_run, names):
+def test_a_drop_that_may_be_tolerated_is_shown_but_is_not_called_beyond_the_tolerance(against, gated_run):
     drop = (BASE - VALUES["worse"]).mean()
     report = against("worse", tolerance=Tolerance(drop + 0.0005, relative=False))
     rule = only(report)
