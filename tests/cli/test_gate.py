@@ -75,8 +75,8 @@ def test_the_outcome_is_in_the_folder_and_in_the_report(folder, names, baseline,
     assert "Does it pass the gate?" in page
     # At the top, before what the configurations are worth, and in its own section.
     opening = page[page.index("<h1") : page.index("<nav")]
-    assert "The gate fails. 1 rule: 1 fail. It checked" in opening
-    assert page.count("The gate fails.") == 2
+    assert f"The gate of {names['worse']} fails. 1 rule: 1 fail." in opening
+    assert page.count(f"The gate of {names['worse']} fails.") == 2
     # The results are those of the sweep.
     pd.testing.assert_frame_equal(run.metrics, gated_run.metrics)
 

@@ -140,7 +140,7 @@ def test_a_configuration_that_takes_too_long_has_two_rounds(outcome: Outcome, mo
 def test_the_plan_counts_latencies_that_are_not_measured(made: Made, tmp_path: Path) -> None:
     experiment = experiment_of(made.experiment(2, name="planned"), "here")
     before = plan_experiment(experiment, tmp_path)
-    assert "Less than a minute: 0 tokens to embed; latencies of 2 configurations to measure" in str(before)
+    assert "Less than a minute: 0 new tokens to embed; latencies of 2 configurations to measure" in str(before)
     run_experiment(experiment, tmp_path, lambda _: None)
     after = plan_experiment(experiment, tmp_path)
     assert "latencies" not in str(after)

@@ -1,5 +1,6 @@
 """Gates on runs whose values are set by hand."""
 
+import html
 import json
 import math
 from dataclasses import replace
@@ -9,14 +10,23 @@ import numpy as np
 import pytest
 
 from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
+from workbench.analysis.findings import findings
+from workbench.core.formatting import number, signed
 from workbench.errors import InputError
 from workbench.gate.baseline import Baseline, baseline_of
 from workbench.gate.baseline_file import read_baseline, write_baseline
 from workbench.gate.check import check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
+from workbench.gate.formats.annotations import annotation_lines
+from workbench.gate.formats.files import gate_table
+from workbench.gate.formats.junit import gate_junit
+from workbench.gate.formats.markdown import gate_markdown
+from workbench.gate.formats.terminal import gate_lines
 from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import RetrievalTest, Subject, Tolerance
 from workbench.gate.settings import GateSettings
+from workbench.report.render.markdown import escaped
+from workbench.report.sections.gate.rules import gate
 from workbench.results.run_tables import RunTables
 from workbench.statistics.gates.paired import Decision
 
@@ -55,7 +65,30 @@ def test_a_large_drop_fails_with_the_numbers_behind_it(against, file):
     assert rule.low < rule.difference < rule.high < rule.limit
     assert rule.p == rule.p_adjusted < 0.001
     assert (rule.n, rule.clusters, rule.unscored, rule.alarm) == (QUESTIONS, DOCUMENTS, 0, False)
-    assert "p < 0.001" in rule.reason
+    assert rule.reason.startswith(
+        f"a drop is shown: {signed(rule.difference)} (p < 0.001), at least {signed(rule.low)} with 95 % confidence"
+    )
+    assert f"at most {signed(rule.high)} with 95 % confidence, beyond the tolerated {number(-rule.limit)}" in rule.reason
+
+
+def test_a_drop_that_may_be_tolerated_is_shown_but_is_not_called_beyond_the_tolerance(against, gated_run):
+    drop = (BASE - VALUES["worse"]).mean()
+    report = against("worse", tolerance=Tolerance(drop + 0.0005, relative=False))
+    rule = only(report)
+    assert rule.outcome is Decision.FAIL
+    assert rule.low < rule.limit < rule.difference
+    shown = (
+        f"a drop is shown: {signed(rule.difference)} (p < 0.001), at least {signed(rule.low)} with 95 % confidence, on {QUESTIONS} questions; "
+        f"a drop of more than {number(-rule.limit)} is not excluded"
+    )
+    assert rule.reason == shown
+    table = gate_table(report)
+    reported = gate(findings(replace(gated_run, sources={**gated_run.sources, "gate": lambda _: table})))
+    assert shown in "\n".join(gate_lines(report))
+    assert escaped(shown) in gate_markdown(report)
+    assert shown in html.unescape(gate_junit(report))
+    assert shown in "\n".join(annotation_lines(report)).replace("%25", "%")
+    assert shown in str(reported)
 
 
 def test_a_small_drop_that_is_significant_passes_and_is_noted(against):
@@ -239,6 +272,7 @@ def test_a_drop_that_is_significant_alone_is_undecided_among_several_rules(gated
     assert (first.p, first.outcome) == (rule.p, Decision.UNDECIDED)
     assert first.p_adjusted > 0.05
     assert "after the correction for several rules (Holm)" in first.reason
+    assert "is shown" not in first.reason
 
 
 def _with_primary(base: Baseline, values: np.ndarray, path: Path) -> Path:

@@ -106,8 +106,27 @@ def test_drafts_that_nobody_has_accepted_do_not_count(run):
     assert drafted(70).state == "met"
     found = drafted(71)
     assert found.state == "not met"
-    assert "71 were drafted and accepted by nobody" in found.evidence
-    assert found.advice.startswith("read the drafts")
+    assert found.evidence.startswith("49 accepted or written by a person, of 120 labelled questions")
+    assert found.advice.startswith("read the drafts, and accept 1 or more of them")
+
+
+def test_drafts_are_named_beside_each_point_that_is_measured_on_them_and_at_the_end(run):
+    drafted = with_table(run, "questions", run.questions.assign(metadata='{"synthetic": true}'))
+    found = checked(with_means(drafted, recall__5=0.8, precision__5=0.2))
+    words = "every question is a draft that nobody has accepted"
+    states = {each.name: (each.state, each.evidence.endswith(f"; {words}")) for each in found.points}
+    assert states["recall@5 of at least 0.70"] == ("met", True)
+    assert states["precision@5 of at least 0.70"] == ("not met", True)
+    assert list(checklist_lines(found))[-1].endswith(f"cannot be seen; {words}")
+    assert not any("draft that" in line for line in checklist_lines(checked(run)))
+
+
+def test_few_questions_that_are_drafts_need_as_many_accepted_or_labelled_as_without_them(made: Made):
+    few = collect(made.ran(1, documents=4))
+    found = point("labelled", with_table(few, "questions", few.questions.assign(metadata='{"synthetic": true}')))
+    assert found.evidence.startswith("0 accepted or written by a person, of 40 labelled questions")
+    assert found.advice.startswith("accept or label 50 more")
+    assert "--questions 10" in found.commands[0]
 
 
 def test_a_question_without_labels_does_not_count_and_neither_does_a_repeated_text(run):

@@ -11,7 +11,9 @@ from workbench.new_experiment.advice import advice_lines
 from workbench.new_experiment.experiment_text import PROPOSED_DIFFERENCE, experiment_text
 from workbench.new_experiment.measures import measure
 from workbench.new_experiment.proposal import LARGE, Proposal, propose
+from workbench.new_experiment.start import proposed_name
 from workbench.records import Document
+from workbench.statistics.power import expected_questions
 
 SECTIONS = [section for part in (BIKES, SHED, ENERGY) for section in part]
 LONG = [Document(f"d{n}", markdown(SECTIONS * 6, f"Title {n}")) for n in range(6)]
@@ -70,15 +72,39 @@ def test_the_experiment_file_is_valid_and_each_setting_has_its_reason_above_it()
 
 
 def test_advice_says_how_many_documents_and_questions_to_add():
-    few = list(advice_lines(3, 12, 0, 5, 0.05))
+    few = list(advice_lines(3, 12, 0, 4, 0.05))
     assert few[0].startswith("3 documents cannot show which chunking is better")
     assert few[1] == "12 questions are too few to name a winner; write at least 18 more"
     assert few[2] == "every question is a draft that nobody has accepted"
-    (enough,) = advice_lines(40, 60, 60, 5, 0.05)
+    (enough,) = advice_lines(40, 60, 60, 10, 0.05)
     assert enough.startswith("60 questions show differences in span recall from about 0.1")
     assert "a difference of 0.05 needs about 6" in enough
-    (other,) = advice_lines(40, 60, 60, 5, 0.02)
+    (other,) = advice_lines(40, 60, 60, 10, 0.02)
     assert "a difference of 0.02 needs about 4,0" in other
+
+
+def test_advice_counts_the_comparisons_with_the_baseline_that_the_experiment_sets():
+    long, german = propose(measure(LONG)), propose(measure([Document(str(n), markdown(GERMAN * 9, f"T{n}")) for n in range(6)]))
+    with_baseline, pairs = (experiment_of(yaml.safe_load(experiment_text("m", "m", each, [])), "m.yaml") for each in (long, german))
+    assert (with_baseline.baseline, len(with_baseline.configurations), with_baseline.comparisons) == ("fixed-256-0", 5, 4)
+    count = len(pairs.configurations)
+    assert (pairs.baseline, pairs.comparisons) == (None, count * (count - 1) // 2)
+    assert (expected_questions(0.05, 4), expected_questions(0.05, 10)) == (547, 653)
+    (line,) = advice_lines(40, 60, 60, with_baseline.comparisons, 0.05)
+    assert line.endswith("from about 0.15; a difference of 0.05 needs about 547 (the report computes both from your data)")
+
+
+def test_a_proposed_setting_has_the_name_of_its_configuration():
+    proposal = propose(measure(LONG))
+    spec = experiment_of(yaml.safe_load(experiment_text("m", "m", proposal, [])), "m.yaml")
+    names = [proposed_name(each, spec) for each in proposal.chunkings]
+    assert names == [each.name for each in spec.configurations]
+    assert names[0] == "fixed-256-0"
+    assert proposed_name(proposal.embedding, spec) == "sentence-transformers all-MiniLM-L6-v2"
+    german = propose(measure([Document(str(n), markdown(GERMAN * 9, f"T{n}")) for n in range(6)]))
+    spec = experiment_of(yaml.safe_load(experiment_text("m", "m", german, [])), "m.yaml")
+    assert [proposed_name(each, spec) for each in german.retrievers] == ["dense", "bm25"]
+    assert all(any(each.name.startswith(proposed_name(one, spec)) for each in spec.configurations) for one in german.chunkings)
 
 
 def test_the_difference_that_init_speaks_of_is_the_one_that_the_report_answers_for():

@@ -2,6 +2,7 @@ import ast
 import html
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,7 @@ import pytest
 
 from tests.made_runs import Made
 from workbench.analysis.findings import findings
+from workbench.core.formatting import share
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.report.comparison import ComparisonView
@@ -214,10 +216,53 @@ def test_a_baseline_is_called_so(made) -> None:
 def test_faults_and_slices_are_those_of_the_leader(made) -> None:
     said = asked(collect(made.ran(2)))
     assert re.match(
-        r"fixed-(16|24)-0 misses evidence on \d+ of 120 questions \(\d+\.\d\s%\), (on \d+ of these|each time) because (it|a chunk boundary|repeated text) \w+",
+        r"fixed-(16|24)-0 misses evidence on \d+ of 120 questions \(\d+\.\d\s%\), (on \d+ of these first|each time) because (it|a chunk boundary|repeated text) \w+",
         said.faults.sentence,
     )
     assert re.match(r"fixed-(16|24)-0 is weakest on kind=(even|odd) \(60 questions\): span_recall@60t ", said.weakest.sentence)
+
+
+def test_questions_with_more_relevant_documents_than_the_metric_reads_are_counted_apart(made) -> None:
+    run = made.valued([BASE + 0.2, BASE], primary="recall@1", name="beyond")
+    causes, asked_for = run.causes, run.questions["query_id"].tolist()
+    rows = [
+        {"query_id": name, "doc_id": "d0", "cause": "rank", "subject": "evidence", "need": -1, "rank": 0, "repeat": 0}
+        for name in asked_for[:5]
+    ]
+    judged = run.judgements[~run.judgements["query_id"].isin(asked_for[:5])]
+    labels = [(name, f"d{place}") for name in asked_for[:5] for place in range(1 if name == asked_for[0] else 2)]
+    more = pd.DataFrame([{"query_id": name, "doc_id": doc, "relevance": 1} for name, doc in labels])
+    lost = pd.concat([causes[:0], pd.DataFrame(rows).assign(configuration=run.names[0], condition="retrieved")])
+    tables = {"causes": lambda _: lost, "judgements": lambda _: pd.concat([judged, more])}
+    said = asked(RunTables(run.manifest, {**run.sources, **tables})).faults.sentence
+    assert said.startswith(
+        f"{run.names[0]} misses a relevant document on 5 of 120 questions ({share(5, 120)}), each time because it ranks too low; "
+    )
+    assert said.endswith("; 4 of them have more than 1 relevant documents, and miss some in every ranking.")
+
+
+def test_a_winner_by_less_than_matters_and_by_a_one_sided_test_is_said_to_be_that(clear) -> None:
+    found = findings(clear)
+    margin = found.margin
+    small = replace(found, run=RunTables({**clear.manifest, "smallest_difference": 0.9}, clear.sources))
+    gain = f"; its gain of {margin.difference.value:.3f} over {margin.b} is less than 0.900, the smallest difference that matters to the experiment."
+    assert answers(small).won.sentence.endswith(f"it is the best of 3 configurations{gain}")
+    both_sided = tuple(replace(each, p_adjusted=0.084) for each in found.verdict.comparisons)
+    weak = answers(replace(found, verdict=replace(found.verdict, comparisons=both_sided)))
+    ending = "; the test of the best is one-sided, and the two-sided comparison below is not significant."
+    assert weak.won.sentence.endswith(f"it is the best of 3 configurations{ending}")
+    assert weak.certainty.sentence.endswith("does not separate these two: it is two-sided, and the test of the best is one-sided.")
+
+
+def test_the_questions_that_are_needed_and_how_many_more_that_is_agree_after_rounding(tied, made) -> None:
+    said = asked(tied).more.sentence
+    needed, more = (int(text.replace(",", "")) for text in re.findall(r"(?:about|needed,) ([\d,]+)", said))
+    assert needed - 120 == more
+    some = np.where((np.arange(N) % 4 == 0) & (np.arange(N) > 0), BASE, np.nan)
+    few = asked(made.valued([some, np.clip(some + noise.normal(0, 0.3, N), 0, 1)], name="29")).more.sentence
+    assert few.startswith("At least 1 more question for any claim; to show a difference of 0.020 with 80 % power, about ")
+    needed, more = (int(text.replace(",", "")) for text in re.findall(r"(?:about|needed,) ([\d,]+)", few))
+    assert needed - 29 == more > 1
 
 
 def test_a_slice_that_is_better_than_all_questions_is_not_called_the_weakest(made) -> None:

@@ -87,7 +87,7 @@ def test_a_row_names_its_proxy_and_its_mean(values):
 
 def test_a_copy_of_the_first_is_kept_without_a_margin(values):
     rows = screened({"good": values["good"], "copy": values["good"]}, CLUSTERS, proxies={}, margin=0.0)
-    assert [(row.high, row.kept) for row in rows[1:]] == [(0, True)]
+    assert [(row.difference, row.kept) for row in rows[1:]] == [(0, True)]
 
 
 def test_missing_values_may_be_none_and_are_null_in_json(values):

@@ -42,9 +42,19 @@ def synthetic_questions(run: RunTables) -> SyntheticQuestions | None:
     written = [fields for fields in metadata(run) if fields.get(SYNTHETIC) is True]
     if not written:
         return None
-    accepted = sum(bool(str(fields.get(ACCEPTED_BY) or "").strip()) for fields in written)
+    accepted = sum(map(_accepted, written))
     models = tuple(sorted({model for fields in written if (model := _generator(fields))}))
     return SyntheticQuestions(len(written), accepted, len(run.questions), models)
+
+
+def unaccepted(run: RunTables) -> frozenset[str]:
+    """Return the ids of the synthetic questions that nobody has accepted."""
+    fields = zip(run.questions["query_id"], metadata(run), strict=True)
+    return frozenset(query_id for query_id, each in fields if each.get(SYNTHETIC) is True and not _accepted(each))
+
+
+def _accepted(fields: Mapping[str, Any]) -> bool:
+    return bool(str(fields.get(ACCEPTED_BY) or "").strip())
 
 
 def shared_families(run: RunTables) -> tuple[SharedFamily, ...]:

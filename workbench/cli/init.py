@@ -108,8 +108,10 @@ def _report(started: "StartedExperiment", modelled: bool) -> None:
     _say_questions(started, modelled)
     if started.proposal:
         say(f"{place.file}: {plural(len(started.spec.configurations), 'configuration')}" if started.spec else str(place.file))
+        from workbench.new_experiment.start import proposed_name
+
         for each in (*started.proposal.chunkings, *started.proposal.retrievers, started.proposal.embedding):
-            say(f"  {' '.join(str(value) for value in each.settings.values())}: {each.why}")
+            say(f"  {proposed_name(each, started.spec)}: {each.why}")
     else:
         say(f"{place.file}: kept as it is")
     _say_lines("fault: ", started.faults)
@@ -139,9 +141,9 @@ def _say_next(started: "StartedExperiment") -> None:
     from workbench.new_experiment.experiment_text import PROPOSED_DIFFERENCE
 
     accepted = sum(not query.is_draft for query in started.queries)
-    configurations = len(started.spec.configurations) if started.spec else 1
+    comparisons = started.spec.comparisons if started.spec else 1
     smallest = started.spec.smallest_difference if started.spec else PROPOSED_DIFFERENCE
-    _say_lines("to do: ", list(advice_lines(started.documents, len(started.queries), accepted, configurations, smallest)))
+    _say_lines("to do: ", list(advice_lines(started.documents, len(started.queries), accepted, comparisons, smallest)))
     file = shlex.quote(str(started.place.file))
     if started.spec:
         say()

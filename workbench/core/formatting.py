@@ -78,8 +78,13 @@ def p_value(value: float) -> str:
 
 
 def approximate(value: float) -> str:
+    """Format an estimate of a whole number with three significant digits."""
+    return count(rounded(value))
+
+
+def rounded(value: float) -> int:
     """Round an estimate of a whole number to three significant digits."""
-    return count(float(f"{value:.3g}"))
+    return round(float(f"{value:.3g}"))
 
 
 def amount(value: float) -> str:

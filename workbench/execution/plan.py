@@ -291,7 +291,7 @@ def _rows(plan: Plan) -> list[dict[str, str]]:
         )
         work = {"compute": _stages(compute, reuse), "reuse": _stages(reuse, compute)}
         row = {"configuration": planned.name, **work, "chunks": chunks}
-        rows.append(row | {"tokens to embed": tokens})
+        rows.append(row | {"new tokens to embed": tokens})
     return rows
 
 
@@ -301,7 +301,7 @@ def _stages(names: Sequence[str], others: Sequence[str]) -> str:
 
 def _notes(plan: Plan) -> list[str]:
     cut = [planned.name for planned in plan.configurations if planned.truncated]
-    tokens = [_speed_text(model, tokens, plan.speeds[model]) for model, tokens in plan.tokens_by_model.items()] or ["0 tokens to embed"]
+    tokens = [_speed_text(model, tokens, plan.speeds[model]) for model, tokens in plan.tokens_by_model.items()] or ["0 new tokens to embed"]
     pairs = sum(planned.pairs for planned in plan.configurations)
     tokens += [f"at most {pairs:,} pairs of question and chunk to rerank"] if pairs else []
     times = [] if plan.timed else [f"latencies of {plural(len(plan.configurations), 'configuration')} to measure"]
@@ -330,4 +330,4 @@ def _code_notes(plan: Plan) -> list[str]:
 
 def _speed_text(model: EncodingModel, tokens: int, speed: Speed) -> str:
     source = "measured here" if speed.measured else "assumed, no speed was measured in this store yet"
-    return f"{tokens:,} tokens to embed with {model} at {approximate(speed.low)} to {approximate(speed.high)} tokens/s ({source})"
+    return f"{tokens:,} new tokens to embed with {model} at {approximate(speed.low)} to {approximate(speed.high)} tokens/s ({source})"

@@ -85,6 +85,12 @@ class ExperimentSpec:
     allow_code: bool = False
 
     @property
+    def comparisons(self) -> int:
+        """Return how many comparisons the verdict corrects for: all with the baseline, or all pairs."""
+        count = len(self.configurations)
+        return count - 1 if self.baseline is not None else count * (count - 1) // 2
+
+    @property
     def named_code(self) -> tuple[str, ...]:
         """Return the functions that the configurations and the judges name, and that a sweep executes."""
         judges = self.judging.named_code if self.judging else ()

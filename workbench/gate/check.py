@@ -138,8 +138,10 @@ def _corrected(rule: RuleResult, p: float) -> RuleResult:
         return _remarked(rule, f"worse, within tolerance; {p_value(p)}")
     if rule.alarm:
         return _remarked(rule, f"an alarm, but {rule.random} can give other values: run both sides again")
-    if rule.outcome is not Decision.FAIL or significant:
+    if rule.outcome is not Decision.FAIL:
         return rule
+    if significant:
+        return replace(rule, reason=f"a drop is shown: {rule.reason}") if rule.kind in ("baseline", "release") else rule
     lost = f"{p_value(p)} after the correction for several rules (Holm)"
     return replace(_remarked(rule, lost), outcome=Decision.UNDECIDED)
 

@@ -181,9 +181,10 @@ def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, shrunk
     if found.identical and found.outcome is Decision.PASS:
         return f"identical on {plural(found.n, 'question')}"
     low = f"at least {signed(found.low)} with 95 % confidence" if math.isfinite(found.low) else "without a lower bound"
-    of = f" of a tolerated {number(found.margin)}" if found.difference < 0 else ""
-    bounds = f"{signed(found.difference)}{of}, {low}, on {plural(found.n, 'question')}"
-    reasons = [bounds, *_why(found, alarm, confirmed)]
+    p = f" ({p_value(found.p)})" if alarm or found.outcome is Decision.FAIL else ""
+    of = f" of a tolerated {number(found.margin)}" if found.difference < 0 and found.outcome is Decision.PASS else ""
+    bounds = f"{signed(found.difference)}{of}{p}, {low}, on {plural(found.n, 'question')}"
+    reasons = [bounds, *_beyond(found), *_why(found, alarm, confirmed)]
     if found.margin == 0:
         reasons.append("the baseline's mean is 0, of which a share tolerates nothing: set the tolerance in points, such as 0.02")
     if own.run.measures[subject.metric].name in _TASKS:
@@ -193,13 +194,22 @@ def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, shrunk
     return "; ".join(reasons)
 
 
+def _beyond(found: PairedTest) -> list[str]:
+    """Say whether a drop beyond the margin is shown, or only not excluded. Nothing for a pass, or without a margin."""
+    if found.outcome is Decision.PASS or found.margin == 0:
+        return []
+    if found.high < -found.margin:
+        return [f"at most {signed(found.high)} with 95 % confidence, beyond the tolerated {number(found.margin)}"]
+    return [f"a drop of more than {number(found.margin)} is not excluded"]
+
+
 def _why(found: PairedTest, alarm: bool, confirmed: bool) -> list[str]:
     if found.outcome is Decision.PASS:
         return []
     if found.outcome is Decision.FAIL:
-        return [p_value(found.p), *(["confirmed by a second run of both sides"] if alarm and confirmed else [])]
+        return ["confirmed by a second run of both sides"] if alarm and confirmed else []
     if alarm:
-        return [p_value(found.p), *(["an alarm that a second run of both sides did not confirm"] if confirmed else [])]
+        return ["an alarm that a second run of both sides did not confirm"] if confirmed else []
     few = ["too few questions or documents differ for a failure"] if found.few and found.difference < 0 else []
     if found.needed is None:
         return few

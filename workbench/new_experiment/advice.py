@@ -9,10 +9,10 @@ from workbench.statistics.power import expected_difference, expected_questions
 FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30
 
 
-def advice_lines(documents: int, questions: int, accepted: int, configurations: int, smallest: float) -> Iterator[str]:
+def advice_lines(documents: int, questions: int, accepted: int, comparisons: int, smallest: float) -> Iterator[str]:
     """Yield what to add: documents, questions, and acceptance by a person.
 
-    `accepted` questions are not drafts, or accepted ones. `smallest` is the experiment's smallest difference that matters.
+    `accepted` questions are not drafts, or accepted ones. `comparisons` are those of the experiment, all pairs or all with its baseline. `smallest` is the experiment's smallest difference that matters.
     """
     if documents < FEWEST_DOCUMENTS:
         yield (
@@ -22,7 +22,6 @@ def advice_lines(documents: int, questions: int, accepted: int, configurations: 
     if questions < FEWEST_QUESTIONS:
         yield f"{plural(questions, 'question')} are too few to name a winner; write at least {FEWEST_QUESTIONS - questions} more"
     elif questions:
-        comparisons = configurations * (configurations - 1) // 2
         shown, needed = expected_difference(questions, comparisons), expected_questions(smallest, comparisons)
         more = f"; a difference of {number(smallest, 2)} needs about {approximate(needed)}" if needed > questions else ""
         yield f"{plural(questions, 'question')} show differences in span recall from about {number(shown, 2)}{more} (the report computes both from your data)"

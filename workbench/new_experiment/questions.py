@@ -69,8 +69,8 @@ def overlap_sentence(drafts: Sequence[DraftQuestion]) -> str:
     """Say how many words of the drafts are words of their evidence, and what follows from that."""
     mean = sum(draft.overlap for draft in drafts) / max(1, len(drafts))
     return (
-        f"{share(mean, 1)} of their words are words of their evidence, more than people's questions share: they favour lexical search such as "
-        "BM25, and no decision should rest on them before a person has accepted or rewritten them"
+        f"{share(mean, 1)} of their words are words of their evidence, which favours lexical search such as BM25, and "
+        "no decision should rest on them before a person has accepted or rewritten them"
     )
 
 

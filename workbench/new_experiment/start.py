@@ -21,7 +21,7 @@ from workbench.new_experiment.documents import FolderConversion, convert_folder,
 from workbench.new_experiment.experiment_text import experiment_text
 from workbench.new_experiment.measures import measure
 from workbench.new_experiment.origins import Origins, read_origins, write_origins
-from workbench.new_experiment.proposal import Proposal, propose
+from workbench.new_experiment.proposal import Proposal, ProposedSetting, propose
 from workbench.new_experiment.questions import append_questions, existing_questions, overlap_sentence, question_row
 from workbench.records import Document, Query
 
@@ -79,6 +79,19 @@ class StartedExperiment:
     queries: tuple[Query, ...]
     documents: int
     spec: ExperimentSpec | None
+
+
+def proposed_name(proposed: ProposedSetting, spec: ExperimentSpec | None) -> str:
+    """Return the name of the only configuration with these settings, else the name of the chunking, or the kind and the model."""
+    wanted = proposed.settings
+    fitting = [
+        each
+        for each in (spec.configurations if spec else ())
+        if all(getattr(each.chunking, key, None) == value for key, value in wanted.items())
+    ]
+    if len(fitting) == 1:
+        return fitting[0].name
+    return fitting[0].chunking.name if fitting else " ".join(str(wanted[key]) for key in ("kind", "model") if key in wanted)
 
 
 def plain_name(name: str) -> str:

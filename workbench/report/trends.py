@@ -193,7 +193,7 @@ class TrendsView:
     def _difference(self, trend: plots.Trend, row: Mapping[Any, Any], digits: int = 3) -> list[str]:
         pair = self.differences[trend.name, row["run"]]
         mean = pair.difference
-        identical = mean is not None and mean.low == mean.high == 0
+        identical = mean is not None and mean.value == 0 and pair.p == 1
         bounds = pair.refusal if mean is None else "identical" if identical else mean.bounds(digits)
         difference = row["difference"] if mean is None else mean.value
         return [number(row["value"], digits), signed(difference, digits), bounds, p_cell(pair.p).text]

@@ -68,8 +68,8 @@ def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | n
 def paired_differences(a: Floats, b: Floats, clusters: Clusters | npt.ArrayLike) -> list[Interval]:
     """Compute the mean of a - b with its cluster-robust t interval, for each row of values (r, q; NaN if unscored).
 
-    Queries without a value on either side are left out of both and of `n`. If all values are equal, the result is 0 with the bounds
-    0 and 0. Fewer than 5 documents, or any other constant difference, have no bounds.
+    Queries without a value on either side are left out of both and of `n`. Fewer than 5 documents have no bounds, nor has a constant difference,
+    because an interval without width would claim certainty. If all values are equal, that is 0.
     """
     if a.shape != b.shape:
         raise InputError(f"{a.shape[1:]} and {b.shape[1:]} values cannot be paired", "compare results of the same queries")
@@ -77,9 +77,7 @@ def paired_differences(a: Floats, b: Floats, clusters: Clusters | npt.ArrayLike)
     for rows, scored in alike(~(np.isnan(a) | np.isnan(b))):
         differences = (a[rows] - b[rows])[:, scored]
         means = robust_intervals(differences, checked_clusters(differences, observed[scored]))
-        for row, differs, interval in zip(rows.tolist(), (differences != 0).any(axis=1).tolist(), means, strict=True):
-            same = not differs and interval.clusters >= FEWEST_FOR_INTERVAL
-            intervals[row] = replace(interval, value=0.0, low=0.0, high=0.0) if same else interval
+        intervals |= zip(rows.tolist(), means, strict=True)
     return [intervals[row] for row in range(len(a))]
 
 

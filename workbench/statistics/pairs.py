@@ -7,7 +7,7 @@ from scipy import stats
 
 from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
-from workbench.statistics.clusters import BYTES_A_VALUE, FEWEST_FOR_INTERVAL, Clusters
+from workbench.statistics.clusters import BYTES_A_VALUE, Clusters
 from workbench.statistics.intervals import Robust, robust, t_quantile
 
 # With fewer queries against a difference, total losses on _UNSEEN more queries must not undo it. If none of n queries is lost, up to
@@ -46,9 +46,8 @@ class Pairs:
         return np.where(self.identical, 1.0, 2 * stats.t.sf(_t(self.mean, self.error), self.freedom))
 
     def bounds(self, alpha: float) -> tuple[Floats, Floats]:
-        """Bounds of the clustered t interval at `alpha`, both (p): 0 for identical pairs, NaN without an error."""
-        known = self.clusters >= FEWEST_FOR_INTERVAL
-        half = np.where(self.identical & known, 0.0, t_quantile(self.freedom, alpha) * self.error)
+        """Bounds of the clustered t interval at `alpha`, both (p), NaN without an error, as for identical pairs."""
+        half = t_quantile(self.freedom, alpha) * self.error
         return self.mean - half, self.mean + half
 
 

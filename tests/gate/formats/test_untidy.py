@@ -44,6 +44,9 @@ def test_markdown_shows_markup_as_text():
 def test_junit_is_xml_whatever_the_texts_are():
     (case,) = ElementTree.fromstring(gate_junit(REPORT)).iter("testcase")
     assert "a<script>|b`" in str(case.get("name"))
+    assert [
+        (note.get("name"), "a<script>|b`" in str(note.get("value"))) for note in ElementTree.fromstring(gate_junit(REPORT)).iter("property")
+    ] == [("note", True)]
     (failure,) = case
     assert (failure.tag, failure.get("type")) == ("failure", "fail")
 

@@ -58,20 +58,33 @@ class WeakestSlice(NamedTuple):
 class FailureSummary:
     """How many of `of` scored queries miss something by each cause: (queries, share), the most frequent first.
 
-    `weakest` is None if no slice has 20 scored queries.
+    `weakest` is None if no slice has 20 scored queries. Of the queries that miss something, `beyond_k` have more relevant documents than the
+    primary metric, one of documents, reads: they miss some in every ranking.
     """
 
     of: int
     causes: dict[str, tuple[int, float]]
     weakest: WeakestSlice | None
+    beyond_k: int = 0
 
 
 def faults_of(run: RunTables, configuration: str) -> FailureSummary:
     """The faults of a configuration by the primary metric."""
     scored = ~np.isnan(per_query(run, configuration, str(run.primary)))
-    counts, of = Counter(causes_by_query(run, configuration)[scored].tolist()), int(scored.sum())
+    found = causes_by_query(run, configuration)
+    counts, of = Counter(found[scored].tolist()), int(scored.sum())
     ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
-    return FailureSummary(of, {cause: (counts[cause], counts[cause] / of) for cause in ordered}, weakest_slice(run, configuration))
+    by_cause = {cause: (counts[cause], counts[cause] / of) for cause in ordered}
+    beyond_k = int((scored & (found != "") & _beyond_k(run)).sum())
+    return FailureSummary(of, by_cause, weakest_slice(run, configuration), beyond_k)
+
+
+def _beyond_k(run: RunTables) -> NDArray[np.bool_]:
+    """Whether a query has more relevant documents than the primary metric reads. Shape (queries,)."""
+    if run.primary.family != "documents" or run.primary.k is None:
+        return np.zeros(len(run.questions), dtype=np.bool_)
+    relevant = run.judgements[run.judgements["relevance"] > 0].drop_duplicates(["query_id", "doc_id"])
+    return np.asarray(np.bincount(places(run, relevant["query_id"]), minlength=len(run.questions)) > run.primary.k)
 
 
 def weakest_slice(run: RunTables, configuration: str) -> WeakestSlice | None:

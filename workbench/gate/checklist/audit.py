@@ -1,15 +1,16 @@
 """Audit a run by the points that a RAG system is expected to meet before it goes to production."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workbench.gate.check import gated_configuration
 from workbench.gate.checklist.answers import answer_relevance, faithfulness
 from workbench.gate.checklist.operations import alerts, gates_in_ci, production_log
-from workbench.gate.checklist.points import Audit, Checklist
+from workbench.gate.checklist.points import Audit, Checklist, ChecklistPoint
 from workbench.gate.checklist.retrieval import chunkings, labelled_questions, precision, recall
 from workbench.gate.settings import GateSettings
+from workbench.report.text.drafts import unaccepted_drafts
 from workbench.results.run_tables import RunTables
 
 
@@ -29,15 +30,19 @@ def audited(run: RunTables, folder: Path, configuration: str | None = None, evid
     """
     name = gated_configuration(run, GateSettings(configuration=configuration))
     audit = Audit(run, name, shlex.quote(str(folder)))
+    drafts = unaccepted_drafts(run)
     points = [
         labelled_questions(audit),
-        precision(audit),
-        recall(audit),
-        faithfulness(audit),
-        answer_relevance(audit),
+        *(_measured(check(audit), drafts) for check in (precision, recall, faithfulness, answer_relevance)),
         chunkings(audit),
         gates_in_ci(audit, evidence.repository),
         production_log(audit, evidence.log),
         alerts(audit, evidence.alerts),
     ]
-    return Checklist(run.name, name, points)
+    return Checklist(run.name, name, points, drafts)
+
+
+def _measured(point: ChecklistPoint, drafts: str) -> ChecklistPoint:
+    """Say beside a mean that its questions are drafts."""
+    seen = drafts and point.state != "cannot be seen"
+    return replace(point, evidence=f"{point.evidence}; {drafts}") if seen else point

@@ -21,7 +21,8 @@ def checklist_lines(checklist: Checklist) -> Iterator[str]:
         yield from (f"  {line}" for line in _advice(point))
     yield ""
     unseen = checklist.count("cannot be seen")
-    yield f"{checklist.count('met')} of {plural(len(checklist.points), 'point')} met, {checklist.count('not met')} not met, {unseen} cannot be seen"
+    counts = f"{checklist.count('met')} of {plural(len(checklist.points), 'point')} met, {checklist.count('not met')} not met, {unseen} cannot be seen"
+    yield f"{counts}; {checklist.drafts}" if checklist.drafts else counts
 
 
 def _advice(point: ChecklistPoint) -> Iterator[str]:

@@ -26,11 +26,12 @@ class ChecklistPoint:
 
 @dataclass(frozen=True)
 class Checklist:
-    """The points of a configuration of a run, in a fixed order."""
+    """The points of a configuration of a run, in a fixed order. `drafts` states how many questions are drafts, empty without any."""
 
     name: str
     configuration: str
     points: Sequence[ChecklistPoint]
+    drafts: str = ""
 
     def count(self, state: State) -> int:
         """Return how many points have a state."""

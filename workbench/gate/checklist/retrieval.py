@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
-from workbench.analysis.synthetic import synthetic_questions
+from workbench.analysis.synthetic import unaccepted
 from workbench.core.formatting import interval, listed, number, plural, share
 from workbench.gate.checklist.points import Audit, ChecklistPoint
 from workbench.results.run_tables import RETRIEVED
@@ -51,21 +51,21 @@ def labelled_questions(audit: Audit) -> ChecklistPoint:
     answered = set(run.judgements["query_id"][run.judgements["relevance"] > 0]) | set(run.evidence["query_id"])
     rows = run.questions[run.questions["query_id"].isin(answered) | ~run.questions["answerable"]]
     found, without = rows["text"].nunique(), int((~rows["answerable"]).sum())
-    parts = [f"{plural(found, 'labelled question')}, {without} of them without an answer in the documents"]
+    counted = rows[~rows["query_id"].isin(unaccepted(run))]["text"].nunique()
+    of = "" if counted == found else f"{counted:,} accepted or written by a person, of "
+    parts = [f"{of}{plural(found, 'labelled question')}, {without} of them without an answer in the documents"]
     if repeated := len(rows) - found:
         parts.append(f"{plural(repeated, 'question')} with the text of another not counted")
-    written = synthetic_questions(run)
-    waiting = written.waiting if written else 0
-    if waiting:
-        parts.append(f"{waiting} were drafted and accepted by nobody")
     name = f"at least {FEWEST_QUESTIONS} labelled questions"
-    if found - waiting >= FEWEST_QUESTIONS:
+    if counted >= FEWEST_QUESTIONS:
         return ChecklistPoint(name, "met", "; ".join(parts))
+    missing = FEWEST_QUESTIONS - counted
     if found >= FEWEST_QUESTIONS:
-        return ChecklistPoint(
-            name, "not met", "; ".join(parts), "read the drafts, and accept or refuse each (docs/how-to/label_questions.md)"
-        )
-    advice = f"label {FEWEST_QUESTIONS - found} more (docs/how-to/prepare_a_dataset.md), or let a model draft them and accept each that you have read"
+        advice = f"read the drafts, and accept {missing} or more of them (docs/how-to/label_questions.md)"
+        return ChecklistPoint(name, "not met", "; ".join(parts), advice)
+    accept = f"accept or label {missing} more (docs/how-to/label_questions.md, docs/how-to/prepare_a_dataset.md)"
+    start = accept if counted < found else f"label {missing} more (docs/how-to/prepare_a_dataset.md)"
+    advice = f"{start}, or let a model draft {'more' if counted < found else 'them'} and accept each that you have read"
     source = run.manifest["experiment"].get("dataset") or {}
     path = source.get("path", "DOCUMENTS") if isinstance(source, Mapping) else "DOCUMENTS"
     lines = [

@@ -8,18 +8,18 @@ from workbench.results.run_tables import RunTables
 # The worst first.
 OUTCOMES = ("fail", "undecided", "pass")
 _SENTENCES = {
-    "fail": "The gate fails.",
-    "undecided": "The gate is undecided: nothing is shown to be worse than is tolerated, and not everything to be good enough.",
-    "pass": "The gate passes.",
+    "fail": "fails.",
+    "undecided": "is undecided: no rule fails, but this run does not decide every rule.",
+    "pass": "passes.",
 }
 
 
-def gate_sentence(outcomes: Sequence[str]) -> str:
-    """State the worst outcome of the rules, and how many have which."""
+def gate_sentence(outcomes: Sequence[str], configuration: str) -> str:
+    """State the worst outcome of the rules for a configuration, and how many have which."""
     counts = {outcome: list(outcomes).count(outcome) for outcome in OUTCOMES}
     worst = next(outcome for outcome in OUTCOMES if counts[outcome])
     parts = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
-    return f"{_SENTENCES[worst]} {plural(len(outcomes), 'rule')}: {parts}."
+    return f"The gate of {configuration} {_SENTENCES[worst]} {plural(len(outcomes), 'rule')}: {parts}."
 
 
 def gate_opening(run: RunTables) -> list[str]:
@@ -28,4 +28,4 @@ def gate_opening(run: RunTables) -> list[str]:
     rules = table[table["kind"] != "note"]
     if rules.empty:
         return []
-    return [f"{gate_sentence(rules['outcome'].tolist())} It checked {rules['configuration'].iloc[0]}."]
+    return [gate_sentence(rules["outcome"].tolist(), str(rules["configuration"].iloc[0]))]

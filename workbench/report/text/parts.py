@@ -11,6 +11,7 @@ from workbench.analysis.frontier import CostRange
 from workbench.analysis.parts import NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
 from workbench.core.formatting import listed, number, p_value, plural, signed, two_digits
 from workbench.report.model import Answer
+from workbench.report.text.sentences import less_than_matters
 from workbench.report.text.verdict import CONDITION
 from workbench.statistics.effects import EffectReading
 from workbench.statistics.intervals import ALPHA
@@ -83,10 +84,9 @@ def _differs(part: PartEffect) -> bool:
 
 def _small(findings: Findings, part: PartEffect) -> str:
     """Say that a claimed effect is smaller than what matters to the experiment."""
-    smallest = findings.run.smallest_difference
     claimed = part.effect.reading in (EffectReading.GAIN, EffectReading.LOSS)
-    less = claimed and abs(part.effect.comparison.difference.value) < smallest
-    return f"; that is less than {number(smallest)}, the smallest difference that matters to the experiment" if less else ""
+    small = less_than_matters(findings.run, part.effect.comparison.difference.value) if claimed else ""
+    return f"; that is {small}" if small else ""
 
 
 def differing_sentence(part: PartEffect) -> str:

@@ -71,6 +71,12 @@ def about_primary(run: RunTables) -> str:
     return f"The primary metric is {metric}: it does not compare at equal context, because larger chunks deliver more text."
 
 
+def less_than_matters(run: RunTables, difference: float) -> str:
+    """Say that a difference is smaller than what matters to the experiment. Empty if it is not."""
+    smallest = run.smallest_difference
+    return f"less than {number(smallest)}, the smallest difference that matters to the experiment" if abs(difference) < smallest else ""
+
+
 def defined(kind: CostKind) -> str:
     """Define a cost."""
     return f"{capitalised(kind.label)}: {kind.unit} {kind.definition}."

@@ -111,8 +111,11 @@ def faults(findings: Findings) -> tuple[str, str]:
         return f"Nothing: {first.name} does not miss {target} on {where}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
-    mostly = "each time" if most == queries else f"on {count(most)} of these"
-    by = f"{mostly} because {_BECAUSE[cause]}"
+    # A question that misses several pieces counts once, by the earliest cause.
+    by = f"each time because {_BECAUSE[cause]}" if most == queries else f"on {count(most)} of these first because {_BECAUSE[cause]}"
+    if missed.beyond_k:
+        has = "has" if missed.beyond_k == 1 else "have"
+        by += f"; {count(missed.beyond_k)} of them {has} more than {findings.primary.k} relevant documents, and miss some in every ranking"
     meanings = cause_meanings(findings.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
     failed = f" {capitalised(answers)}." if answers else ""

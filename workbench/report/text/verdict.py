@@ -7,8 +7,9 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import shared_means
-from workbench.core.formatting import approximate, capitalised, count, listed, number, p_value, plural, share, signed
+from workbench.core.formatting import capitalised, count, listed, number, p_value, plural, rounded, share, signed
 from workbench.report.text.drafts import unaccepted_drafts
+from workbench.report.text.sentences import less_than_matters
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA, bounds_text
@@ -17,6 +18,8 @@ from workbench.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
+# Comparisons that are nearly equal, or of which few documents differ, are as one.
+ONCE = ", for which so few documents differ, or so alike, that the correction needs nothing more"
 CONDITION = "This holds for other questions on this corpus, not for other documents, because many questions share documents."
 
 
@@ -77,7 +80,12 @@ def more(findings: Findings) -> tuple[str, str]:
     if verdict.reason is Reason.IDENTICAL and verdict.enough:
         return "No number of questions would separate equal configurations.", ""
     if verdict.n < FEWEST_QUERIES:
-        return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim.", ""
+        few = f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim"
+        if verdict.power is None or verdict.power.needed <= FEWEST_QUERIES:
+            return f"{few}.", ""
+        shown = f"to show a difference of {number(verdict.power.smallest)} with 80 % power"
+        rough = "a rough estimate from so few"
+        return f"{few}; {shown}, {_needed(verdict.power, verdict.n)}, {rough}.", _assumed(verdict, verdict.power)
     if verdict.clusters < FEWEST_FOR_WINNER:
         return f"Questions about at least {plural(FEWEST_FOR_WINNER - verdict.clusters, 'more document')} for any claim.", ""
     if verdict.power is None:
@@ -111,7 +119,25 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
         case None:
             drafts = unaccepted_drafts(findings.run)
             though = f", though {drafts}" if drafts else ""
-            return f"{verdict.winner} wins by {findings.primary}: with 95 % confidence it is the best of {several}{limited}{though}."
+            best = f"with 95 % confidence it is the best of {several}{limited}"
+            return f"{verdict.winner} wins by {findings.primary}: {best}{_weak(findings)}{though}."
+
+
+def _weak(findings: Findings) -> str:
+    """Say that the winner's gain is smaller than what matters, and that its corrected comparison alone would not name it. Empty otherwise."""
+    comparison = findings.margin
+    if comparison is None:
+        return ""
+    small = less_than_matters(findings.run, comparison.difference.value)
+    gain = f"; its gain of {number(abs(comparison.difference.value))} over {comparison.b} is {small}" if small else ""
+    one_sided = (
+        "; the test of the best is one-sided, and the two-sided comparison below is not significant" if _unseparated(comparison) else ""
+    )
+    return f"{gain}{one_sided}"
+
+
+def _unseparated(comparison: Comparison) -> bool:
+    return comparison.p_adjusted > ALPHA
 
 
 def _missing(findings: Findings, verdict: Verdict) -> str:
@@ -176,7 +202,7 @@ def _role(findings: Findings) -> str:
 
 
 def _zero(comparison: Comparison) -> str:
-    return ", which may be chance" if comparison.p_adjusted > ALPHA else ""
+    return ", which may be chance" if _unseparated(comparison) else ""
 
 
 def _selected(findings: Findings) -> str:
@@ -198,12 +224,16 @@ def _sure(verdict: Verdict, comparison: Comparison) -> str:
     corrected = f"{p_value(comparison.p_adjusted)}{f' after correction for {count(tests)} comparisons' if tests > 1 else ''}"
     if comparison.p <= ALPHA and comparison.p_adjusted == 1:
         corrected += ", because fewer than 5 questions are against the difference and 3 total losses that were not seen would undo it"
-    alike = comparison.p_adjusted > ALPHA
+    alike = _unseparated(comparison)
     if verdict.reason is None:
         others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
         certain = f"{others} behind" if len(verdict.behind) == len(verdict.ranked) - 1 else f"{verdict.winner} is the best"
         sentence = f"With 95 % confidence {certain}; {comparison.a} against {comparison.b}: {corrected}"
-        return f"{sentence}, which by itself does not separate these two" if alike else sentence
+        return (
+            f"{sentence}, which by itself does not separate these two: it is two-sided, and the test of the best is one-sided"
+            if alike
+            else sentence
+        )
     if verdict.reason in (Reason.FEW, Reason.FEW_DOCUMENTS):
         return f"Not certain enough for a claim; {comparison.a} against {comparison.b}: {corrected}"
     if verdict.reason is Reason.MISSING:
@@ -229,13 +259,20 @@ def _shown(power: Detectable, n: int, metric: str) -> str:
     able = f"These {plural(n, 'question')} show a difference of {number(power.difference)} in {metric} with 80 % power"
     if power.needed <= n:
         return f"No more are needed to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
-    return f"{able}; to show one of {number(power.smallest)}, about {approximate(power.needed)} would be needed, {approximate(power.needed - n)} more."
+    return f"{able}; to show one of {number(power.smallest)}, {_needed(power, n)}."
+
+
+def _needed(power: Detectable, n: int) -> str:
+    """State the questions that are needed, and how many more that is: the difference of the numbers that are shown."""
+    needed = rounded(power.needed)
+    needed = needed if needed > n else power.needed
+    return f"about {count(needed)} would be needed, {count(needed - n)} more"
 
 
 def _assumed(verdict: Verdict, power: Detectable) -> str:
     tests = len(verdict.comparisons)
     each = (
-        f"for each of {count(tests)} comparisons at the level {power.level:.2g}, so that all hold at once"
+        f"for each of {count(tests)} comparisons at the level {power.level:.2g}, so that all hold at once{ONCE if power.level >= ALPHA else ''}"
         if tests > 1
         else "at the level 0.05"
     )

@@ -13,7 +13,8 @@ from workbench.report.text.gate import OUTCOMES, gate_sentence
 TITLE = "Does it pass the gate?"
 _READING = (
     "A limit is about these questions (specification) or others like them (inference). A comparison with a baseline is paired by question; its "
-    "difference is negative if the run is worse, with a lower and an upper bound of 95 % confidence each, and it passes if the lower bound is above the limit. "
+    "difference is negative if the run is worse, with a lower and an upper bound of 95 % confidence each, and it passes if the lower bound is above the limit, "
+    "else fails if a drop is shown (p of at most 0.05), even one that may be within the limit, else is undecided. "
     "p is one-sided and corrected for the number of rules (Holm)."
 )
 # Retrieval tests that passed beyond these are folded.
@@ -30,7 +31,7 @@ def gate(findings: Findings) -> Section | None:
     passed = [row for row in rules if row["kind"] == "retrieval test" and row["outcome"] == "pass"]
     folded = passed if len(passed) > _MOST else []
     shown = [row for row in rules if row not in folded]
-    blocks: list[Block] = [Prose(gate_sentence([row["outcome"] for row in rules]))]
+    blocks: list[Block] = [Prose(gate_sentence([row["outcome"] for row in rules], rules[0]["configuration"]))]
     blocks += [_table(f"Rules for {rules[0]['configuration']}", shown, _READING)] if shown else []
     blocks += [Lines([row["reason"] for row in rows if row["kind"] == "note"])] if len(rules) < len(rows) else []
     blocks += [Fold(f"{plural(len(folded), 'retrieval test')} passed", [_table("Retrieval tests", folded, "")])] if folded else []
