@@ -124,13 +124,16 @@ def test_questions_that_can_change_the_difference_most_come_first_with_the_reaso
     assert order[0].reason == f"precision@5 of {a} minus {b} is {between}"
 
 
-def test_a_question_without_a_label_comes_first_and_one_that_is_judged_last(partial, results, rankings) -> None:
+def test_a_question_without_a_label_says_so_and_one_that_is_judged_is_the_last_to_label(partial, results, rankings) -> None:
     answerable = next(query.query_id for query in reversed(partial.queries) if query.answerable)
     bare = replace(partial, qrels=tuple(qrel for qrel in partial.qrels if qrel.query_id != answerable))
-    first = queue(bare, results.tables, rankings)[0]
-    assert first.query_id == answerable
-    assert first.reason.startswith("no document is labelled relevant yet; precision@5 of ")
-    assert first.reason.endswith(" is between −1.00 and +1.00 for this question")
+    queued = {each.query_id: each for each in queue(bare, results.tables, rankings)}
+    place = [query.query_id for query in bare.queries].index(answerable)
+    a, b = rivals(results.tables)[:2]
+    low, high = (bound[place] for bound in leading_bounds(bare, rankings, deciding_metric(results.tables), a, b))
+    assert queued[answerable].width == pytest.approx(high - low) != 0
+    between = f"precision@5 of {a} minus {b} is between {signed(low, 2)} and {signed(high, 2)} for this question"
+    assert queued[answerable].reason == f"no document is labelled relevant yet; {between}"
     known = {qrel.doc_id for qrel in partial.qrels if qrel.query_id == answerable}
     rest = [Qrel(answerable, document.doc_id, 0) for document in partial.documents if document.doc_id not in known]
     last = {each.query_id: each for each in queue(replace(partial, qrels=(*partial.qrels, *rest)), results.tables, rankings)}
