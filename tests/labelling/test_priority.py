@@ -125,7 +125,7 @@ def test_questions_that_can_change_the_difference_most_come_first_with_the_reaso
 
 
 def test_a_question_without_a_label_says_so_and_one_that_is_judged_is_the_last_to_label(partial, results, rankings) -> None:
-    answerable = next(query.query_id for query in reversed(partial.queries) if query.answerable)
+    answerable = next(each.query_id for each in queue(partial, results.tables, rankings) if each.width > 0)
     bare = replace(partial, qrels=tuple(qrel for qrel in partial.qrels if qrel.query_id != answerable))
     queued = {each.query_id: each for each in queue(bare, results.tables, rankings)}
     place = [query.query_id for query in bare.queries].index(answerable)

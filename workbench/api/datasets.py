@@ -11,7 +11,7 @@ from workbench.api.chunk_marks import marked_text
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural
-from workbench.datasets.saving import save_golden
+from workbench.datasets.formats.golden_saving import save_golden
 from workbench.datasets.sources import recognise
 from workbench.pipeline.chunk_table import Chunks, chunk_tables
 from workbench.records import Dataset, Document
