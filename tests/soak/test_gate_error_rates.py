@@ -45,8 +45,11 @@ def test_a_drop_of_the_whole_margin_rarely_passes(found) -> None:
 
 def test_drops_are_noticed_nearly_as_often_as_by_an_oracle(found) -> None:
     # With 50 questions the smallest difference is .02, and an oracle's rate jumps by .05 where its limit crosses one.
+    # With 100 questions on 10 documents at a rate of .95, often fewer than 5 documents differ: then nothing fails (docs/statistics.md).
+    few = [rates.world for rates in found if rates.world.documents and rates.world.base > 0.9 and rates.world.n == 100]
+    assert len(few) == 1
     for rates in found:
-        if not rates.world.skewed and rates.world.n > 50:
+        if not rates.world.skewed and rates.world.n > 50 and rates.world not in few:
             noise = 3 * (2 * rates.oracle * (1 - rates.oracle) / REPETITIONS) ** 0.5
             assert rates.power >= rates.oracle - 0.03 - noise, rates
 
