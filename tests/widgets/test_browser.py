@@ -54,5 +54,5 @@ def test_the_panels_follow_their_controls_and_leave_html(start_lab: Callable, op
     assert "complete@3 on all" in shown
     assert "Loading widget" not in shown
     notebook.screenshot(f"reloaded-{scheme}")
-    # On a slow machine, JupyterLab looks for the models of a loaded page before the kernel has named them, complains, and looks again.
+    # On a busy machine, JupyterLab sometimes looks for the models of a loaded page before the kernel has named them.
     assert [complaint for complaint in notebook.traffic.complaints if "widget model not found" not in complaint] == []
