@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 import workbench as wb
 from workbench.execution.local import Outcome
 
+pytestmark = pytest.mark.slow
+
 DISPLAYED = """
 import json, sys
 from IPython.core.interactiveshell import InteractiveShell

@@ -2,7 +2,11 @@
 
 import subprocess
 
+import pytest
+
 from tests.docs.conftest import DOCS, WORKBENCH, blocks
+
+pytestmark = pytest.mark.slow
 
 PAGE = DOCS / "how-to" / "label_questions.md"
 

@@ -72,6 +72,7 @@ def test_clearly_worse_configurations_are_screened_out_and_never_embedded(spec, 
     assert all(planned["fixed-128-0"].values())
 
 
+@pytest.mark.slow
 def test_screened_out_configurations_are_in_the_outputs_and_in_every_summary(spec, outputs):
     finished = run_experiment(screen(spec(), outputs, silent), outputs, silent)
     run = write_outputs(finished)

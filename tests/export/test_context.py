@@ -21,6 +21,8 @@ from workbench.export.prompt import write_prompt
 from workbench.export.prompt_tokens import question_tokens
 from workbench.pipeline.stages.answering.contexts import passages_of
 
+pytestmark = pytest.mark.slow
+
 PACKINGS = [{"budget": 150, "order": "reversed"}, {"budget": 400, "order": "ends", "drop_duplicates": 0.2}]
 
 

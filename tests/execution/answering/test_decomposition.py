@@ -14,6 +14,8 @@ from workbench.results.run_tables import RunTables
 
 from .conftest import RECORDED, Recorded
 
+pytestmark = pytest.mark.slow
+
 METRIC = "labelled_correctness"
 # How many of 10 questions in turn have a wrong answer under a condition and its perturbation.
 PLANTED = {
@@ -58,7 +60,7 @@ def test_each_planted_loss_is_found_and_no_other(recorded: Recorded, planted_run
         planted = np.mean([(place % 10 >= PLANTED["gold", ""]) - (place % 10 >= PLANTED[key]) for place in applicable])
         assert loss.difference.value == pytest.approx(planted)
         assert loss.difference.n == len(applicable) >= 40
-        assert loss.simultaneous.low <= loss.difference.low
+        assert loss.comparison.identical or loss.simultaneous.low <= loss.difference.low
         assert loss.significant == (planted >= 0.2)
     assert losses["injection", "override"].comparison.identical
 

@@ -216,6 +216,7 @@ def test_it_is_never_stricter_than_the_reader(schema: Draft7Validator, examples:
     check_examples(examples, wild_settings(VALID), check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [*BASES, FULL, WITH_JUDGES, TARGETS], ids=lambda settings: settings["name"])
 def test_no_value_in_another_form_is_refused_by_the_schema_alone(schema: Draft7Validator, settings: dict[str, Any]) -> None:
     for path in places(settings):
