@@ -17,7 +17,7 @@ from workbench.statistics.verdict import Reason, Verdict
 # The first of these costs that differs decides which configuration is cheaper. None depends on the machine.
 _CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
 # The metrics that have bounds in each configuration alone. In the others, what one of them found changes the divisor of both.
-_BOUNDED = ("success", "precision", "mrr")
+_BOUNDED_SEPARATELY = ("success", "precision", "mrr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def findings(run: RunTables) -> Findings:
 
 
 def _bounds(run: RunTables, pair: Contrast) -> Bounds | None:
-    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.name not in _BOUNDED:
+    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.name not in _BOUNDED_SEPARATELY:
         return None
     values = (detail(run, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high"))
     return judged_bounds(*values)

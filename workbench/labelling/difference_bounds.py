@@ -13,7 +13,7 @@ import numpy as np
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
 
-# Beyond the last rank.
+# The rank of a document in a ranking that lacks it.
 _NOT_FOUND = 0
 
 

@@ -8,7 +8,10 @@ from workbench.statistics.gates.paired import Decision
 
 
 def gate_junit(report: GateReport, warn_undecided: bool = False) -> str:
-    """Render each rule as a test, and each remark, such as one on drafts, as a property. An undecided rule is a failure of the type `undecided`, or skipped if it is only a warning."""
+    """Render each rule as a test, and each remark, such as one on drafts, as a property.
+
+    An undecided rule is a failure of the type `undecided`, or skipped if it is only a warning.
+    """
     failed = [rule for rule in report.rules if rule.outcome is Decision.FAIL or (rule.outcome is Decision.UNDECIDED and not warn_undecided)]
     skipped = sum(rule.outcome is Decision.UNDECIDED for rule in report.rules) if warn_undecided else 0
     counts = {"tests": len(report.rules), "failures": len(failed), "skipped": skipped, "errors": 0}
