@@ -34,6 +34,5 @@ def test_the_identity_has_the_content_of_the_file_and_the_window(gguf: Path, tmp
 
 
 def test_a_missing_file_is_found_before_anything_is_asked() -> None:
-    pytest.importorskip("xllamacpp")
     with pytest.raises(ModelError, match=r"nowhere.gguf"):
         LocalGenerator(path="nowhere.gguf").check()

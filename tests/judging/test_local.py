@@ -64,6 +64,5 @@ def test_the_identity_has_the_content_of_the_file_and_every_task_has_a_prompt(gg
 
 
 def test_a_missing_file_is_found_before_anything_is_asked() -> None:
-    pytest.importorskip("xllamacpp")
     with pytest.raises(ModelError, match=r"nowhere.gguf"):
         LocalJudge(path="nowhere.gguf").check()

@@ -4,7 +4,6 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,16 +11,14 @@ from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
 from workbench.llm.base import CallFailure, Reply
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all
+from workbench.storage.call_cache import CallCache
 
 from .conftest import call, make
 
-if TYPE_CHECKING:
-    from workbench.storage.call_cache import CallCache
-
 
 @pytest.fixture
-def cache(tmp_path: Path) -> "CallCache":
-    return pytest.importorskip("workbench.storage.call_cache").CallCache(tmp_path / "calls.sqlite")
+def cache(tmp_path: Path) -> CallCache:
+    return CallCache(tmp_path / "calls.sqlite")
 
 
 def questions(count: int) -> list[str]:
@@ -72,7 +69,7 @@ def test_a_fault_that_all_calls_share_stops_them(provider: ChatProvider) -> None
     assert len(provider.asked) <= 4
 
 
-def test_replies_are_in_the_cache_before_they_are_yielded(provider: ChatProvider, cache: "CallCache") -> None:
+def test_replies_are_in_the_cache_before_they_are_yielded(provider: ChatProvider, cache: CallCache) -> None:
     client, calls = make("ollama", provider), [call(text) for text in questions(20)]
     stored = []
     for _ in ask_all(client, calls, CallResources(cache)):
@@ -82,7 +79,7 @@ def test_replies_are_in_the_cache_before_they_are_yielded(provider: ChatProvider
     assert len(provider.asked) == 20
 
 
-def test_a_cached_reply_is_equal_and_costs_nothing_of_the_budget(provider: ChatProvider, cache: "CallCache") -> None:
+def test_a_cached_reply_is_equal_and_costs_nothing_of_the_budget(provider: ChatProvider, cache: CallCache) -> None:
     client = make("openai", provider, price_input=1.0, price_output=1.0)
     provider.faults = [{"logprobs": [{"top_logprobs": [{"token": "yes", "logprob": -0.1}]}]}]
     ((_, first),) = ask_all(client, [call(top_logprobs=2)], CallResources(cache))
@@ -96,7 +93,7 @@ def test_a_cached_reply_is_equal_and_costs_nothing_of_the_budget(provider: ChatP
     assert (resources.budget.spent.calls, len(provider.asked)) == (0, 1)
 
 
-def test_failures_are_not_cached(provider: ChatProvider, cache: "CallCache") -> None:
+def test_failures_are_not_cached(provider: ChatProvider, cache: CallCache) -> None:
     client, calls = make("ollama", provider, concurrency=1), [call(text) for text in questions(3)]
     provider.faults = [{"text": ""}]
     list(ask_all(client, calls, CallResources(cache)))
@@ -105,7 +102,7 @@ def test_failures_are_not_cached(provider: ChatProvider, cache: "CallCache") -> 
     assert Counter(provider.prompts()) == {"question 0": 2, "question 1": 1, "question 2": 1}
 
 
-def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvider, cache: "CallCache") -> None:
+def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvider, cache: CallCache) -> None:
     client, calls = make("ollama", provider, concurrency=1), [call(text) for text in questions(6)]
     provider.faults = [{}, {}, {}, {"status": 404, "message": "model not found"}]
     with pytest.raises(ModelError):
@@ -114,7 +111,7 @@ def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvide
     assert Counter(provider.prompts()).most_common(2) == [("question 3", 2), ("question 0", 1)]
 
 
-def test_a_caller_that_stops_ends_the_calls_and_keeps_finished_replies(provider: ChatProvider, cache: "CallCache") -> None:
+def test_a_caller_that_stops_ends_the_calls_and_keeps_finished_replies(provider: ChatProvider, cache: CallCache) -> None:
     client, calls = make("ollama", provider, concurrency=2), [call(text) for text in questions(40)]
     provider.seconds = 0.05
     outcomes = ask_all(client, calls, CallResources(cache))
@@ -185,7 +182,7 @@ def test_a_budget_of_money_needs_prices_of_a_server_elsewhere(provider: ChatProv
         list(ask_all(client, [call()], limited(usd=1)))
 
 
-def test_two_sessions_with_a_cache_make_no_call_twice(provider: ChatProvider, cache: "CallCache") -> None:
+def test_two_sessions_with_a_cache_make_no_call_twice(provider: ChatProvider, cache: CallCache) -> None:
     provider.seconds = 0.02
     client, calls = make("ollama", provider, concurrency=4), [call(text) for text in questions(40)]
     outcomes: list[dict[int, Reply | CallFailure]] = []

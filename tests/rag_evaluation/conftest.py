@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.gguf import NAME
+from tests.gguf import NAME, gguf_file
 from tests.rag_evaluation.evaluation_model import EvaluationModel, configured
 from tests.rag_evaluation.ground_truth import GroundTruth, ground_truth
 from tests.rag_evaluation.sessions import SECONDS, SharedSession, shared_session
-from workbench.core.environment import cache_folder, data_folder
 from workbench.datasets.sources import NfcorpusSource
 from workbench.llm.session import CallResources
 from workbench.records import Document, Query
@@ -20,7 +19,9 @@ from workbench.targets.mcp.target import McpTarget
 
 ROOT = Path(__file__).parents[2]
 INGESTION = 300.0
-NO_MODEL = f"needs a chat model: set RAG_EVAL_PROVIDER, or RAG_EVAL_OLLAMA_MODEL with Ollama running, or WORKBENCH_GGUF to {NAME}"
+NO_MODEL = (
+    f"needs a chat model: set RAG_EVAL_PROVIDER, or RAG_EVAL_OLLAMA_MODEL with Ollama running, or run `make test`, which fetches {NAME}"
+)
 Model = tuple[dict[str, object], EvaluationModel] | None
 
 
@@ -36,17 +37,15 @@ class NfcorpusTestData:
 @pytest.fixture(scope="session")
 def chat_model() -> Model:
     """The settings of the model for a server's texts, and the model that judges; None without any."""
-    named = os.environ.get("WORKBENCH_GGUF")
-    places = [Path(named)] if named else [folder / "models" / NAME for folder in (cache_folder(), data_folder())]
-    found = configured(next((path for path in places if path.is_file()), None))
+    path = gguf_file()
+    found = configured(path if path.is_file() else None)
     return (dict(found[0]), EvaluationModel(found[1])) if found else None
 
 
 @pytest.fixture(scope="session")
 def evaluation_llm(chat_model: Model) -> EvaluationModel:
     """A model with `async evaluate(prompt) -> str`."""
-    if chat_model is None:
-        pytest.skip(NO_MODEL)
+    assert chat_model, NO_MODEL
     return chat_model[1]
 
 
