@@ -26,6 +26,7 @@ from workbench.storage.vector_cache import Vectors
 # Fixtures for several folders: small worlds written by hand, and small finished runs.
 pytest_plugins = [
     "pytester",
+    "tests.session",
     "tests.canary",
     "tests.chat_provider",
     "tests.asked_sweeps",
@@ -42,6 +43,7 @@ pytest_plugins = [
     "tests.lab_server",
     "tests.workplace",
     "tests.lab_browser",
+    "tests.wording",
 ]
 
 # A project of its own, whose tests run under the plugin (tests/pytest_plugin).
