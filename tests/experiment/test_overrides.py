@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.errors import ExperimentError, InputError
+from workbench.errors import ExperimentError
 from workbench.experiment.read import read_experiment
 
 QUICKSTART = Path("experiments/quickstart.yaml")
@@ -66,21 +66,18 @@ def test_what_the_error_names_is_a_path_that_works() -> None:
     assert {configuration.retrieval.k for configuration in experiment.configurations} == {12}
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("sweep..k=1", "is not path.to.key=value; write for example --set dataset.path=data/mine"),
-        ("sweep.retrieval.k:3", "is not path.to.key=value"),
-        ("metrics=[recall@5", "has a value that is not YAML; put it in quotes, and close its brackets"),
-        ("sweep.retrieval.7.k=1", "has '7', but sweep.retrieval is a list of 2 items; address an item .* --set sweep.retrieval.0.k=…"),
-        ("sweep.retrieval.k=1", "has 'k', but sweep.retrieval is a list of 2 items; address an item .* --set sweep.retrieval.0.k=…"),
-        ("sweep.retrieval.0.kind.x=1", "sets a key of sweep.retrieval.0.kind, which is 'dense'; set sweep.retrieval.0.kind to a mapping"),
-    ],
-)
-def test_a_path_that_does_not_fit_is_one_line_with_the_part_that_does_not(override: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        read_experiment(QUICKSTART, [override])
-    assert len(caught.value.lines) == 1
+def test_a_path_that_does_not_fit_is_one_line_with_the_part_that_does_not(wording) -> None:
+    wording(
+        lambda override: read_experiment(QUICKSTART, [override]),
+        [
+            "sweep..k=1",
+            "sweep.retrieval.k:3",
+            "metrics=[recall@5",
+            "sweep.retrieval.7.k=1",
+            "sweep.retrieval.k=1",
+            "sweep.retrieval.0.kind.x=1",
+        ],
+    )
 
 
 def test_a_pipeline_that_the_sweep_completes_need_not_be_complete(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from workbench.errors import ExperimentError, InputError
+from workbench.errors import ExperimentError
 from workbench.experiment.read import experiment_of, read_experiment
 from workbench.models.files import MINILM, locate
 from workbench.results.history import history_path
@@ -182,39 +181,45 @@ def test_overrides_change_and_add_values(experiment_file):
     assert {configuration.retrieval.k for configuration in experiment.configurations} == {7}
 
 
-@pytest.mark.parametrize("override", ["dataset.split", "name.x=1", "=3", "a.b=[1"])
-def test_an_override_that_fits_nowhere_is_one_line(experiment_file, override):
-    with pytest.raises(InputError, match="--set"):
-        read_experiment(experiment_file, [override])
+def test_an_override_that_fits_nowhere_is_one_line(experiment_file, wording):
+    wording(
+        lambda override: read_experiment(experiment_file, [override]),
+        [
+            "dataset.split",
+            "name.x=1",
+            "=3",
+            "a.b=[1",
+        ],
+    )
 
 
-@pytest.mark.parametrize(
-    ("sections", "message"),
-    [
-        ({"name": None}, "name is missing; write for example name: my-experiment"),
-        ({"name": "My Experiment"}, "write for example 'my-experiment'"),
-        ({"name": "“x”"}, "write for example 'x'"),
-        ({"name": "x" * 65}, f"or '-' (at most 64); write for example '{'x' * 64}'"),
-        ({"spans": "Chroma"}, "spans is 'Chroma', not 'exact' or 'chroma' (did you mean 'chroma'?)"),
-        ({"average": "document"}, "average is 'document', not 'questions' or 'documents' (did you mean 'documents'?)"),
-        ({"smallest_difference": 0}, "smallest_difference is 0, not a number above 0; write for example 0.02"),
-        ({"smallest_difference": "2 %"}, "smallest_difference is '2 %', not a number above 0; write for example 0.02"),
-        ({"smallest_difference": True}, "smallest_difference is True, not a number above 0; write for example 0.02"),
-        ({"metrics": "recall@5"}, "metrics is not a list of names such as recall@5; write metrics: [recall@5]"),
-        ({"metrics": ["Recall@5"]}, "there is no metric 'Recall@5'; did you mean recall@5?"),
-        ({"dataset": "data/mine"}, "dataset is 'data/mine', not a mapping; write for example dataset: {kind: golden, path: data/mine}"),
-        ({"dataset": {"path": "x"}}, "dataset needs 'kind'; kinds are golden, list"),
-        ({"dataset": {"kind": "Golden", "path": "x"}}, "dataset has no kind 'Golden' (did you mean 'golden'?)"),
-        ({"dataset": DATASET | {"split": 1}}, "split is 1, not a text; write it in quotes: '1'"),
-        ({"pipeline": {"retrieval": {"k": True}}}, "retrieval 'dense' k is True, not a number"),
-        ({"pipeline": {"retrieval": {"top_k": 3}}}, "retrieval 'dense' has no parameter 'top_k' (did you mean 'k'?)"),
-        ({"pipeline": {"retrieval": {"kind:dense": None}}}, "has 'kind:dense' as a key; write a space after the colon, 'kind: dense'"),
-        ({"sweep": {"chunker": []}}, "sweep has no parameter 'chunker' (did you mean 'chunking'?)"),
-    ],
-)
-def test_a_mistake_is_one_line_with_what_was_probably_meant(sections, message):
-    (line,) = faults(**sections)
-    assert message in line
+def test_a_mistake_is_one_line_with_what_was_probably_meant(wording):
+    sections = [
+        {"name": None},
+        {"name": "My Experiment"},
+        {"name": "“x”"},
+        {"name": "x" * 65},
+        {"spans": "Chroma"},
+        {"average": "document"},
+        {"smallest_difference": 0},
+        {"smallest_difference": "2 %"},
+        {"smallest_difference": True},
+        {"metrics": "recall@5"},
+        {"metrics": ["Recall@5"]},
+        {"dataset": "data/mine"},
+        {"dataset": {"path": "x"}},
+        {"dataset": {"kind": "Golden", "path": "x"}},
+        {"dataset": DATASET | {"split": 1}},
+        {"pipeline": {"retrieval": {"k": True}}},
+        {"pipeline": {"retrieval": {"top_k": 3}}},
+        {"pipeline": {"retrieval": {"kind:dense": None}}},
+        {"sweep": {"chunker": []}},
+    ]
+    wording(
+        lambda changed: experiment_of({"name": "x", "dataset": DATASET, "metrics": ["recall@5"], **changed}, "x.yaml"),
+        sections,
+        ExperimentError,
+    )
 
 
 def test_a_misspelt_section_is_not_reported_as_missing_too():
@@ -242,15 +247,10 @@ def test_no_experiment_is_named_as_the_files_of_the_history(path: Path) -> None:
     assert experiment_of({"name": path.stem, "dataset": DATASET}, "x.yaml").name == path.stem
 
 
-@pytest.mark.parametrize(
-    ("value", "fault"),
-    [
-        (date(2026, 1, 1), "dataset.note is of the type date; write a text, a number, true or false, a list or a mapping"),
-        ([1, b"x"], "dataset.note.1 is of the type bytes; write a text, a number, true or false, a list or a mapping"),
-        ({1: "x"}, "dataset.note has the key 1, which is not a text; put it in quotes"),
-    ],
-)
-def test_a_value_that_only_python_can_give_is_a_fault_with_its_place(value: Any, fault: str) -> None:
-    with pytest.raises(ExperimentError) as caught:
-        experiment_of({"name": "x", "dataset": DATASET | {"note": value}}, "here")
-    assert caught.value.lines == [f"here: {fault}"]
+def test_a_value_that_only_python_can_give_is_a_fault_with_its_place(wording) -> None:
+    values = [
+        date(2026, 1, 1),
+        [1, b"x"],
+        {1: "x"},
+    ]
+    wording(lambda value: experiment_of({"name": "x", "dataset": DATASET | {"note": value}}, "here"), values, ExperimentError)

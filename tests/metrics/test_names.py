@@ -28,41 +28,11 @@ def test_the_cut_is_read() -> None:
     assert Metric.parse("span_iou@500t") == Metric("span_iou", tokens=500)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("recal@5", "did you mean recall@5?"),
-        ("nDCG@10", "did you mean ndcg@10?"),
-        ("hit_rate@3", "did you mean success@3?"),
-        ("hit-rate@3", "did you mean success@3?"),
-        ("Hit Rate@3", "did you mean success@3?"),
-        ("p@5", "did you mean precision@5?"),
-        ("margn", "did you mean margin?"),
-        ("span_recal", "did you mean span_recall@5?"),
-        ("zzz", "the metrics are recall, precision"),
-        ("recall", "needs a cut; write recall@5"),
-        ("span_recall", "needs a cut"),
-        ("margin@5", "takes no cut; write margin"),
-        ("span_precision_omega@2000t", "takes no cut"),
-        ("recall@2000t", "not cut at tokens"),
-        ("hit_recall@20t", "not cut at tokens"),
-        ("chunk_precision@20t", "not cut at tokens"),
-        ("recall@0", "goes from 1 to 1,000"),
-        ("recall@1001", "goes from 1 to 1,000"),
-        ("span_recall@0t", "goes from 1 to 1,000,000"),
-        ("span_recall@1000001t", "goes from 1 to 1,000,000"),
-        ("recall@05", "an invalid cut; write recall@5"),
-        ("recall@", "an invalid cut"),
-        ("recall@five", "an invalid cut"),
-        ("span_recall@2000T", "write span_recall@5 or span_recall@2000t"),
-        ("recall@-1", "an invalid cut"),
-        ("", "the metrics are"),
-    ],
-)
-def test_a_wrong_name_is_refused_with_its_fix(text: str, says: str) -> None:
-    with pytest.raises(InputError) as error:
-        Metric.parse(text)
-    assert says in str(error.value)
+def test_a_wrong_name_is_refused_with_its_fix(wording) -> None:
+    wrong = ["recal@5", "nDCG@10", "hit_rate@3", "hit-rate@3", "Hit Rate@3", "p@5", "margn", "span_recal", "zzz", "recall", "span_recall"]
+    wrong += ["margin@5", "span_precision_omega@2000t", "recall@2000t", "hit_recall@20t", "chunk_precision@20t", "recall@0", "recall@1001"]
+    wrong += ["span_recall@0t", "span_recall@1000001t", "recall@05", "recall@", "recall@five", "span_recall@2000T", "recall@-1", ""]
+    wording(Metric.parse, wrong)
 
 
 def test_metrics_of_delivered_chunks_are_bounded_by_k() -> None:

@@ -221,66 +221,54 @@ ROW = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "rank": [1, 2], "relevance"
 JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "says"),
-    [
-        (ONE, {"metrics": ["recal@5"]}, "there is no metric 'recal@5'; did you mean recall@5?"),
-        (ONE, {"metrics": []}, "no metric is given; write"),
-        (
-            ONE,
-            {"metrics": ["span_recall@5"]},
-            "span_recall@5 needs the documents and their chunks, not only ids; measure it with workbench.evaluate",
-        ),
-        (ONE, {"metrics": ["margin"]}, "measure it with workbench.evaluate"),
-        (ONE, {"all_judged": True}, "all_judged is for a frame of one row per document"),
-        (ONE, {"qrels": JUDGED}, "given twice, in the column relevant and in qrels"),
-        ({}, {}, "the dataframe is empty; give at least one row"),
-        ({"text": ["x"]}, {}, "has no column query_id, doc_id (it has text); one row per question has retrieved and relevant"),
-        ({"retrieved": [["a"]]}, {}, "has no column relevant"),
-        (ONE | {"relevant_doc_ids": [["a"]]}, {}, "the columns relevant and relevant_doc_ids of the dataframe are both relevant; drop one"),
-        (ONE | {"retrieved": ["['a']"]}, {}, "is of type str, not a list of doc ids; parse the text first"),
-        (ONE | {"retrieved": [None]}, {}, "write [] for an empty list"),
-        (ONE | {"retrieved": [{"a"}]}, {}, "is of type set, not a list"),
-        (ONE | {"retrieved": [["a", "b", "a"]]}, {}, "question '0' lists document 'a' twice; rank each document once, by its best chunk"),
-        (ONE | {"retrieved": [[1.0]]}, {}, "contains '1.0' (float), which is not an id"),
-        (ONE | {"retrieved": [[""]]}, {}, "which is not an id"),
-        (ONE | {"relevant": [[]]}, {}, "no relevant document for 1 question (0); add one, set answerable to False"),
-        (ONE | {"answerable": [False]}, {}, "answerable is False, but a relevant document is given, for 1 question (0)"),
-        (ONE | {"answerable": ["no"]}, {}, "answerable of question '0' is 'no' (str); give True or False"),
-        (ONE | {"cluster": [None]}, {}, "cluster of question '0' is 'None'"),
-        (ONE | {"irrelevant": [["a"]]}, {}, "document 'a' of question '0' has the relevance 1 and 0; judge it once"),
-        (ONE | {"relevant": [{"a": 0.5}]}, {}, "has the relevance '0.5' (float); grades are whole numbers up to 1,000"),
-        (ONE | {"relevant": [{"a": "high"}]}, {}, "grades are whole numbers"),
-        (ONE | {"relevant": [{"a": math.inf}]}, {}, "grades are whole numbers"),
-        (ONE | {"relevant": [{"a": 10**9}]}, {}, "grades are whole numbers up to 1,000"),
-        ({"query_id": ["q", "q"], "retrieved": [[], []], "relevant": [["a"], ["a"]]}, {}, "question 'q' has two rows"),
-        (ROW | {"rank": [1, None]}, {}, "rank of document 'b' of question 'q' is missing; drop the row, or pass all_judged=True"),
-        (ROW | {"rank": [1, 3]}, {}, "question 'q' has rank 3 instead of 2; keep every document that was retrieved"),
-        (ROW | {"rank": [1, 1]}, {}, "has rank 1 instead of 2"),
-        (ROW | {"rank": [1, 1.5]}, {}, "has rank 1.5 instead of 2"),
-        (ROW | {"rank": ["1", "second"]}, {}, "rank contains 'second' (str); give finite numbers"),
-        (ROW | {"rank": [1, math.inf]}, {}, "give finite numbers"),
-        (ROW | {"doc_id": ["a", "a"], "relevance": [1, 1]}, {"all_judged": True}, "question 'q' lists document 'a' twice"),
-        (ROW | {"doc_id": ["a", None]}, {}, "which is not an id"),
-        (ROW | {"cluster": ["x", "y"]}, {}, "cluster of question 'q' is both 'x' (str) and 'y' (str)"),
-        ({key: ROW[key] for key in ("query_id", "doc_id", "relevance")}, {}, "has no column score"),
-        ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {}, "has no column relevance"),
-        (ROW, {"qrels": JUDGED}, "given twice, in the column relevance and in qrels"),
-        (ROW, {"qrels": [("q", "a", 1)]}, "column relevance"),
-        ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {"qrels": {"q": {"a": 1}}}, "qrels is of type dict; make it a pandas"),
-        (
+def test_invalid_input_is_an_error_of_one_line_with_a_fix(wording) -> None:
+    wrong = {
+        "an unknown metric": (ONE, {"metrics": ["recal@5"]}),
+        "no metric": (ONE, {"metrics": []}),
+        "a metric of spans": (ONE, {"metrics": ["span_recall@5"]}),
+        "a metric of all scores": (ONE, {"metrics": ["margin"]}),
+        "all_judged for lists": (ONE, {"all_judged": True}),
+        "qrels and relevant": (ONE, {"qrels": JUDGED}),
+        "no columns": ({}, {}),
+        "neither question nor document": ({"text": ["x"]}, {}),
+        "no relevant": ({"retrieved": [["a"]]}, {}),
+        "two columns of relevant documents": (ONE | {"relevant_doc_ids": [["a"]]}, {}),
+        "a list as text": (ONE | {"retrieved": ["['a']"]}, {}),
+        "no list": (ONE | {"retrieved": [None]}, {}),
+        "a set": (ONE | {"retrieved": [{"a"}]}, {}),
+        "a document twice": (ONE | {"retrieved": [["a", "b", "a"]]}, {}),
+        "a number as id": (ONE | {"retrieved": [[1.0]]}, {}),
+        "an empty id": (ONE | {"retrieved": [[""]]}, {}),
+        "no relevant document": (ONE | {"relevant": [[]]}, {}),
+        "not answerable with a relevant document": (ONE | {"answerable": [False]}, {}),
+        "answerable as text": (ONE | {"answerable": ["no"]}, {}),
+        "no cluster": (ONE | {"cluster": [None]}, {}),
+        "relevant and irrelevant": (ONE | {"irrelevant": [["a"]]}, {}),
+        "a grade that is no whole number": (ONE | {"relevant": [{"a": 0.5}]}, {}),
+        "a grade as text": (ONE | {"relevant": [{"a": "high"}]}, {}),
+        "an infinite grade": (ONE | {"relevant": [{"a": math.inf}]}, {}),
+        "a huge grade": (ONE | {"relevant": [{"a": 10**9}]}, {}),
+        "a question twice": ({"query_id": ["q", "q"], "retrieved": [[], []], "relevant": [["a"], ["a"]]}, {}),
+        "no rank": (ROW | {"rank": [1, None]}, {}),
+        "a rank that is left out": (ROW | {"rank": [1, 3]}, {}),
+        "a rank twice": (ROW | {"rank": [1, 1]}, {}),
+        "a rank between two": (ROW | {"rank": [1, 1.5]}, {}),
+        "a rank as text": (ROW | {"rank": ["1", "second"]}, {}),
+        "an infinite rank": (ROW | {"rank": [1, math.inf]}, {}),
+        "a row twice": (ROW | {"doc_id": ["a", "a"], "relevance": [1, 1]}, {"all_judged": True}),
+        "no document": (ROW | {"doc_id": ["a", None]}, {}),
+        "two clusters of a question": (ROW | {"cluster": ["x", "y"]}, {}),
+        "no score": ({key: ROW[key] for key in ("query_id", "doc_id", "relevance")}, {}),
+        "no relevance": ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {}),
+        "qrels and relevance": (ROW, {"qrels": JUDGED}),
+        "qrels as a list": (ROW, {"qrels": [("q", "a", 1)]}),
+        "qrels as a mapping": ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {"qrels": {"q": {"a": 1}}}),
+        "no cluster of a question of the qrels": (
             {"query_id": ["p"], "doc_id": ["a"], "rank": [1], "cluster": ["x"]},
             {"qrels": pd.concat([JUDGED, JUDGED.assign(query_id="p")])},
-            "no cluster for 1 question (q)",
         ),
-    ],
-)
-def test_invalid_input_is_an_error_of_one_line_with_a_fix(columns: dict, options: dict, says: str) -> None:
-    with pytest.raises(InputError) as error:
-        workbench.score(pd.DataFrame(columns), **{"metrics": ["precision@5"]} | options)
-    assert says in str(error.value)
-    assert error.value.fix
-    assert "\n" not in str(error.value)
+    }
+    wording(lambda case: workbench.score(pd.DataFrame(case[0]), **{"metrics": ["precision@5"]} | case[1]), wrong)
 
 
 def test_other_types_than_dataframes_are_refused() -> None:

@@ -66,21 +66,18 @@ def test_no_name_has_two_meanings() -> None:
     assert not set(JUDGED_KINDS) & {*KINDS, *ANSWER_KINDS}
 
 
-@pytest.mark.parametrize(
-    ("name", "fix"),
-    [
-        ("context_precision_judged", "write context_precision_judged@5"),
-        ("faithfulness@5", "write faithfulness"),
-        ("context_precision_gold@200t", "write context_precision_gold@5"),
-        ("faithfulnes", "did you mean faithfulness?"),
-        ("answer_relevancy", "did you mean answer_relevance?"),
-        ("context_precision@3", "did you mean context_precision_judged@3?"),
-    ],
-)
-def test_a_wrong_name_or_cut_gets_a_suggestion(name: str, fix: str) -> None:
-    with pytest.raises(InputError) as raised:
-        Metric.parse(name)
-    assert fix in str(raised.value)
+def test_a_wrong_name_or_cut_gets_a_suggestion(wording) -> None:
+    wording(
+        Metric.parse,
+        [
+            "context_precision_judged",
+            "faithfulness@5",
+            "context_precision_gold@200t",
+            "faithfulnes",
+            "answer_relevancy",
+            "context_precision@3",
+        ],
+    )
 
 
 def test_a_metric_of_judgements_is_none_of_answers_alone() -> None:
