@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.shared import built_once
 from workbench.core.environment import cache_folder
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
@@ -96,19 +97,19 @@ def big_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def handbook_part(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first 69 questions of the handbook and the documents with their evidence."""
-    return write_part("hb-069", tmp_path_factory.mktemp("part") / "handbook")
+    return built_once(tmp_path_factory, "part", lambda folder: write_part("hb-069", folder))
 
 
 @pytest.fixture(scope="session")
 def handbook_corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the first 24 questions."""
-    return write_part("hb-024", tmp_path_factory.mktemp("corner") / "handbook")
+    return built_once(tmp_path_factory, "corner", lambda folder: write_part("hb-024", folder))
 
 
 @pytest.fixture(scope="session")
 def handbook_few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the first 12 questions, embedded in a moment."""
-    return write_part("hb-012", tmp_path_factory.mktemp("few") / "handbook")
+    return built_once(tmp_path_factory, "dozen", lambda folder: write_part("hb-012", folder))
 
 
 def write_part(last: str, folder: Path) -> Path:

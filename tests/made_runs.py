@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
+from tests.shared import built_once, shared_folder
 from tests.tiny_dataset import write_dataset
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
@@ -21,12 +23,15 @@ from workbench.storage.result_store import Draft
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the tiny dataset, with and without spans, and the outputs that all tests share."""
-    folder = tmp_path_factory.mktemp("tiny")
-    write_dataset(folder / "data", evidence=True)
-    write_dataset(folder / "labels", evidence=False)
+    folder = built_once(tmp_path_factory, "tiny", write_datasets)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("WORKBENCH_STORE", raising=False)
         yield folder
+
+
+def write_datasets(folder: Path) -> None:
+    write_dataset(folder / "data", evidence=True)
+    write_dataset(folder / "labels", evidence=False)
 
 
 def settings(place: Path, **changes: object) -> dict[str, object]:
@@ -76,8 +81,12 @@ class Made:
 
     def data(self, documents: int) -> Path:
         folder = self.folder / f"{documents}-documents"
-        if folder.exists():
-            return folder
+        with FileLock(folder.with_suffix(".lock")):
+            if not folder.exists():
+                self._write_data(folder, documents)
+        return folder
+
+    def _write_data(self, folder: Path, documents: int) -> None:
         (folder / "documents").mkdir(parents=True)
         rows = []
         for doc in range(documents):
@@ -91,7 +100,6 @@ class Made:
                 kind = "even" if fact % 2 == 0 else "odd"
                 rows.append(row | {"relevant_doc_ids": [f"d{doc}"], "irrelevant_doc_ids": [other], "kind": kind})
         (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-        return folder
 
     def experiment(self, configurations: int, documents: int = 12, **changes: object) -> dict[str, object]:
         base: dict[str, object] = {
@@ -132,4 +140,4 @@ class Made:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("WORKBENCH_STORE", raising=False)
-        yield Made(tmp_path_factory.mktemp("made"))
+        yield Made(shared_folder(tmp_path_factory, "made"))

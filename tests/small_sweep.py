@@ -1,9 +1,10 @@
-"""Two finished sweeps of a part of the handbook, each run once for all tests: `outcome` with vectors, `few` with BM25 alone."""
+"""Two finished sweeps of a part of the handbook, each run once for all test processes: `outcome` with vectors, `few` with BM25 alone."""
 
 from pathlib import Path
 
 import pytest
 
+from tests.shared import built_once
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
@@ -36,9 +37,14 @@ def write_experiment(settings: str, handbook: Path, path: Path) -> Path:
     return path
 
 
+def ran(experiment: Path) -> Outcome:
+    """Run an experiment into `outputs` beside its file; what is in the store there is not computed again."""
+    return run_experiment(read_experiment(experiment), experiment.parent / "outputs", lambda _: None)
+
+
 def finished(experiment: Path) -> Outcome:
-    """Run an experiment into `outputs` beside its file and write its tables."""
-    outcome = run_experiment(read_experiment(experiment), experiment.parent / "outputs", lambda _: None)
+    """Run an experiment and write its tables."""
+    outcome = ran(experiment)
     write_outputs(outcome)
     return outcome
 
@@ -50,10 +56,12 @@ def experiment_file(tmp_path: Path, handbook_part: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Outcome:
-    return finished(write_experiment(SMALL, handbook_part, tmp_path_factory.mktemp("experiment") / "small.yaml"))
+    folder = built_once(tmp_path_factory, "small", lambda folder: finished(write_experiment(SMALL, handbook_part, folder / "small.yaml")))
+    return ran(folder / "small.yaml")
 
 
 @pytest.fixture(scope="session")
 def few(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) -> Outcome:
     """A sweep that needs no model and is written in a moment."""
-    return finished(write_experiment(FEW, handbook_corner, tmp_path_factory.mktemp("few") / "few.yaml"))
+    folder = built_once(tmp_path_factory, "few", lambda folder: finished(write_experiment(FEW, handbook_corner, folder / "few.yaml")))
+    return ran(folder / "few.yaml")

@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from tests.lab_server import ROOT, WORKBENCH
+from tests.shared import built_once
 
 # Fewer configurations and questions.
 QUICKSTART = """
@@ -30,22 +30,16 @@ primary: span_recall@2000t
 def workplace(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) -> Path:
     """A working directory with the experiments of the repository and a finished `outputs/quickstart`. Tests may add to it."""
     folder = tmp_path_factory.mktemp("workplace")
-    shutil.copytree(_swept(tmp_path_factory.getbasetemp(), handbook_corner), folder, dirs_exist_ok=True)
+    shutil.copytree(built_once(tmp_path_factory, "workplace", lambda place: _sweep(place, handbook_corner)), folder, dirs_exist_ok=True)
     for name in ("experiments", "notebooks"):
         (folder / name).symlink_to(ROOT / name)
     return folder
 
 
-def _swept(own: Path, handbook: Path) -> Path:
-    """Sweep in a folder that all test processes of the session share, once."""
-    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "swept-workplace"
-    finished = folder / "outputs" / "quickstart" / "report.html"
-    with FileLock(folder.with_suffix(".lock")):
-        if not finished.is_file():
-            folder.mkdir()
-            (folder / "quickstart.yaml").write_text(QUICKSTART.replace("HANDBOOK", str(handbook)))
-            command = [str(WORKBENCH), "sweep", "quickstart.yaml"]
-            environment = os.environ | {"PYTHONPATH": str(ROOT)}
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
-            assert done.returncode == 0, done.stderr
-    return folder
+def _sweep(folder: Path, handbook: Path) -> None:
+    (folder / "quickstart.yaml").write_text(QUICKSTART.replace("HANDBOOK", str(handbook)))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [str(WORKBENCH), "sweep", "quickstart.yaml"], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.made_runs import Made, settings
+from tests.shared import built_once
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
@@ -33,23 +34,31 @@ class Shown:
         return self.report.read_text("utf-8")
 
 
-def broken_model(folder: Path) -> Path:
-    """A model that an experiment may name, since it has a tokeniser, and that cannot be loaded."""
-    folder.mkdir()
+def broken_model(folder: Path) -> None:
+    """Write a model that an experiment may name, since it has a tokeniser, and that cannot be loaded."""
     (folder / "config.json").write_text("{}")
     shutil.copy(locate(MINILM) / "tokenizer.json", folder)
-    return folder
 
 
 @pytest.fixture(scope="session")
-def shown(place: Path, run: Callable[..., Outcome]) -> Shown:
-    broken = broken_model(place / "broken")
-    embedding = [
-        {"kind": "sentence-transformers", "max_tokens": 48},
-        {"kind": "sentence-transformers", "model": str(broken), "max_tokens": 48},
-    ]
-    sweep = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}], "embedding": embedding}
-    outcome = run(sweep=sweep)
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_once(tmp_path_factory, "broken", broken_model)
+
+
+@pytest.fixture(scope="session")
+def shown(tmp_path_factory: pytest.TempPathFactory, run: Callable[..., Outcome], broken: Path) -> Shown:
+    def sweep() -> Outcome:
+        short = {"kind": "sentence-transformers", "max_tokens": 48}
+        chunking = [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]
+        return run(name="shown", sweep={"chunking": chunking, "embedding": [short, short | {"model": str(broken)}]})
+
+    built_once(tmp_path_factory, "shown", lambda _: show(sweep()))
+    outcome = sweep()
+    return Shown(outcome, collect(outcome), outcome.folder, outcome.folder / "report.html")
+
+
+def show(outcome: Outcome) -> None:
+    """Write the tables, the notebooks and the report of a run."""
     tables = write_outputs(outcome)
     parameters = {"results": str(outcome.folder)}
     store, notebooks = outcome.context.workspace.store, outcome.folder / "notebooks"
@@ -57,7 +66,7 @@ def shown(place: Path, run: Callable[..., Outcome]) -> Shown:
     source = notebook_path("configuration")
     for name in [one for one in tables.names if not one.startswith("fixed-32")]:
         run_notebook(store, source, parameters | {"configuration": name}, "tiny", notebooks / f"{name}.ipynb")
-    return Shown(outcome, tables, outcome.folder, write_report(tables, outcome.folder / "report.html"))
+    write_report(tables, outcome.folder / "report.html")
 
 
 HOSTILE = {
@@ -79,11 +88,7 @@ HOSTILE_QUESTIONS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def hostile(place: Path) -> Shown:
-    """A report on documents and questions that try to be markup, overflow, turn the direction and miscount their letters."""
-    folder = place / "hostile"
-    folder.mkdir()
+def write_hostile(folder: Path) -> None:
     documents = "".join(json.dumps({"doc_id": f"{name}<i>", "text": text}) + "\n" for name, text in HOSTILE.items())
     (folder / "documents.jsonl").write_text(documents, "utf-8")
     rows = []
@@ -99,6 +104,12 @@ def hostile(place: Path) -> Shown:
         }
         rows.append(json.dumps(row) + "\n")
     (folder / "questions.jsonl").write_text("".join(rows), "utf-8")
+
+
+@pytest.fixture(scope="session")
+def hostile(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """A report on documents and questions that try to be markup, overflow, turn the direction and miscount their letters."""
+    folder = built_once(tmp_path_factory, "hostile", write_hostile)
     sweep = {"chunking": [{"kind": "fixed", "size": [16, 24], "overlap": 0}], "retrieval": [{"kind": "bm25", "k": 3}]}
     experiment = experiment_of(
         settings(
@@ -115,9 +126,8 @@ LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number
 
 
 @pytest.fixture(scope="session")
-def untidy(made: Made, place: Path) -> RunTables:
+def untidy(made: Made, broken: Path) -> RunTables:
     """26 chunkings, every fifth under a name of 80 letters, an embedder whose window is too short, and one that is broken."""
-    broken = broken_model(place / "broken-again")
     sizes = {"kind": "fixed", "size": [16 + 4 * number for number in range(13)], "overlap": [0, 8]}
     many = experiment_of(made.experiment(1, name="untidy", sweep={"chunking": [sizes]}), "here")
     embedders = [{"kind": "sentence-transformers", "max_tokens": 24}, {"kind": "sentence-transformers", "model": str(broken)}]
