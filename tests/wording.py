@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,21 +12,21 @@ from workbench.errors import FaultsError, InputError
 
 
 @pytest.fixture
-def wording(snapshot: SnapshotAssertion, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
+def wording(snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     """Call a function with each wrong input, which must raise an error of `kind`, and compare all texts with the snapshot of the test.
 
     A mapping names the inputs; otherwise they name themselves. The class of an error is part of its text if it is another than `kind`.
     If `kind` is None, the function returns the text. In the snapshot, temporary folders are FOLDER, ports PORT, and words of pydantic PYDANTIC.
     """
-    temporary = rf"{re.escape(str(tmp_path_factory.getbasetemp()))}/[^/\s]+"
-    replaced = {temporary: "FOLDER", r"(?<=127\.0\.0\.1:)\d+": "PORT", r"\b[A-Z][a-z]+ should (be|have|match) [^;\n]*": "PYDANTIC"}
+    folders = rf"{re.escape(str(tmp_path_factory.getbasetemp()))}/[\w-]+|\b{re.escape(tmp_path.name)}\b"
+    replaced = {folders: "FOLDER", r"(?<=127\.0\.0\.1:)\d+": "PORT", r"\b[A-Z][a-z]+ should (be|have|match) [^;\n]*": "PYDANTIC"}
 
     def check(call: Callable[[Any], Any], cases: Mapping[str, Any] | Iterable[Any], kind: type[Exception] | None = InputError) -> None:
         pairs = list(cases.items() if isinstance(cases, Mapping) else ((_name(case), case) for case in cases))
         named = dict(pairs)
         assert len(named) == len(pairs), "two cases have one name"
         texts = {name: call(case) for name, case in named.items()} if kind is None else _errors(call, named, kind)
-        lines = "\n".join(f"{name} → {text}" for name, text in texts.items())
+        lines = "\n".join(f"{name} → {text}".rstrip() for name, text in texts.items())
         for pattern, word in replaced.items():
             lines = re.sub(pattern, word, lines)
         assert lines == snapshot

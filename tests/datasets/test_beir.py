@@ -106,9 +106,10 @@ def test_evidence_that_is_not_in_its_document_is_a_fault(load: Load) -> None:
     ]
 
 
-@pytest.mark.parametrize("row", ["q\td", "q\td\tx", "q\td\t1.0", "q 0 d 1", "q\t0\td\t1"])
-def test_a_row_of_judgements_in_another_form_is_a_fault(load: Load, row: str) -> None:
-    assert faults(load, qrels={"test": QRELS + row}) == ["test.tsv:4 is not query-id, corpus-id and a whole score, separated by tabs"]
+def test_a_row_of_judgements_in_another_form_is_a_fault(load: Load) -> None:
+    fault = "test.tsv:4 is not query-id, corpus-id and a whole score, separated by tabs"
+    for row in ("q\td", "q\td\tx", "q\td\t1.0", "q 0 d 1", "q\t0\td\t1"):
+        assert faults(load, qrels={"test": QRELS + row}) == [fault], row
 
 
 def test_judgements_of_what_is_not_there_are_faults(load: Load) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
@@ -36,176 +37,52 @@ def read(folder: Path, files: dict[str, str], changed: dict[str, bytes]) -> tupl
     return [line.replace(f"{folder}/", "") for line in faults(draft)], [line.replace(f"{folder}/", "") for line in notes(draft)]
 
 
-MISTAKES = [
-    # Ids.
-    (
-        GOLDEN,
-        asked(relevant_doc_ids=["d3.md"]),
-        "questions.jsonl:1 judges document 'd3.md', but this document does not exist (did you mean 'd3'?)",
-    ),
-    (
-        GOLDEN,
-        asked(evidence=[[{"doc_id": "documents/d3.md", "start": 0, "end": 3}]]),
-        "questions.jsonl:1 evidence of question 'q1' points to document 'documents/d3.md', but this document does not exist (did you mean 'd3'?)",
-    ),
-    (
-        GOLDEN,
-        asked(relevant_chunks=[{"doc_id": "D3", "text": "taxi"}]),
-        "questions.jsonl:1 relevant chunk 'taxi' of question 'q1' points to document 'D3', but this document does not exist (did you mean 'd3'?)",
-    ),
-    (
-        BEIR,
-        {"qrels/test.tsv": b"q1\td3\t1\nQ1\td3\t1\n"},
-        "qrels/test.tsv:2 judges question 'Q1', but this question does not exist (did you mean 'q1'?)",
-    ),
-    (
-        TREC,
-        {"qrels.txt": b"q1 0 d3 1\nq1 0 D3.txt 1\n"},
-        "qrels.txt:2 judges document 'D3.txt', but this document does not exist (did you mean 'd3'?)",
-    ),
-    (
-        TABLE,
-        {"questions.csv": b'query,relevant_doc_ids\nWho pays?,"d3, d3"\n'},
-        "questions.csv:2 judges document 'd3, d3', but this document does not exist (separate ids by ';', or write a JSON list)",
-    ),
-    # Fields.
-    *(
-        (GOLDEN, instead(name, "query"), f"questions.jsonl:1 has no use for field {name!r} (did you mean 'query'?); rename it")
-        for name in ("question", "text", "Query")
-    ),
-    *(
-        (
-            GOLDEN,
-            instead(name, "relevant_doc_ids"),
-            f"questions.jsonl:1 has no use for field {name!r} (did you mean 'relevant_doc_ids'?); rename it",
-        )
+MISTAKES = {
+    "an id with a suffix": (GOLDEN, asked(relevant_doc_ids=["d3.md"])),
+    "an id with a path": (GOLDEN, asked(evidence=[[{"doc_id": "documents/d3.md", "start": 0, "end": 3}]])),
+    "an id in capitals": (GOLDEN, asked(relevant_chunks=[{"doc_id": "D3", "text": "taxi"}])),
+    "a question in capitals": (BEIR, {"qrels/test.tsv": b"q1\td3\t1\nQ1\td3\t1\n"}),
+    "an id in capitals with a suffix": (TREC, {"qrels.txt": b"q1 0 d3 1\nq1 0 D3.txt 1\n"}),
+    "two ids in one": (TABLE, {"questions.csv": b'query,relevant_doc_ids\nWho pays?,"d3, d3"\n'}),
+    **{f"{name} for query": (GOLDEN, instead(name, "query")) for name in ("question", "text", "Query")},
+    **{
+        f"{name} for relevant_doc_ids": (GOLDEN, instead(name, "relevant_doc_ids"))
         for name in ("relevant_docs", "relevant", "relevant_documents")
-    ),
-    *(
-        (GOLDEN, instead(name, "query_id"), f"questions.jsonl:1 has no use for field {name!r} (did you mean 'query_id'?); rename it")
-        for name in ("id", "_id", "qid")
-    ),
-    (
-        GOLDEN,
-        asked(hard_negatives=["d3"]),
-        "questions.jsonl:1 has no use for field 'hard_negatives' (did you mean 'irrelevant_doc_ids'?); rename it",
-    ),
-    (
-        GOLDEN,
-        instead("source", "relevant_doc_ids"),
-        "questions.jsonl:1 question 'q1' has no relevant document and is not marked unanswerable (did you mean 'relevant_doc_ids' by 'source'?)",
-    ),
-    (
-        GOLDEN,
-        asked(evidence=[{"document": "d3", "start": 0, "end": 3}]),
-        "questions.jsonl:1 has no use for field 'document' (did you mean 'doc_id'?); rename it",
-    ),
-    (
-        GOLDEN,
-        asked(relevant_chunks=[{"content": "taxi"}]),
-        "questions.jsonl:1 has no use for field 'content' (did you mean 'text'?); rename it",
-    ),
-    (
-        GOLDEN,
-        asked(evidence=[[{"doc_id": "d3", "text": "taxi"}]]),
-        "questions.jsonl:1 has evidence of question q1 without whole numbers 'start' and 'end'; give a text without positions in 'relevant_chunks'",
-    ),
-    (
-        BEIR,
-        {"queries.jsonl": b'{"_id": "q1", "query": "Who?"}'},
-        "queries.jsonl:1 has no use for field 'query' (did you mean 'text'?); rename it",
-    ),
-    (
-        BEIR,
-        {"corpus.jsonl": b'{"_id": "d3", "content": "x"}'},
-        "corpus.jsonl:1 has no use for field 'content' (did you mean 'text'?); rename it",
-    ),
-    (
-        TABLE,
-        {"questions.csv": b"question,relevant_doc_ids\nWho?,d3\n"},
-        "questions.csv:1 has no use for column 'question' (did you mean 'query'?); rename it",
-    ),
-    (TABLE, {"documents.csv": b"name,text\nd3,x\n"}, "documents.csv:1 has no use for column 'name' (did you mean 'doc_id'?); rename it"),
-    # Passages.
-    (
-        GOLDEN,
-        asked(relevant_chunks=["the firm PAYS"]),
-        "questions.jsonl:1 relevant chunk 'the firm PAYS' of question 'q1' is in no document; "
-        "'The firm pays' in document 'd3' at [0, 13) differs only in upper and lower case",
-    ),
-    (
-        GOLDEN,
-        asked(relevant_chunks=["The firm pays for the taxi."]),
-        "questions.jsonl:1 relevant chunk 'The firm pays for the taxi.' of question 'q1' is in no document; "
-        "the nearest passage is in document 'd3' at [0, 25): 'The firm pays for a taxi.'",
-    ),
-    (
-        GOLDEN,
-        asked(evidence=[[{"doc_id": "d3", "start": 3, "end": 7, "text": "firm"}]]),
-        "questions.jsonl:1 evidence of question 'q1' says 'firm', but document 'd3' has ' fir' at [3, 7); it is in document 'd3' at [4, 8)",
-    ),
-    # JSON.
-    (
-        GOLDEN,
-        {"questions.jsonl": b"{'query': 'x'}"},
-        "questions.jsonl:1 is not JSON (Expecting property name enclosed in double quotes at column 2; write texts in double quotes)",
-    ),
-    (
-        GOLDEN,
-        {"questions.jsonl": b'{"query": "x"},\n'},
-        "questions.jsonl:1 is not JSON (Extra data at column 15; remove the comma at the end of the line)",
-    ),
-    (
-        GOLDEN,
-        {"questions.jsonl": b'{"query": "x", "answerable": True}'},
-        "questions.jsonl:1 is not JSON (Expecting value at column 30; write true, false and null)",
-    ),
-    (
-        GOLDEN,
-        {"questions.jsonl": b"Who?\nWhy?"},
-        'questions.jsonl:1 is not JSON (Expecting value at column 1); write each row as an object, such as {"field": "text"} (also in row 2)',
-    ),
-    (
-        GOLDEN,
-        {"questions.jsonl": b'[\n{"query": "x"}\n]'},
-        "questions.jsonl:1 begins a JSON value of several lines; write each object on a line of its own",
-    ),
-    (
-        GOLDEN,
-        {"questions.jsonl": b'[{"query": "x"}]'},
-        "questions.jsonl:1 is a list, not an object; write each object on a line of its own",
-    ),
-    (GOLDEN, asked(relevant_doc_ids="d3"), "questions.jsonl:1 has a text in 'relevant_doc_ids', not a list; write [\"d3\"]"),
-    # Files that are something else.
-    (GOLDEN, {"questions.jsonl": GOLDEN["questions.jsonl"].encode("utf-16")}, "questions.jsonl is UTF-16; save the file as UTF-8"),
-    (TABLE, {"questions.csv": TABLE["questions.csv"].encode("utf-16-le")}, "questions.csv looks like UTF-16; save the file as UTF-8"),
-    (
-        TABLE,
-        {"questions.csv": b"PK\x03\x04\xff"},
-        "questions.csv is a ZIP archive, as .docx, .xlsx and .odt files are, not a text file; export it as text (UTF-8)",
-    ),
-    (TABLE, {"questions.csv": b"PAR1\xff"}, "questions.csv is a parquet file, not a text file; export it as text (UTF-8)"),
-    (TABLE, {"questions.csv": b""}, "questions.csv is empty; its first line should be query"),
-    (
-        GOLDEN,
-        {"documents/a.pdf": b"%PDF", "documents/b.pdf": b"%PDF"},
-        "documents/a.pdf and 1 more .pdf file are not read: documents are .md, .markdown, .txt, .html, .htm; convert them or move them away",
-    ),
-    (TREC, {"qrels.txt": b"q1,0,d3,1\n"}, "qrels.txt:1 has 1 field, not the 4 of query_id 0 doc_id relevance, separated by blanks or tabs"),
-    (
-        TREC,
-        {"qrels.txt": b"query iter doc relevance\nq1 0 d3 1\n"},
-        "qrels.txt:1 has the relevance 'relevance', not a whole number; remove the header",
-    ),
-    (BEIR, {"qrels/test.tsv": b"q1,d3,1\n"}, "qrels/test.tsv:1 is not query-id, corpus-id and a whole score, separated by tabs"),
-]
+    },
+    **{f"{name} for query_id": (GOLDEN, instead(name, "query_id")) for name in ("id", "_id", "qid")},
+    "negatives": (GOLDEN, asked(hard_negatives=["d3"])),
+    "labels under another name": (GOLDEN, instead("source", "relevant_doc_ids")),
+    "a document of a span": (GOLDEN, asked(evidence=[{"document": "d3", "start": 0, "end": 3}])),
+    "a text of a chunk": (GOLDEN, asked(relevant_chunks=[{"content": "taxi"}])),
+    "a span without positions": (GOLDEN, asked(evidence=[[{"doc_id": "d3", "text": "taxi"}]])),
+    "a query of BEIR": (BEIR, {"queries.jsonl": b'{"_id": "q1", "query": "Who?"}'}),
+    "a text of BEIR": (BEIR, {"corpus.jsonl": b'{"_id": "d3", "content": "x"}'}),
+    "a column like query": (TABLE, {"questions.csv": b"question,relevant_doc_ids\nWho?,d3\n"}),
+    "a column like doc_id": (TABLE, {"documents.csv": b"name,text\nd3,x\n"}),
+    "a passage in capitals": (GOLDEN, asked(relevant_chunks=["the firm PAYS"])),
+    "another passage": (GOLDEN, asked(relevant_chunks=["The firm pays for the taxi."])),
+    "a passage one letter on": (GOLDEN, asked(evidence=[[{"doc_id": "d3", "start": 3, "end": 7, "text": "firm"}]])),
+    "single quotes": (GOLDEN, {"questions.jsonl": b"{'query': 'x'}"}),
+    "a comma after a row": (GOLDEN, {"questions.jsonl": b'{"query": "x"},\n'}),
+    "True for true": (GOLDEN, {"questions.jsonl": b'{"query": "x", "answerable": True}'}),
+    "text for JSON": (GOLDEN, {"questions.jsonl": b"Who?\nWhy?"}),
+    "a list over several lines": (GOLDEN, {"questions.jsonl": b'[\n{"query": "x"}\n]'}),
+    "a list in one line": (GOLDEN, {"questions.jsonl": b'[{"query": "x"}]'}),
+    "a text for a list": (GOLDEN, asked(relevant_doc_ids="d3")),
+    "UTF-16": (GOLDEN, {"questions.jsonl": GOLDEN["questions.jsonl"].encode("utf-16")}),
+    "UTF-16 without a mark": (TABLE, {"questions.csv": TABLE["questions.csv"].encode("utf-16-le")}),
+    "a ZIP archive": (TABLE, {"questions.csv": b"PK\x03\x04\xff"}),
+    "a parquet file": (TABLE, {"questions.csv": b"PAR1\xff"}),
+    "an empty table": (TABLE, {"questions.csv": b""}),
+    "PDF files": (GOLDEN, {"documents/a.pdf": b"%PDF", "documents/b.pdf": b"%PDF"}),
+    "judgements with commas": (TREC, {"qrels.txt": b"q1,0,d3,1\n"}),
+    "judgements with a header": (TREC, {"qrels.txt": b"query iter doc relevance\nq1 0 d3 1\n"}),
+    "judgements of BEIR with commas": (BEIR, {"qrels/test.tsv": b"q1,d3,1\n"}),
+}
 
 
-@pytest.mark.parametrize(("files", "changed", "line"), MISTAKES, ids=[line[:60] for _, _, line in MISTAKES])
-def test_a_mistake_is_one_line_with_its_place_and_what_was_meant(
-    tmp_path: Path, files: dict[str, str], changed: dict[str, bytes], line: str
-) -> None:
-    assert read(tmp_path, files, changed)[0] == [line]
+def test_a_mistake_is_one_line_with_its_place_and_what_was_meant(tmp_path: Path, wording) -> None:
+    wording(lambda mistake: " | ".join(read(Path(mkdtemp(dir=tmp_path)), *mistake)[0]), MISTAKES, None)
 
 
 @pytest.mark.parametrize(

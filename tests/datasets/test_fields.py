@@ -1,6 +1,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pandas as pd
@@ -15,9 +16,8 @@ from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Query
 
 
-@pytest.mark.parametrize(
-    ("fields", "known", "found"),
-    [
+def test_a_field_like_a_missing_one_or_with_its_usual_name_is_misspelt() -> None:
+    cases = [
         (("Query", "relevant docs ids"), ("query", "relevant_doc_ids"), {"Query": "query", "relevant docs ids": "relevant_doc_ids"}),
         (("question",), ("query",), {"question": "query"}),
         (("question", "query"), ("query",), {}),
@@ -28,12 +28,8 @@ from workbench.records import Dataset, Document, Query
         (("Is-Unanswerable",), ("answerable",), {}),
         (("is_answerable",), ("answerable",), {"is_answerable": "answerable"}),
         (("difficulty", "tags"), ("query", "type"), {}),
-    ],
-)
-def test_a_field_like_a_missing_one_or_with_its_usual_name_is_misspelt(
-    fields: tuple[str, ...], known: tuple[str, ...], found: dict[str, str]
-) -> None:
-    assert misspelt(fields, known) == found
+    ]
+    assert [(fields, known, misspelt(fields, known)) for fields, known, _ in cases] == cases
 
 
 def test_a_misspelt_field_makes_its_row_faulty() -> None:
@@ -48,22 +44,26 @@ def test_a_probable_label_is_suggested() -> None:
     assert probable_label(("tags",)) == ""
 
 
-@pytest.mark.parametrize(
-    ("row", "text", "fault"),
-    [
-        ({"_id": "x"}, "x", None),
-        ({"id": 7}, "7", None),
-        ({"_id": ["x"]}, None, "has a list in '_id', not a text"),
-        ({"_id": True}, None, "has true or false in '_id', not a text"),
-        ({"_id": None}, None, "has null in '_id', not a text"),
-        ({"qid": "x"}, None, "has no use for field 'qid' (did you mean '_id'?); rename it"),
-        ({"tags": "x"}, None, "has no text in '_id' or 'id'; its fields are 'tags'"),
-    ],
-)
-def test_the_text_of_a_field_or_its_fault(row: dict[str, object], text: str | None, fault: str | None) -> None:
-    draft = DatasetDraft("d")
-    assert text_field(row, ("_id", "id"), "f:1", draft) == text
-    assert draft.faults == ([] if fault is None else [f"f:1 {fault}"])
+def test_the_text_of_a_field_or_its_fault(wording) -> None:
+    def read(row: dict[str, object]) -> str:
+        draft = DatasetDraft("d")
+        text = text_field(row, ("_id", "id"), "f:1", draft)
+        assert (text is None) == bool(draft.faults)
+        return text or " | ".join(draft.faults)
+
+    wording(
+        read,
+        [
+            {"_id": "x"},
+            {"id": 7},
+            {"_id": ["x"]},
+            {"_id": True},
+            {"_id": None},
+            {"qid": "x"},
+            {"tags": "x"},
+        ],
+        None,
+    )
 
 
 DOCUMENT, SPAN = {"doc_id": "d", "text": "Ada wrote it."}, {"doc_id": "d", "start": 0, "end": 3}
@@ -86,69 +86,43 @@ def trec(topic: dict[str, Any]) -> dict[str, Any]:
     return {"documents.jsonl": DOCUMENT, "topics.jsonl": TOPIC | topic, "qrels.txt": "q 0 d 1\n"}
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (
-            golden(ASKED | {"evidences": [[SPAN]]}),
-            "questions.jsonl:1 has no use for field 'evidences' (did you mean 'evidence'?); rename it",
-        ),
-        (
-            golden(ASKED | {"evidence": [[SPAN]], "evidences": [[SPAN]]}),
-            "note: questions.jsonl has 'evidences', which looks like 'evidence' and is kept as metadata, in 1 row(s)",
-        ),
-        (
-            golden(ASKED | {"evidence": [[SPAN | {"quotation": "Ada"}]]}),
-            "note: questions.jsonl has 'quotation' in 1 row(s), which is unknown and ignored",
-        ),
-        (
-            golden(ASKED | {"evidence": [[SPAN | {"text": ["Ada"]}]]}),
-            "questions.jsonl:1 has a list as 'text' in evidence of question q, not a text",
-        ),
-        (golden(ASKED, DOCUMENT | {"url": "x"}), "note: documents.jsonl has 'url' in 1 row(s), which is unknown and ignored"),
-        (golden(ASKED, DOCUMENT | {"titel": "x"}), "documents.jsonl:1 has no use for field 'titel' (did you mean 'title'?); rename it"),
-        (
-            {"documents.jsonl": DOCUMENT, "questions.json": {"questions": [ASKED], "documents": [DOCUMENT]}},
-            "note: questions.json has 'documents' in 1 row(s), which is unknown and ignored",
-        ),
-        (
-            {"documents.jsonl": DOCUMENT, "questions.json": {"questoins": [ASKED]}},
-            "questions.json has no use for field 'questoins' (did you mean 'questions'?); rename it",
-        ),
-        (beir({"metdata": {}}), "queries.jsonl:1 has no use for field 'metdata' (did you mean 'metadata'?); rename it"),
-        (
-            beir({}, evidence_jsonl={"query_id": "q", "comment": 1} | SPAN),
-            "note: evidence.jsonl has 'comment' in 1 row(s), which is unknown and ignored",
-        ),
-        (beir({"evidences": [1]}), "note: queries.jsonl has 'evidences' in 1 row(s), which is unknown and ignored"),
-        (
-            beir({"metadata": {"answre": "x"}}),
-            "note: queries.jsonl has 'answre', which looks like 'answer' and is kept as metadata, in 1 row(s)",
-        ),
-        (
-            beir({}, evidence_jsonl={"query_id": "q", "needs": 1} | SPAN),
-            "evidence.jsonl:1 has no use for field 'needs' (did you mean 'need'?); rename it",
-        ),
-        (beir({}, evidence_jsonl={"query_id": "q2"} | SPAN), "evidence.jsonl:1 evidence of question 'q2' belongs to no question"),
-        (beir({}, qrels__dev_txt=JUDGED), "note: qrels/dev.txt is not read; name it after its split, such as qrels/test.tsv"),
-        (trec({"answerabel": False}), "topics.jsonl:1 has no use for field 'answerabel' (did you mean 'answerable'?); rename it"),
-        (
-            trec({"evidences": [1]}),
-            "note: topics.jsonl has 'evidences', which TREC topics have no use for and is kept as metadata, in 1 row(s)",
-        ),
-        (
-            {"documents.jsonl": DOCUMENT, "questions.csv": "query,relevant_doc_ids,evidence,evidences\nWho?,d,,x\n"},
-            "note: questions.csv has 'evidences', which looks like 'evidence' and is kept as metadata, in 1 row(s)",
-        ),
-    ],
-)
-def test_no_field_and_no_file_of_a_dataset_vanishes_in_silence(tmp_path: Path, files: dict[str, Any], expected: str) -> None:
-    for name, content in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
-    draft = recognise(str(tmp_path), "test" if "corpus.jsonl" in files else None).read()
-    lines = [*faults(draft), *(f"note: {note}" for note in notes(draft))]
-    assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]
+def test_no_field_and_no_file_of_a_dataset_vanishes_in_silence(tmp_path: Path, wording) -> None:
+    datasets: dict[str, dict[str, Any]] = {
+        "a field like evidence": golden(ASKED | {"evidences": [[SPAN]]}),
+        "a field like evidence beside it": golden(ASKED | {"evidence": [[SPAN]], "evidences": [[SPAN]]}),
+        "an unknown field of a span": golden(ASKED | {"evidence": [[SPAN | {"quotation": "Ada"}]]}),
+        "a list as text of a span": golden(ASKED | {"evidence": [[SPAN | {"text": ["Ada"]}]]}),
+        "an unknown field of a document": golden(ASKED, DOCUMENT | {"url": "x"}),
+        "a field like title": golden(ASKED, DOCUMENT | {"titel": "x"}),
+        "documents in a file of questions": {
+            "documents.jsonl": DOCUMENT,
+            "questions.json": {"questions": [ASKED], "documents": [DOCUMENT]},
+        },
+        "a key like questions": {"documents.jsonl": DOCUMENT, "questions.json": {"questoins": [ASKED]}},
+        "a field like metadata": beir({"metdata": {}}),
+        "an unknown field of evidence": beir({}, evidence_jsonl={"query_id": "q", "comment": 1} | SPAN),
+        "a field like evidence of another format": beir({"evidences": [1]}),
+        "metadata like answer": beir({"metadata": {"answre": "x"}}),
+        "a field like need": beir({}, evidence_jsonl={"query_id": "q", "needs": 1} | SPAN),
+        "evidence of another question": beir({}, evidence_jsonl={"query_id": "q2"} | SPAN),
+        "a split without its file": beir({}, qrels__dev_txt=JUDGED),
+        "a field like answerable of a topic": trec({"answerabel": False}),
+        "a field of a topic that topics do not have": trec({"evidences": [1]}),
+        "a column like evidence beside it": {
+            "documents.jsonl": DOCUMENT,
+            "questions.csv": "query,relevant_doc_ids,evidence,evidences\nWho?,d,,x\n",
+        },
+    }
+
+    def lines_of(files: dict[str, Any]) -> str:
+        folder = Path(mkdtemp(dir=tmp_path))
+        for name, content in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
+        draft = recognise(str(folder), "test" if "corpus.jsonl" in files else None).read()
+        return "\n    ".join([*faults(draft), *(f"note: {note}" for note in notes(draft))]).replace(f"{folder}/", "")
+
+    wording(lines_of, datasets, None)
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,8 @@ from workbench.report.sections.questions import questions_table, worst
 LEAVE = Document("hr/leave", "Thirty days.", "Leave", {"year": 2024, "tags": ["holiday", "absence"], "draft": False, "team": "people"})
 
 
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
+def test_a_document_matches() -> None:
+    cases = [
         ({"year": 2024}, True),
         ({"year": 2025}, False),
         ({"year": {"$gte": 2024, "$lt": 2025}}, True),
@@ -43,10 +42,8 @@ LEAVE = Document("hr/leave", "Thirty days.", "Leave", {"year": 2024, "tags": ["h
         ({"doc_id": {"$in": ["hr/leave", "hr/pay"]}}, True),
         ({"$or": [{"year": 2025}, {"$and": [{"team": "people"}, {"draft": False}]}]}, True),
         ({"$or": [{"year": 2025}, {"team": "finance"}]}, False),
-    ],
-)
-def test_a_document_matches(where: dict[str, object], expected: bool) -> None:
-    assert matches(where, LEAVE) is expected
+    ]
+    assert [(where, matches(where, LEAVE)) for where, _ in cases] == cases
 
 
 def nested(depth: int) -> dict[str, object]:
@@ -54,25 +51,24 @@ def nested(depth: int) -> dict[str, object]:
     return {"$or": [nested(depth - 1)]} if depth else {"year": 2024}
 
 
-@pytest.mark.parametrize(
-    ("where", "fault"),
-    [
-        ({"yaer": 2024}, "the unknown field 'yaer' (did you mean 'year'?); documents have doc_id, title, folder and year"),
-        ({"year": {"gte": 2024}}, "year with the unknown condition 'gte' (did you mean '$gte'?)"),
-        ({"year": {"$in": 2024}}, "year $in 2024, which is not a list"),
-        ({"year": {"$gt": [2024]}}, "year $gt [2024], which is a list"),
-        ({"year": [2023, 2024]}, "year [2023, 2024]; for one of several write {'$in': [2023, 2024]}"),
-        ({"$or": {"year": 2024}}, "$or {'year': 2024}, not a list of filters"),
-        ({"$or": [{"yaer": 2024}]}, "the unknown field 'yaer'"),
-        ("year = 2024", "'year = 2024', not an object such as {'year': 2024}"),
-        ({}, "{}, which has no condition; leave it out to search all documents"),
-        ({"year": {}}, "year {}, which has no condition"),
-        (nested(30), "filters inside filters, more than 20 deep"),
-    ],
-)
-def test_a_wrong_filter_is_one_line(where: object, fault: str) -> None:
-    (line,) = filter_faults(where, ["year"])
-    assert line.startswith(fault)
+def test_a_wrong_filter_is_one_line(wording) -> None:
+    wording(
+        lambda where: " | ".join(filter_faults(where, ["year"])),
+        [
+            {"yaer": 2024},
+            {"year": {"gte": 2024}},
+            {"year": {"$in": 2024}},
+            {"year": {"$gt": [2024]}},
+            {"year": [2023, 2024]},
+            {"$or": {"year": 2024}},
+            {"$or": [{"yaer": 2024}]},
+            "year = 2024",
+            {},
+            {"year": {}},
+            nested(30),
+        ],
+        None,
+    )
 
 
 DOCUMENTS = [
@@ -118,19 +114,13 @@ def test_tables_have_filters_and_metadata_as_json(tmp_path: Path) -> None:
     assert dataset.documents[1].metadata == {"year": 2024}
 
 
-@pytest.mark.parametrize(
-    ("where", "fault"),
-    [
-        ({"yaer": 2024}, "filters by the unknown field 'yaer' (did you mean 'year'?)"),
-        ({"year": 1999}, 'filters by {"year": 1999}, which no document matches'),
-        ("2024", "has 'where' '2024', not a filter such as"),
-    ],
-)
-def test_a_filter_that_cannot_work_is_a_fault_of_the_dataset(tmp_path: Path, where: object, fault: str) -> None:
-    with pytest.raises(DatasetError) as raised:
-        GoldenSource(path=str(golden(tmp_path, where=where))).load()
-    assert fault in str(raised.value)
-    assert "questions.jsonl:1" in str(raised.value)
+def test_a_filter_that_cannot_work_is_a_fault_of_the_dataset(tmp_path: Path, wording) -> None:
+    wheres = [
+        {"yaer": 2024},
+        {"year": 1999},
+        "2024",
+    ]
+    wording(lambda where: GoldenSource(path=str(golden(tmp_path, where=where))).load(), wheres, DatasetError)
 
 
 def test_metadata_that_is_no_object_is_a_fault(tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.lines import decoded, json_kind, json_lines, parse_json, reason, tabbed_lines
 
 
-@pytest.mark.parametrize(
-    ("raw", "text", "fault"),
-    [
+def test_bytes_are_decoded_as_utf_8_or_named() -> None:
+    cases = [
         ("é".encode(), "é", ""),
         ("é".encode("utf-8-sig"), "é", ""),
         (b"", "", ""),
@@ -18,26 +17,27 @@ from workbench.datasets.lines import decoded, json_kind, json_lines, parse_json,
         (b"a\nb\xe9", "a\nb\ufffd", ":2 is not UTF-8 (byte 0xe9); save the file as UTF-8"),
         (b"%PDF-1.7", "", " is a PDF, not a text file; export it as text (UTF-8)"),
         (b"\x1f\x8b\x08", "", " is compressed by gzip, not a text file; export it as text (UTF-8)"),
-    ],
-)
-def test_bytes_are_decoded_as_utf_8_or_named(raw: bytes, text: str, fault: str) -> None:
-    assert decoded(raw) == (text, fault)
+    ]
+    assert [(raw, *decoded(raw)) for raw, _, _ in cases] == cases
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("{'a': 1}", "write texts in double quotes"),
-        ("{“a”: 1}", "write straight quotes in place of “ and ”"),
-        ('{"a": None}', "write true, false and null"),
-        ("// a", "JSON has no comments"),
-        ('{"a": 1},', "remove the comma at the end of the line"),
-    ],
-)
-def test_what_people_write_in_place_of_json_has_a_hint(text: str, hint: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        parse_json(text)
-    assert reason(caught.value).endswith(f"; {hint}")
+def test_what_people_write_in_place_of_json_has_a_hint(wording) -> None:
+    def reason_of(text: str) -> str:
+        with pytest.raises(ValueError) as caught:
+            parse_json(text)
+        return reason(caught.value)
+
+    wording(
+        reason_of,
+        [
+            "{'a': 1}",
+            "{“a”: 1}",
+            '{"a": None}',
+            "// a",
+            '{"a": 1},',
+        ],
+        None,
+    )
 
 
 def test_kinds_have_the_names_of_json() -> None:
@@ -52,12 +52,23 @@ def test_an_object_over_several_lines_is_one_fault(tmp_path: Path) -> None:
     assert draft.faults == [f"{file}:1 begins a JSON value of several lines; write each object on a line of its own"]
 
 
-@pytest.mark.parametrize(("line", "kind"), [("null", "null"), ("1", "a number"), ("[1]", "a list"), ('"a"', "a text")])
-def test_a_line_that_is_no_object_is_a_fault(tmp_path: Path, line: str, kind: str) -> None:
-    file, draft = tmp_path / "x.jsonl", DatasetDraft("d")
-    file.write_text(line)
-    assert list(json_lines(file, draft)) == []
-    assert draft.faults[0].startswith(f"{file}:1 is {kind}, not an object")
+def test_a_line_that_is_no_object_is_a_fault(tmp_path: Path, wording) -> None:
+    def fault_of(line: str) -> str:
+        draft = DatasetDraft("d")
+        (tmp_path / "x.jsonl").write_text(line)
+        assert list(json_lines(tmp_path / "x.jsonl", draft)) == []
+        return " | ".join(draft.faults)
+
+    wording(
+        fault_of,
+        [
+            "null",
+            "1",
+            "[1]",
+            '"a"',
+        ],
+        None,
+    )
 
 
 def test_a_key_that_an_object_repeats_is_named() -> None:

@@ -61,28 +61,25 @@ def test_a_page_becomes_markdown_without_scripts_and_styles() -> None:
     assert document.title == "Leave & travel"
 
 
-@pytest.mark.parametrize(
-    ("markup", "text"),
-    [
-        ("<p>one<p>two", "one\n\ntwo"),
-        ("<ul><li>one<li>two</ul>three", "- one\n- two\n\nthree"),
-        ("<title>T</title><head><body><p>kept", "kept"),
-        ("<li>alone", "- alone"),
-        ("<ul><li></li><li>x</li></ul>", "- x"),
-        ("<h2></h2><p>x</p>", "x"),
-        ("<table><tr><td>layout only</td></tr></table>", "layout only"),
-        ("<table><tr><td colspan=2>wide</td></tr><tr><td>a</td><td>b</td></tr></table>", "wide\n\na\n\nb"),
-        ("<table><tr><td>a</td><td><ul><li>b</li></ul></td></tr><tr><td>c</td><td>d</td></tr></table>", "a\n\n- b\n\nc\n\nd"),
-        ("<svg><title>icon</title></svg><p>x", "x"),
-        ('<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>x</p></body></html>', "x"),
-        ("just text &lt;b&gt;", "just text <b>"),
-        ("<script>only()</script>", ""),
-        ("<pre> </pre>", ""),
-        ("http://example.org", "http://example.org"),
-    ],
-)
-def test_pages_that_people_write(markup: str, text: str) -> None:
-    assert text_of(markup) == text
+def test_pages_that_people_write() -> None:
+    pages = {
+        "<p>one<p>two": "one\n\ntwo",
+        "<ul><li>one<li>two</ul>three": "- one\n- two\n\nthree",
+        "<title>T</title><head><body><p>kept": "kept",
+        "<li>alone": "- alone",
+        "<ul><li></li><li>x</li></ul>": "- x",
+        "<h2></h2><p>x</p>": "x",
+        "<table><tr><td>layout only</td></tr></table>": "layout only",
+        "<table><tr><td colspan=2>wide</td></tr><tr><td>a</td><td>b</td></tr></table>": "wide\n\na\n\nb",
+        "<table><tr><td>a</td><td><ul><li>b</li></ul></td></tr><tr><td>c</td><td>d</td></tr></table>": "a\n\n- b\n\nc\n\nd",
+        "<svg><title>icon</title></svg><p>x": "x",
+        '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>x</p></body></html>': "x",
+        "just text &lt;b&gt;": "just text <b>",
+        "<script>only()</script>": "",
+        "<pre> </pre>": "",
+        "http://example.org": "http://example.org",
+    }
+    assert {markup: text_of(markup) for markup in pages} == pages
 
 
 def test_a_page_nested_deeper_than_python_recurses_is_read() -> None:
@@ -120,29 +117,34 @@ def calls(page: str) -> int:
     return made
 
 
-@pytest.mark.parametrize("piece", ["<table><tr><td>x", "<tr><td>a<td>b", "<ul><li>x", "<p>x</p><script>1</script>", "<svg><g><title>x"])
-def test_the_work_on_a_nested_page_is_proportional_to_its_length(piece: str) -> None:
-    small, large = (calls("<table>" + piece * depth) for depth in (40, 160))
-    assert large < 5 * small
+def test_the_work_on_a_nested_page_is_proportional_to_its_length() -> None:
+    pieces = [
+        "<table><tr><td>x",
+        "<tr><td>a<td>b",
+        "<ul><li>x",
+        "<p>x</p><script>1</script>",
+        "<svg><g><title>x",
+    ]
+    growth = {piece: calls("<table>" + piece * 160) / calls("<table>" + piece * 40) for piece in pieces}
+    assert {piece: times for piece, times in growth.items() if times >= 5} == {}
 
 
 def test_items_of_deep_lists_are_not_indented_without_end() -> None:
     assert len(text_of("<ul><li>x" * 1000)) < 100 * 1000
 
 
-@pytest.mark.parametrize(
-    ("page", "reason"),
-    [
-        ("<a " * 1000, "more than 100 tags are never closed"),
-        ("<!-- >" * 1000, "more than 100 comments are never closed"),
-        ("<![CDATA[>" * 1000, "more than 100 sections are never closed"),
-        ("<p>x" * 10_001, "more than 10,000 tags are open at once; close them, such as </p>"),
-        ("<b>" * 2_000_001, "it has 2,000,001 tags, more than 2,000,000; split the page"),
-    ],
-)
-def test_a_page_that_would_take_too_long_is_refused_before_it_is_parsed(page: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        document_of_html("d", page)
+def test_a_page_that_would_take_too_long_is_refused_before_it_is_parsed(wording) -> None:
+    wording(
+        lambda page: document_of_html("d", page),
+        [
+            "<a " * 1000,
+            "<!-- >" * 1000,
+            "<![CDATA[>" * 1000,
+            "<p>x" * 10_001,
+            "<b>" * 2_000_001,
+        ],
+        ValueError,
+    )
 
 
 def test_signs_that_open_no_tag_are_text() -> None:
