@@ -13,9 +13,8 @@ DOCUMENTS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("hit", "place"),
-    [
+def test_a_hit_is_found_by_its_id_and_then_by_its_text():
+    cases = [
         (TargetHit("a"), MatchedHit(0)),
         (TargetHit("a", start=0, end=10), MatchedHit(0, 0, 10)),
         (TargetHit("a", "One apple."), MatchedHit(0, 0, 10)),
@@ -24,32 +23,31 @@ DOCUMENTS = (
         (TargetHit(text="Two apples are shared"), MatchedHit(1, 0, 21)),
         (TargetHit("chunk-17", "One apple."), MatchedHit(0, 0, 10)),
         (TargetHit("a", "  "), MatchedHit(0)),
-        # A text in the place of an id, and the name of a file.
         (TargetHit("A plum."), MatchedHit(1, 41, 48)),
         (TargetHit("b.md"), MatchedHit(1)),
-        # Positions of the text as another program has read it.
         (TargetHit("a", "pear", start=0, end=4), MatchedHit(0, 30, 34)),
         (TargetHit("a", "apple", start=0, end=10), MatchedHit(0, 0, 10)),
-    ],
-)
-def test_a_hit_is_found_by_its_id_and_then_by_its_text(hit, place):
-    assert HitMatcher(DOCUMENTS).place(hit) == place
+    ]
+    matcher = HitMatcher(DOCUMENTS)
+    assert [(hit, matcher.place(hit)) for hit, _ in cases] == cases
 
 
-@pytest.mark.parametrize(
-    ("match", "hit", "fault"),
-    [
-        ("auto", TargetHit("x", "a grape"), "no document has the id 'x' or the text 'a grape'"),
-        ("auto", TargetHit(), "no document has it: it has neither id nor text"),
-        ("id", TargetHit("x", "One apple."), "no document has the id 'x'"),
-        # A few words that several documents contain.
-        ("auto", TargetHit("x", "apples"), "no document has the id 'x' or the text 'apples'"),
-        ("text", TargetHit("a", "a grape"), "no document has the text 'a grape'"),
-        ("url", TargetHit("a", metadata={"url": "https://example.org/z"}), "no document has url='https://example.org/z'"),
-    ],
-)
-def test_a_hit_of_no_document_says_what_was_looked_for(match, hit, fault):
-    assert HitMatcher(DOCUMENTS, match).place(hit) == MatchedHit(fault=fault)
+def test_a_hit_of_no_document_says_what_was_looked_for(wording):
+    def fault_of(case):
+        match, hit = case
+        found = HitMatcher(DOCUMENTS, match).place(hit)
+        assert found == MatchedHit(fault=found.fault)
+        return found.fault
+
+    cases = [
+        ("auto", TargetHit("x", "a grape")),
+        ("auto", TargetHit()),
+        ("id", TargetHit("x", "One apple.")),
+        ("auto", TargetHit("x", "apples")),
+        ("text", TargetHit("a", "a grape")),
+        ("url", TargetHit("a", metadata={"url": "https://example.org/z"})),
+    ]
+    wording(fault_of, cases, None)
 
 
 def test_a_text_that_is_not_in_its_document_keeps_the_document():

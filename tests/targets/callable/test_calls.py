@@ -10,7 +10,6 @@ import threading
 import pytest
 
 from tests.targets.callable.conftest import RESOURCES, answered, searched
-from workbench.errors import InputError
 from workbench.records import Document, Passage, Query
 from workbench.targets.base import TargetDownError, TargetError
 from workbench.targets.callable.live import PythonTarget
@@ -247,19 +246,15 @@ def test_a_class_that_cannot_be_made_stops_everything_with_its_reason() -> None:
         searched(PythonTarget(name="mine", search=dict))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"search": 3}, "int is a int, which cannot search"),
-        ({"search": lambda query, k, user: [query, k, user]}, "needs user"),
-        ({"search": Searcher.search}, "name the class or an object of it"),
-        ({"search": lambda **named: list(named)}, "takes no question"),
-        ({"answer": lambda query, context: query + context}, "needs context; set context: true"),
-        ({"answer": lambda query: query, "context": True}, "has no parameter context"),
-        ({"search": only_query, "context": True}, "takes a context but does not answer"),
-        ({"ingest": only_query}, "has no function"),
-    ],
-)
-def test_a_function_that_does_not_fit_is_an_error_before_any_question(arguments: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        PythonTarget(name="mine", **arguments)
+def test_a_function_that_does_not_fit_is_an_error_before_any_question(wording) -> None:
+    cases = {
+        "no function": {"search": 3},
+        "a third parameter without a default": {"search": lambda query, k, user: [query, k, user]},
+        "a method of a class": {"search": Searcher.search},
+        "no parameter by position": {"search": lambda **named: list(named)},
+        "context without a setting": {"answer": lambda query, context: query + context},
+        "a setting without context": {"answer": lambda query: query, "context": True},
+        "context without an answer": {"search": only_query, "context": True},
+        "ingest alone": {"ingest": only_query},
+    }
+    wording(lambda arguments: PythonTarget(name="mine", **arguments), cases)

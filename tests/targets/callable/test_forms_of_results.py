@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from pydantic import BaseModel
 
 from tests.targets.callable.conftest import answered, fields, searched
@@ -37,9 +36,8 @@ def hits(value: object, **settings: Any) -> list[TargetHit]:
     return searched(PythonTarget(name="mine", search=lambda _: value, **settings))
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+def test_hits_are_read_from_every_form() -> None:
+    forms: list[tuple[Any, list[dict[str, Any]]]] = [
         (["a", "b"], [{"doc_id": "a"}, {"doc_id": "b"}]),
         ([7, np.int64(8)], [{"doc_id": "7"}, {"doc_id": "8"}]),
         (np.array(["a", "b"]), [{"doc_id": "a"}, {"doc_id": "b"}]),
@@ -57,10 +55,8 @@ def hits(value: object, **settings: Any) -> list[TargetHit]:
         ([Row("a", "A")], [{"doc_id": "a", "text": "A"}]),
         (pd.DataFrame({"id": ["a"], "score": [0.5]}), [{"doc_id": "a", "score": 0.5}]),
         ([{"id": "a", "score": float("nan")}], [{"doc_id": "a"}]),
-    ],
-)
-def test_hits_are_read_from_every_form(value: object, expected: list[dict[str, Any]]) -> None:
-    assert [fields(hit) for hit in hits(value)] == expected
+    ]
+    assert [[fields(hit) for hit in hits(value)] for value, _ in forms] == [expected for _, expected in forms]
 
 
 def test_texts_are_ids_or_passages_as_the_settings_say() -> None:
@@ -79,36 +75,28 @@ def test_metadata_keeps_only_what_json_can_express() -> None:
     assert hit.metadata == {"day": "2026-01-02", "tags": ["a"], "page": 4}
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (None, "the result is no list of hits but None"),
-        ("leave", "no list of hits but str"),
-        ({"a", "b"}, "no list of hits but set"),
-        (3, "no list of hits but int"),
-        ({"status": "ok", "code": 3}, "dict with the keys status, code; return a list, best first"),
-        (Model(answer="A", sources=[{"x": []}], confidence=1), "a hit is dict with the keys x, without an id or a text"),
-        ([None], "a hit is None, without"),
-        ([("a", "b")], "a hit is tuple of str, without"),
-        ([{"score": 0.5}], "a hit is dict with the keys score"),
-        ([""], "a hit is str, without"),
-    ],
-)
-def test_another_form_of_hits_is_an_error_that_names_it_and_the_accepted_forms(value: object, message: str) -> None:
-    with pytest.raises(TargetError) as caught:
-        hits(value)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert "document ids" in str(caught.value)
+def test_another_form_of_hits_is_an_error_that_names_it_and_the_accepted_forms(wording) -> None:
+    values = {
+        "None": None,
+        "a text": "leave",
+        "a set": {"a", "b"},
+        "a number": 3,
+        "a mapping without hits": {"status": "ok", "code": 3},
+        "an object without hits": Model(answer="A", sources=[{"x": []}], confidence=1),
+        "a list of None": [None],
+        "a pair of texts": [("a", "b")],
+        "a score alone": [{"score": 0.5}],
+        "a list of an empty text": [""],
+    }
+    wording(hits, values, TargetError)
 
 
 def answer(value: object) -> Any:
     return answered(PythonTarget(name="mine", answer=lambda _: value))
 
 
-@pytest.mark.parametrize(
-    ("value", "text", "sources"),
-    [
+def test_answers_are_read_from_every_form() -> None:
+    forms: list[tuple[Any, str, list[str] | None]] = [
         ("Yes.", "Yes.", None),
         (("Yes.", ["a"]), "Yes.", ["a"]),
         (("Yes.", None), "Yes.", None),
@@ -119,11 +107,10 @@ def answer(value: object) -> Any:
         ({"answer": {"content": [{"type": "text", "text": "Y"}, {"type": "text", "text": "es."}]}}, "Yes.", None),
         ({"answer": None, "refused": True}, "", None),
         ("", "", None),
-    ],
-)
-def test_answers_are_read_from_every_form(value: object, text: str, sources: list[str] | None) -> None:
-    found = answer(value)
-    assert (found.text, None if found.sources is None else [hit.doc_id for hit in found.sources]) == (text, sources)
+    ]
+    found = [answer(value) for value, *_ in forms]
+    sources = [None if each.sources is None else [hit.doc_id for hit in each.sources] for each in found]
+    assert list(zip([each.text for each in found], sources, strict=True)) == [form[1:] for form in forms]
 
 
 def test_an_answer_may_report_confidence_refusal_and_the_use_of_a_model() -> None:
@@ -140,19 +127,5 @@ def test_an_answer_may_report_confidence_refusal_and_the_use_of_a_model() -> Non
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (None, "the result is no answer but None"),
-        (["a"], "no answer but list of str"),
-        ({"reply": "Yes."}, "dict with the keys reply; return a text"),
-        ({"answer": None}, "dict with the keys answer"),
-        ((3, ["a"]), "the first of the pair is no answer but int"),
-        (("Yes.", "a"), "no list of hits but str"),
-        (Found("a", 1, 2), "Found with the attributes doc_id, start, end"),
-    ],
-)
-def test_another_form_of_an_answer_is_an_error_that_names_it_and_the_accepted_forms(value: object, message: str) -> None:
-    with pytest.raises(TargetError) as caught:
-        answer(value)
-    assert message in str(caught.value)
+def test_another_form_of_an_answer_is_an_error_that_names_it_and_the_accepted_forms(wording) -> None:
+    wording(answer, [None, ["a"], {"reply": "Yes."}, {"answer": None}, (3, ["a"]), ("Yes.", "a"), Found("a", 1, 2)], TargetError)

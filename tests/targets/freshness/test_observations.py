@@ -1,15 +1,12 @@
 """How values are recognised in texts."""
 
-import pytest
-
 from workbench.targets.base import TargetAnswer, TargetHit
 from workbench.targets.freshness.cases import Stated
 from workbench.targets.freshness.observations import ObservedReply, contains, has_words, hit_keys, seen
 
 
-@pytest.mark.parametrize(
-    ("text", "phrase", "expected"),
-    [
+def test_a_phrase_is_found_as_whole_words_and_numbers() -> None:
+    cases = [
         ("kept for 7 days.", "7 days", True),
         ("kept for 7\n days.", "7 days", True),
         ("Kept For 7 DAYS", "7 days", True),
@@ -25,10 +22,8 @@ from workbench.targets.freshness.observations import ObservedReply, contains, ha
         ("UNTRUE", "TRUE", False),
         ("| Coastal | 180 | 80 |", "| Coastal | 180 |", True),
         ("anything", "  ", False),
-    ],
-)
-def test_a_phrase_is_found_as_whole_words_and_numbers(text: str, phrase: str, expected: bool) -> None:
-    assert contains(text, phrase) is expected
+    ]
+    assert [(text, phrase, contains(text, phrase)) for text, phrase, _ in cases] == cases
 
 
 def test_chunks_must_have_the_passage_and_answers_may_have_the_value() -> None:

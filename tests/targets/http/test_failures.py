@@ -112,31 +112,25 @@ def test_a_redirect_is_not_followed_and_names_the_address(service, new_service):
     assert other.requests == []
 
 
-@pytest.mark.parametrize(
-    ("fault", "line"),
-    [
-        (
-            {"raw": b"<html><title>Sign in</title></html>", "headers": {"content-type": "text/html"}},
-            "the reply is HTML ('Sign in'), not JSON",
-        ),
-        ({"raw": b"cats, dogs", "headers": {"content-type": "text/plain"}}, "the reply is no valid JSON; it begins with 'cats, dogs'"),
-        ({"raw": b"\xff\xfe\x00"}, "the reply is not valid UTF-8"),
-        ({"raw": b""}, "the reply is empty"),
-        ({"raw": b"[" * 100_000}, "the reply is nested too deeply"),
-        ({"raw": b'{"results": 3}'}, "$.results of the reply is 3, not a list"),
-        ({"raw": b'{"hits": []}'}, "the reply has no $.results; its keys are hits"),
-        (
-            {"raw": b'{"results": [{"doc_id": null, "text": null}]}'},
-            "hit 1 of the reply has no id, text or metadata that could name its document",
-        ),
-        ({"raw": b" " * (16 * 2**20 + 1)}, "the service sent more than 16 MB in one reply"),
-        ({"raw": b"{}", "headers": {"content-encoding": "gzip"}}, "the service sent a compressed reply"),
-    ],
-)
-def test_a_reply_that_has_no_hits_is_one_line_and_not_repeated(service, fault, line):
-    service.faults = [fault]
-    assert reason(target_of(service, search=SEARCH)) == line
-    assert len(service.requests) == 1
+def test_a_reply_that_has_no_hits_is_one_line_and_not_repeated(service, wording):
+    def reason_of(fault):
+        service.faults = [fault]
+        return reason(target_of(service, search=SEARCH))
+
+    faults = [
+        {"raw": b"<html><title>Sign in</title></html>", "headers": {"content-type": "text/html"}},
+        {"raw": b"cats, dogs", "headers": {"content-type": "text/plain"}},
+        {"raw": b"\xff\xfe\x00"},
+        {"raw": b""},
+        {"raw": b"[" * 100_000},
+        {"raw": b'{"results": 3}'},
+        {"raw": b'{"hits": []}'},
+        {"raw": b'{"results": [{"doc_id": null, "text": null}]}'},
+        {"raw": b" " * (16 * 2**20 + 1)},
+        {"raw": b"{}", "headers": {"content-encoding": "gzip"}},
+    ]
+    wording(reason_of, faults, None)
+    assert len(service.requests) == len(faults)
 
 
 def test_json_of_an_unknown_type_is_read(service):

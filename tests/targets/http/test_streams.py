@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from tests.targets.http.service import events
 from tests.targets.http.sessions import QUERY, answered, failure, target_of
 
@@ -65,33 +63,24 @@ def test_what_follows_the_end_is_not_read(service):
     assert answered(target_of(service, preset="openai-chat-stream")).text == "Paris"
 
 
-@pytest.mark.parametrize(
-    ("fault", "line"),
-    [
-        (events(chunk(content="Par")), "the stream ended before [DONE]"),
-        (events(chunk(content="Par"), {"error": {"message": "out of memory"}}), "the stream reports an error: out of memory"),
-        (events(chunk(content="Par"), {"message": "it broke"}, names={1: "error"}), "the stream reports an error: it broke"),
-        (events("{not JSON"), "the reply is no valid JSON; it begins with '{not JSON'"),
-        (
-            events(chunk(role="assistant"), "[DONE]"),
-            "no event of the stream has a part of the answer; of the first, its keys are model and choices",
-        ),
-        (events("[DONE]"), "no event of the stream has a part of the answer; there is none"),
-        (
-            {"raw": b'{"choices": []}'},
-            "the reply is no stream of events (text/event-stream) but application/json that begins with '{\"choices\": []}'",
-        ),
-        (
-            {"raw": b"<html><title>Sign in</title>", "headers": {"content-type": "text/html"}},
-            "the reply is no stream of events (text/event-stream) but HTML ('Sign in'), not JSON",
-        ),
-        (events("x" * (16 * 2**20)), "the service sent more than 16 MB in one reply"),
-    ],
-)
-def test_a_stream_that_fails_is_one_line(service, fault, line):
-    service.faults = [fault]
-    assert reason(target_of(service, preset="openai-chat-stream")) == line
-    assert len(service.requests) == 1
+def test_a_stream_that_fails_is_one_line(service, wording):
+    def reason_of(fault):
+        service.faults = [fault]
+        return reason(target_of(service, preset="openai-chat-stream"))
+
+    faults = {
+        "no end": events(chunk(content="Par")),
+        "an error in an event": events(chunk(content="Par"), {"error": {"message": "out of memory"}}),
+        "an event of an error": events(chunk(content="Par"), {"message": "it broke"}, names={1: "error"}),
+        "no JSON": events("{not JSON"),
+        "no content": events(chunk(role="assistant"), "[DONE]"),
+        "no events": events("[DONE]"),
+        "JSON": {"raw": b'{"choices": []}'},
+        "HTML": {"raw": b"<html><title>Sign in</title>", "headers": {"content-type": "text/html"}},
+        "16 MB": events("x" * (16 * 2**20)),
+    }
+    wording(reason_of, faults, None)
+    assert len(service.requests) == len(faults)
 
 
 def test_a_stream_that_breaks_off_is_asked_again(service):

@@ -142,32 +142,26 @@ def test_a_folder_in_place_of_a_file_is_one_line(tmp_path: Path) -> None:
         assert str(tmp_path / name) in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("{'a': 1}", r"run.jsonl:1 is not JSON .*double quotes"),
-        ({"query_id": "q1", "hit": []}, r"run.jsonl:1 has the key 'hit' \(did you mean 'hits'\?\); a result has query_id"),
-        ({"query_id": "q1"}, "run.jsonl:1 has neither hits nor an answer; write for example"),
-        ({"hits": []}, "run.jsonl:1 names no question"),
-        ({"query_id": "q1", "hits": {"doc_id": "a"}}, r"run.jsonl:1 has an object as hits; write a list such as"),
-        ({"query_id": "q1", "hits": [{"id": "a"}]}, r"run.jsonl:1 has the key 'id' \(a hit has doc_id, text.*\) in hits, item 1"),
-        ({"query_id": "q1", "hits": ["a", {"score": 1}]}, "run.jsonl:1 has neither doc_id nor text in hits, item 2"),
-        ({"query_id": "q1", "hits": [{"doc_id": "a", "score": "1"}]}, 'run.jsonl:1 has "1" as score in hits, item 1'),
-        ({"query_id": "q1", "hits": [{"doc_id": "a", "start": 3, "end": 3}]}, "run.jsonl:1 has the positions 3 and 3 in hits, item 1"),
-        ({"query_id": "q1", "hits": [{"doc_id": "a", "end": 3}]}, "run.jsonl:1 has the positions None and 3 in hits, item 1"),
-        ({"query_id": "q1", "answer": "a", "sources": [" "]}, "run.jsonl:1 has a blank id in sources, item 1"),
-        ({"query_id": "q1", "hits": [], "condition": "retreived"}, r"has the condition 'retreived' \(did you mean 'retrieved'\?\)"),
-        (
+def test_a_bad_line_is_one_line(recorded, wording) -> None:
+    wording(
+        lambda line: recorded("run.jsonl", [line]).check(),
+        [
+            "{'a': 1}",
+            {"query_id": "q1", "hit": []},
+            {"query_id": "q1"},
+            {"hits": []},
+            {"query_id": "q1", "hits": {"doc_id": "a"}},
+            {"query_id": "q1", "hits": [{"id": "a"}]},
+            {"query_id": "q1", "hits": ["a", {"score": 1}]},
+            {"query_id": "q1", "hits": [{"doc_id": "a", "score": "1"}]},
+            {"query_id": "q1", "hits": [{"doc_id": "a", "start": 3, "end": 3}]},
+            {"query_id": "q1", "hits": [{"doc_id": "a", "end": 3}]},
+            {"query_id": "q1", "answer": "a", "sources": [" "]},
+            {"query_id": "q1", "hits": [], "condition": "retreived"},
             {"query_id": "q1", "answer": "a", "condition": "gold"},
-            "run.jsonl has neither hits nor answers, read as jsonl; the keys of its rows",
-        ),
-        ("", "run.jsonl has neither hits nor answers, read as jsonl; add a row"),
-    ],
-)
-def test_a_bad_line_is_one_line(recorded, line: object, says: str) -> None:
-    with pytest.raises(InputError, match=says) as error:
-        recorded("run.jsonl", [line]).check()
-    assert len(error.value.lines) == 1
+            "",
+        ],
+    )
 
 
 def test_two_results_of_a_question_are_one_line_and_equal_ones_are_one_result(recorded) -> None:

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
-from workbench.errors import InputError
 from workbench.records import Query
 from workbench.targets.base import TargetError, TargetHit
 from workbench.targets.recorded.target import RecordedTarget
@@ -178,19 +177,13 @@ def test_messages_of_a_chat_are_a_question_and_an_answer(recorded) -> None:
     assert (answer(target).text, answer(target, PILOT).text) == ("A place.", "The ship.")
 
 
-@pytest.mark.parametrize(
-    ("row", "says"),
-    [
-        ({"inputs": {"a": "x", "b": "y"}}, r"a.jsonl:1 has no question in inputs; its keys are 'inputs'; name another with fields"),
-        ({"inputs": "['a' 'b']"}, "a.jsonl:1 has inputs as NumPy prints a list"),
-        (
+def test_a_bad_span_is_one_line(recorded, wording) -> None:
+    wording(
+        lambda row: recorded("a.jsonl", [row]).check(),
+        [
+            {"inputs": {"a": "x", "b": "y"}},
+            {"inputs": "['a' 'b']"},
             {"inputs": {"question": "x"}, "outputs": {"documents": [{"colour": 1}]}},
-            "has the keys 'colour' in document 1, and none is its text",
-        ),
-        ({"inputs": {"question": "x"}, "outputs": {"documents": [3]}}, "a.jsonl:1 has a number as document 1"),
-    ],
-)
-def test_a_bad_span_is_one_line(recorded, row: dict[str, object], says: str) -> None:
-    with pytest.raises(InputError, match=says) as error:
-        recorded("a.jsonl", [row]).check()
-    assert len(error.value.lines) == 1
+            {"inputs": {"question": "x"}, "outputs": {"documents": [3]}},
+        ],
+    )
