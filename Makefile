@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help quickstart test slow check bench soak mutate browser docs picture wheel clean
+.PHONY: help quickstart test slow check lint pages types bench soak mutate browser docs picture wheel clean
 
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
@@ -40,13 +40,19 @@ test: $(INSTALLED) $(GGUF)
 slow: $(INSTALLED) $(GGUF)
 	$(PYTEST) --junitxml build/slow.xml -m 'slow and not soak and not browser'
 
-check: $(INSTALLED)
+check: lint pages types
+
+lint: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/mypy --strict --config-file= --cache-dir=.mypy_cache/plain tests/api/snippet.py
+
+pages: $(INSTALLED)
 	$(BIN)/python docs/reference.py --check
 	$(BIN)/python docs/house.py --check
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+	$(BIN)/mypy --strict --config-file= --cache-dir=.mypy_cache/plain tests/api/snippet.py
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks $(BENCH)
