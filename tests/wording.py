@@ -18,7 +18,7 @@ def wording(snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytes
     A mapping names the inputs; otherwise they name themselves. The class of an error is part of its text if it is another than `kind`.
     If `kind` is None, the function returns the text. In the snapshot, temporary folders are FOLDER, ports PORT, and words of pydantic PYDANTIC.
     """
-    folders = rf"{re.escape(str(tmp_path_factory.getbasetemp()))}/[\w-]+|{re.escape(tmp_path.name)}"
+    folders = rf"{re.escape(str(tmp_path_factory.getbasetemp()))}/[\w-]+(/tmp\w{{8}})?|{re.escape(tmp_path.name)}"
     replaced = {folders: "FOLDER", r"(?<=127\.0\.0\.1:)\d+": "PORT", r"\b([A-Z][a-z]+ should|Input tag) [^;\n]*": "PYDANTIC"}
 
     def check(call: Callable[[Any], Any], cases: Mapping[str, Any] | Iterable[Any], kind: type[Exception] | None = InputError) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -99,54 +100,50 @@ def test_a_server_that_hangs_is_given_up_after_the_timeout(make, rerank_server, 
         make(timeout=0.3, retries=0).scores([candidates()], cache)
 
 
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (401, r"refused the key \(401"),
-        (404, r"was not found \(404.*; check rerank.model and rerank.base_url"),
-        (422, r"refused the request \(422.*; check the settings of rerank"),
-        (503, r"failed 2 times, the last time with 503.*; check that the server runs"),
-    ],
-)
-def test_a_server_that_refuses_is_one_line(make, rerank_server, cache, status, said):
-    rerank_server.faults, rerank_server.lasting = [{"status": status, "message": "out of\nluck"}], True
-    with pytest.raises(WorkbenchError, match=said) as caught:
-        make().scores([candidates()], cache)
-    assert len(caught.value.lines) == 1
+def test_a_server_that_refuses_is_one_line(make, rerank_server, cache):
+    for status, said in {
+        401: r"refused the key \(401",
+        404: r"was not found \(404.*; check rerank.model and rerank.base_url",
+        422: r"refused the request \(422.*; check the settings of rerank",
+        503: r"failed 2 times, the last time with 503.*; check that the server runs",
+    }.items():
+        rerank_server.faults, rerank_server.lasting = [{"status": status, "message": "out of\nluck"}], True
+        with pytest.raises(WorkbenchError, match=said) as caught:
+            make().scores([candidates()], cache)
+        assert len(caught.value.lines) == 1
 
 
 def scored(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[list[dict[str, Any]]], object]:
     return lambda results: {"results": change(results)}
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (scored(lambda good: good[1:]), "4 results for 5 texts, or not one for each index"),
-        (scored(lambda good: [*good, good[0]]), "6 results for 5 texts, or not one for each index"),
-        (scored(lambda good: [*good[1:], good[1]]), "5 results for 5 texts, or not one for each index"),
-        (scored(lambda good: [good[0] | {"index": 7}, *good[1:]]), "5 results for 5 texts, or not one for each index"),
-        (scored(lambda good: [{"relevance_score": 0.5}, *good[1:]]), "5 results for 5 texts, or not one for each index"),
-        (scored(lambda good: [{"index": good[0]["index"]}, *good[1:]]), "the relevance_score None"),
-        (scored(lambda good: [good[0] | {"relevance_score": float("nan")}, *good[1:]]), "the relevance_score nan"),
-        (scored(lambda good: [good[0] | {"relevance_score": "0.5"}, *good[1:]]), "the relevance_score '0.5'"),
-        (scored(lambda good: [good[0] | {"relevance_score": True}, *good[1:]]), "the relevance_score True"),
-        (scored(lambda _: [5]), "no list `results` of mappings"),
-        (scored(lambda _: None), "no list `results` of mappings"),
-        (lambda good: good, "no list `results` of mappings"),
-        (lambda _: "no", "no list `results` of mappings"),
-    ],
-)
-def test_a_reply_without_a_number_for_each_text_is_one_line_and_nothing_of_the_batch_is_kept(make, rerank_server, cache, answer, said):
-    rerank_server.faults = [{}, {"answer": answer}]
+def test_a_reply_without_a_number_for_each_text_is_one_line_and_nothing_of_the_batch_is_kept(make, rerank_server, tmp_path, wording):
     reranker = make(retries=0)
-    with pytest.raises(RunError) as caught:
-        reranker.scores([candidates("a"), candidates("b"), candidates("c")], cache)
-    assert f"rerank 'endpoint': small at {rerank_server.address} returned {said} for the query 'b'; check rerank.base_url" in str(
-        caught.value
-    )
-    assert len(caught.value.lines) == 1
-    assert (kept(reranker, cache, "a"), kept(reranker, cache, "b", "c")) == (5, 0)
+
+    def scores(answer):
+        rerank_server.faults = [{}, {"answer": answer}]
+        cache = VectorCache(Path(mkdtemp(dir=tmp_path)) / "vectors.sqlite")
+        try:
+            reranker.scores([candidates("a"), candidates("b"), candidates("c")], cache)
+        finally:
+            assert (kept(reranker, cache, "a"), kept(reranker, cache, "b", "c")) == (5, 0)
+
+    answers = {
+        "one too few": scored(lambda good: good[1:]),
+        "one too many": scored(lambda good: [*good, good[0]]),
+        "one index twice": scored(lambda good: [*good[1:], good[1]]),
+        "an index beyond the texts": scored(lambda good: [good[0] | {"index": 7}, *good[1:]]),
+        "no index": scored(lambda good: [{"relevance_score": 0.5}, *good[1:]]),
+        "no score": scored(lambda good: [{"index": good[0]["index"]}, *good[1:]]),
+        "not a number": scored(lambda good: [good[0] | {"relevance_score": float("nan")}, *good[1:]]),
+        "a score as text": scored(lambda good: [good[0] | {"relevance_score": "0.5"}, *good[1:]]),
+        "true": scored(lambda good: [good[0] | {"relevance_score": True}, *good[1:]]),
+        "a number": scored(lambda _: [5]),
+        "no list": scored(lambda _: None),
+        "a list alone": lambda good: good,
+        "a text": lambda _: "no",
+    }
+    wording(scores, answers, RunError)
 
 
 def test_a_score_too_large_to_rank_by_is_one_line(make, rerank_server, cache):
@@ -156,31 +153,27 @@ def test_a_score_too_large_to_rank_by_is_one_line(make, rerank_server, cache):
     assert kept(make(), cache, "cats") == 0
 
 
-@pytest.mark.parametrize("address", ["ftp://localhost", "http://me:secret@localhost/v1", "http://localhost/v1?token=secret", ""])
-def test_an_address_is_one_without_a_password_or_a_query(address):
-    faults: list[str] = []
-    assert component("rerank", {"kind": "endpoint", "model": "m", "base_url": address}, RERANKERS, faults) is None
-    assert "base_url" in faults[0]
-    assert "secret" not in faults[0]
+def test_an_address_is_one_without_a_password_or_a_query(wording):
+    def fault_of(address):
+        faults: list[str] = []
+        assert component("rerank", {"kind": "endpoint", "model": "m", "base_url": address}, RERANKERS, faults) is None
+        assert "secret" not in faults[0]
+        return " | ".join(faults)
+
+    wording(fault_of, ["ftp://localhost", "http://me:secret@localhost/v1", "http://localhost/v1?token=secret", ""], None)
 
 
-@pytest.mark.parametrize(
-    ("fault", "error", "said"),
-    [
-        ({"raw": b" " * 5_000}, RunError, r"sent more than \d+ MB in one reply; check rerank.base_url, or request less at once"),
-        ({"raw": b"[" * 4_000}, RunError, r"returned no scores \(RecursionError\); check rerank.base_url"),
-        ({"raw": b"\xff\xfe{"}, RunError, r"returned no scores \(UnicodeDecodeError\); check rerank.base_url"),
-        (
-            {"status": 307, "headers": {"location": "http://127.0.0.1:1/"}},
-            ModelError,
-            r"redirects to another address \(307\); write that address",
-        ),
-    ],
-)
-def test_a_reply_that_could_harm_is_one_line(make, rerank_server, cache, monkeypatch, fault, error, said):
-    monkeypatch.setattr("workbench.models.replies.LARGEST_REPLY", 4_500)
-    rerank_server.faults = [fault]
-    with pytest.raises(error, match=said) as caught:
+def test_a_reply_that_could_harm_is_one_line(make, rerank_server, cache, monkeypatch, wording):
+    def scores(fault):
+        rerank_server.faults = [fault]
         make(retries=0).scores([candidates()], cache)
-    assert len(caught.value.lines) == 1
-    assert len(rerank_server.asked) == 1
+
+    monkeypatch.setattr("workbench.models.replies.LARGEST_REPLY", 4_500)
+    faults = {
+        "too long": {"raw": b" " * 5_000},
+        "nested too deeply": {"raw": b"[" * 4_000},
+        "no UTF-8": {"raw": b"\xff\xfe{"},
+        "a redirect": {"status": 307, "headers": {"location": "http://127.0.0.1:1/"}},
+    }
+    wording(scores, faults, WorkbenchError)
+    assert len(rerank_server.asked) == len(faults)
