@@ -24,7 +24,8 @@ from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
 from workbench.report.text.drafts import unaccepted_drafts
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gates.paired import ALARM, Decision, corrected
+from workbench.statistics.comparison import holm
+from workbench.statistics.gates.paired import ALARM, Decision
 
 _NAMED = 5
 
@@ -126,7 +127,7 @@ def _inputs(run: RunTables, name: str) -> object:
 
 def _holm(rules: Sequence[RuleResult]) -> list[RuleResult]:
     """Correct failures for the number of rules that infer. A failure that does not survive is undecided."""
-    adjusted = corrected(np.array([rule.p for rule in rules], dtype=np.float64)).tolist()
+    adjusted = holm(np.array([rule.p for rule in rules], dtype=np.float64)).tolist()
     return [_corrected(rule, p) for rule, p in zip(rules, adjusted, strict=True)]
 
 

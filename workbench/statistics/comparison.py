@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from statsmodels.stats.multitest import multipletests
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
@@ -126,15 +125,29 @@ def comparisons(pairs: Pairs, tests: Randomised, family: Bools, names: Sequence[
     chosen = np.flatnonzero(family)
     p, adjusted = p_values(pairs, tests)
     random, plain, wide = np.where(np.isnan(p), np.nan, tests.alone), pairs.bounds(ALPHA), adjusted_bounds(pairs, tests.level, adjusted)
-    holm, tested = np.full(len(p), np.nan), chosen[~np.isnan(p[chosen])]
-    holm[tested] = multipletests(p[tested], method="holm")[1] if len(tested) else p[tested]
+    corrected = np.full(len(p), np.nan)
+    corrected[chosen] = holm(p[chosen])
     rows = []
     for pair in chosen.tolist():
         mean = sign * float(pairs.mean[pair]) + 0.0  # avoid negative zero
         (low, high), (low_adjusted, high_adjusted) = (sorted(sign * float(end[pair]) + 0.0 for end in ends) for ends in (plain, wide))
         conditional = CONDITIONAL if pairs.conditional[pair] else ""
         interval = Interval(mean, low, high, int(pairs.n[pair]), int(pairs.clusters[pair]), conditional)
-        tested_by = (float(values[pair]) for values in (p, random, adjusted, holm))
+        tested_by = (float(values[pair]) for values in (p, random, adjusted, corrected))
         sides, identical = (names[pairs.a[pair]], names[pairs.b[pair]]), bool(pairs.identical[pair])
         rows.append(Comparison(*sides, interval, low_adjusted, high_adjusted, identical, *tested_by))
     return rows
+
+
+def holm(p: Floats) -> Floats:
+    """Return Holm's adjusted p of a family. NaN stays NaN and does not count.
+
+    References
+    ----------
+    Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
+    """
+    # Not statsmodels' multipletests, which collects garbage at every call and takes 40 ms.
+    adjusted, known = p.copy(), np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return adjusted

@@ -7,8 +7,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters, weighted
+from workbench.statistics.comparison import holm
 from workbench.statistics.gates.floors import floor_test
-from workbench.statistics.gates.paired import Decision, MetricScale, PairedTest, Values, average, corrected, paired_test, second_stage
+from workbench.statistics.gates.paired import Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
 
 MARGIN = 0.04
 
@@ -234,9 +235,9 @@ def test_inference_needs_5_documents() -> None:
 
 def test_several_rules_are_corrected_by_holm() -> None:
     # .01 · 3, .02 · 2, and .04, which may not be smaller.
-    assert corrected(np.array([0.04, math.nan, 0.01, 0.02])).tolist() == pytest.approx([0.04, math.nan, 0.03, 0.04], nan_ok=True)
-    assert corrected(np.zeros(0)).tolist() == []
-    assert np.isnan(corrected(np.array([math.nan]))).all()
+    assert holm(np.array([0.04, math.nan, 0.01, 0.02])).tolist() == pytest.approx([0.04, math.nan, 0.03, 0.04], nan_ok=True)
+    assert holm(np.zeros(0)).tolist() == []
+    assert np.isnan(holm(np.array([math.nan]))).all()
 
 
 def test_few_documents_lower_the_lower_bound_below_that_of_the_t_interval() -> None:

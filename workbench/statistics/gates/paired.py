@@ -240,17 +240,3 @@ def _bounds(values: Floats, means: Robust, scatter: Scatter) -> tuple[float, flo
 def clustered_mean(values: Floats, clusters: Clusters) -> float:
     """Return the mean of values (q), NaN without a value, where questions that share a text count once."""
     return float(robust(values[None], clusters).mean[0])
-
-
-def corrected(p: Floats) -> Floats:
-    """Return Holm's adjusted p of all rules of a gate that infer. NaN stays NaN and does not count.
-
-    References
-    ----------
-    Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
-    """
-    # Not statsmodels' multipletests, which collects garbage at every call and takes 40 ms.
-    adjusted, known = p.copy(), np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
-    return adjusted
