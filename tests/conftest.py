@@ -33,6 +33,7 @@ pytest_plugins = [
     "tests.asked_sweeps",
     "tests.reading_model",
     "tests.judged_sweeps",
+    "tests.forked",
     "tests.gguf",
     "tests.small_worlds",
     "tests.small_sweep",
