@@ -58,35 +58,23 @@ def test_every_prompt_of_the_package_is_valid_and_its_refusals_are_recognised() 
         assert all(message.content for message in prompt_of(name).messages("why?", PASSAGES))
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("Question: {question}", r"\[user\] contains \{passages\} 0 times; write it once"),
-        ("{passages} {question} {question}", r"\[user\] contains \{question\} 2 times; write it once"),
-        (
+def test_a_bad_prompt_is_one_line(prompt_file, wording) -> None:
+    wording(
+        lambda text: prompt_of(str(prompt_file(text))),
+        [
+            "Question: {question}",
+            "{passages} {question} {question}",
             "{passages} {qestion}",
-            r"\[user\] contains \{qestion\} \(did you mean 'question'\?\); this part has only \{passages\} and \{question\}",
-        ),
-        ("[system]\n{question}\n[user]\n{passages} {question}", r"\[system\] contains \{question\}; this part has no placeholders"),
-        (
+            "[system]\n{question}\n[user]\n{passages} {question}",
             "[user]\n{passages} {question}\n[closed book]\n{passages}",
-            r"\[closed book\] contains \{passages\}.*; this part has only \{question\}",
-        ),
-        (
             "[user]\n{passages} {question}\n[closed bok]\n",
-            r"has the heading \[closed bok\] \(did you mean 'closed book'\?\); headings are \[system\]",
-        ),
-        ("[system]\na", r"has no heading \[user\]; headings are"),
-        ("[user]\na\n[user]\nb", r"has the heading \[user\] more than once"),
-        ("a\n[user]\n{passages} {question}", r"has text before its first heading; put it below"),
-        (b"\xff\xfe{\x00", "is UTF-16; save the file as UTF-8"),
-        (b"caf\xe9", r"mine.txt:1 is not UTF-8"),
-    ],
-)
-def test_a_bad_prompt_is_one_line(prompt_file, text: str | bytes, says: str) -> None:
-    with pytest.raises(InputError, match=says) as error:
-        prompt_of(str(prompt_file(text)))
-    assert len(error.value.lines) == 1
+            "[system]\na",
+            "[user]\na\n[user]\nb",
+            "a\n[user]\n{passages} {question}",
+            b"\xff\xfe{\x00",
+            b"caf\xe9",
+        ],
+    )
 
 
 @pytest.mark.parametrize("name", ["cited1", "nowhere/mine.txt"])

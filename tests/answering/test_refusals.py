@@ -62,14 +62,12 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("text", REFUSALS)
-def test_a_refusal_is_recognised(text: str) -> None:
-    assert is_refusal(text)
+def test_refusals_are_recognised() -> None:
+    assert [text for text in REFUSALS if not is_refusal(text)] == []
 
 
-@pytest.mark.parametrize("text", ANSWERS)
-def test_an_answer_is_no_refusal(text: str) -> None:
-    assert not is_refusal(text)
+def test_answers_are_no_refusals() -> None:
+    assert [text for text in ANSWERS if is_refusal(text)] == []
 
 
 @pytest.mark.parametrize("name", ["cited-1", "guarded-1", "short-1"])

@@ -94,31 +94,32 @@ def test_a_claim_that_the_reply_leaves_out_is_unscored_and_the_others_are_not(pr
     assert third.error == "the reply has more than one verdict of the claim"
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        ({"text": "The claim is supported by passage 1."}, "the reply is no JSON object"),
-        ({"text": '{"verdicts": [{"claim": 1, "verd'}, "the reply is no JSON object"),
-        ({"text": '{"verdicts": "supported"}'}, "the reply has no 'verdicts' with 'verdict' in each"),
-        ({"text": verdicts(MAY | {"verdict": "partly"})}, "the verdict of the claim is none of supported, contradicted, absent"),
-        ({"text": verdicts(MAY | {"confidence": 7})}, "the confidence is not between 0 and 1"),
-        ({"text": verdicts(MAY | {"quote": "opens in June"})}, "the quote of the verdict 'supported' is not in the passages"),
-        ({"text": verdicts(MAY | {"quote": ""})}, "the quote of the verdict 'supported' is not in the passages"),
-        ({"text": verdicts(MAY | {"verdict": "contradicted", "quote": "?"})}, "the quote of the verdict 'contradicted' is not in the"),
-        ({"text": verdicts(MAY), "finish": "length"}, "the reply is longer than max_tokens"),
-        ({"text": "no", "refusal": "I cannot."}, "the provider's safety filter refused the answer"),
-        ({"status": 500, "message": "out of order"}, "out of order"),
-        ({"raw": b"<html>"}, "the reply is HTML"),
-        ({"text": " "}, "the answer is empty"),
-    ],
-)
-def test_every_failure_is_unscored_with_its_reason(fault: dict[str, object], reason: str, provider: ChatProvider) -> None:
-    provider.faults = [fault]
-    (judgement,) = judged(judge_of(provider), [support("It opens in May.")])
-    assert judgement.score is None
-    assert judgement.verdict == ""
-    assert reason in judgement.error
-    assert "\n" not in judgement.error
+def test_every_failure_is_unscored_with_its_reason(provider: ChatProvider, wording) -> None:
+    def error_of(fault: dict[str, object]) -> str:
+        provider.faults = [fault]
+        (judgement,) = judged(judge_of(provider), [support("It opens in May.")])
+        assert (judgement.score, judgement.verdict) == (None, "")
+        return judgement.error
+
+    wording(
+        error_of,
+        {
+            "prose": {"text": "The claim is supported by passage 1."},
+            "an object without its end": {"text": '{"verdicts": [{"claim": 1, "verd'},
+            "no list": {"text": '{"verdicts": "supported"}'},
+            "another verdict": {"text": verdicts(MAY | {"verdict": "partly"})},
+            "a confidence above 1": {"text": verdicts(MAY | {"confidence": 7})},
+            "another quote": {"text": verdicts(MAY | {"quote": "opens in June"})},
+            "no quote": {"text": verdicts(MAY | {"quote": ""})},
+            "another quote of a contradiction": {"text": verdicts(MAY | {"verdict": "contradicted", "quote": "?"})},
+            "a reply without its end": {"text": verdicts(MAY), "finish": "length"},
+            "a refusal": {"text": "no", "refusal": "I cannot."},
+            "a failure": {"status": 500, "message": "out of order"},
+            "HTML": {"raw": b"<html>"},
+            "a blank": {"text": " "},
+        },
+        None,
+    )
 
 
 def test_a_quote_of_another_passage_corrects_the_number(provider: ChatProvider) -> None:

@@ -42,35 +42,28 @@ def test_the_content_is_in_the_identity_and_the_path_is_not(recorded, tmp_path: 
     assert recorded(*GOOD[::-1]).identity() != first
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("{'a': 1}", r"replies.jsonl:1 is not JSON .*double quotes"),
-        ("[1]", r"replies.jsonl:1 is a list, not an object"),
-        (
+def test_a_bad_line_is_one_line_when_the_experiment_is_read(recorded, wording) -> None:
+    def read(line: object) -> None:
+        pipeline = {"retrieval": {"kind": "bm25"}, "rewrite": {"kind": "recorded", "path": recorded(line).path}}
+        experiment_of({"name": "recorded", "dataset": {"kind": "golden", "path": "nowhere"}, "pipeline": pipeline}, "here")
+
+    wording(
+        read,
+        [
+            "{'a': 1}",
+            "[1]",
             {"query_id": "q1", "rewrite": ["a"]},
-            r"replies.jsonl:1 has the key 'rewrite' \(did you mean 'rewrites'\?\); a reply has query_id",
-        ),
-        ({"query_id": "q1", "rewrites": "a"}, "replies.jsonl:1 has rewrites that are not a list of texts; write for example"),
-        ({"query_id": "q1", "rewrites": [" "]}, "replies.jsonl:1 has rewrites that are not a list of texts"),
-        ({"query_id": 7, "rewrites": ["a"]}, "replies.jsonl:1 has a number as query_id; write a text"),
-        ({"query_id": "q1", "document": ""}, "replies.jsonl:1 has a blank text as document; write a text"),
-        ({"query_id": "q1", "document": "a", "keep_original": "yes"}, "replies.jsonl:1 has keep_original 'yes'; write true or false"),
-        ({"rewrites": ["a"]}, "replies.jsonl:1 names no question; write its id as query_id"),
-        ({"query_id": "q1"}, "replies.jsonl:1 has neither rewrites nor document; write one of them"),
-        ({"query_id": "q1", "rewrites": ["a"], "document": "b"}, "replies.jsonl:1 has both rewrites and document; write one of them"),
-    ],
-)
-def test_a_bad_line_is_one_line_when_the_experiment_is_read(recorded, line: object, says: str) -> None:
-    rewriter = recorded(line)
-    settings = {
-        "name": "recorded",
-        "dataset": {"kind": "golden", "path": "nowhere"},
-        "pipeline": {"retrieval": {"kind": "bm25"}, "rewrite": {"kind": "recorded", "path": rewriter.path}},
-    }
-    with pytest.raises(ExperimentError, match=f"^rewrite: .*{says}") as error:
-        experiment_of(settings, "here")
-    assert len(error.value.lines) == 1
+            {"query_id": "q1", "rewrites": "a"},
+            {"query_id": "q1", "rewrites": [" "]},
+            {"query_id": 7, "rewrites": ["a"]},
+            {"query_id": "q1", "document": ""},
+            {"query_id": "q1", "document": "a", "keep_original": "yes"},
+            {"rewrites": ["a"]},
+            {"query_id": "q1"},
+            {"query_id": "q1", "rewrites": ["a"], "document": "b"},
+        ],
+        ExperimentError,
+    )
 
 
 def test_a_file_that_does_not_exist_is_one_line() -> None:
@@ -78,26 +71,18 @@ def test_a_file_that_does_not_exist_is_one_line() -> None:
         RecordedRewriter(path="nowhere.jsonl").check()
 
 
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        (GOOD[:1], r"replies.jsonl has no reply for the question 'q2' \('who pays the pilot'\); add a line for each question"),
-        ([*GOOD, {"query_id": "q3", "document": "a"}], r"replies.jsonl:3: no question has the query_id 'q3'.*; remove the line"),
-        ([*GOOD, {"query": "why", "document": "a"}], "replies.jsonl:3: no question has the text 'why'; remove the line"),
-        (
-            [{**GOOD[0], "query": "an older wording"}, GOOD[1]],
-            "replies.jsonl:1: the question 'q1' is now 'what is a berth', not 'an older wording'",
-        ),
-        ([*GOOD, GOOD[0]], "replies.jsonl:3 replies to the query_id 'q1' again, as .*replies.jsonl:1 does; remove one of them"),
-        (
-            [*GOOD, {"query": "who pays the pilot", "document": "a"}],
-            "replies.jsonl:3 .*replies.jsonl:2",
-        ),
-    ],
-)
-def test_replies_that_do_not_fit_the_questions_are_one_line(recorded, lines: list[object], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        recorded(*lines).check_questions(QUESTIONS)
+def test_replies_that_do_not_fit_the_questions_are_one_line(recorded, wording) -> None:
+    wording(
+        lambda lines: recorded(*lines).check_questions(QUESTIONS),
+        {
+            "a question without a reply": GOOD[:1],
+            "an unknown id": [*GOOD, {"query_id": "q3", "document": "a"}],
+            "an unknown text": [*GOOD, {"query": "why", "document": "a"}],
+            "an older wording": [{**GOOD[0], "query": "an older wording"}, GOOD[1]],
+            "an id twice": [*GOOD, GOOD[0]],
+            "an id and its text": [*GOOD, {"query": "who pays the pilot", "document": "a"}],
+        },
+    )
 
 
 def test_a_changed_file_is_read_again(recorded) -> None:

@@ -23,8 +23,10 @@ def test_a_hit_is_found_by_its_id_and_then_by_its_text():
         (TargetHit(text="Two apples are shared"), MatchedHit(1, 0, 21)),
         (TargetHit("chunk-17", "One apple."), MatchedHit(0, 0, 10)),
         (TargetHit("a", "  "), MatchedHit(0)),
+        # A text in the place of an id, and the name of a file.
         (TargetHit("A plum."), MatchedHit(1, 41, 48)),
         (TargetHit("b.md"), MatchedHit(1)),
+        # Positions of the text as another program has read it.
         (TargetHit("a", "pear", start=0, end=4), MatchedHit(0, 30, 34)),
         (TargetHit("a", "apple", start=0, end=10), MatchedHit(0, 0, 10)),
     ]
@@ -43,6 +45,7 @@ def test_a_hit_of_no_document_says_what_was_looked_for(wording):
         ("auto", TargetHit("x", "a grape")),
         ("auto", TargetHit()),
         ("id", TargetHit("x", "One apple.")),
+        # A few words that several documents contain.
         ("auto", TargetHit("x", "apples")),
         ("text", TargetHit("a", "a grape")),
         ("url", TargetHit("a", metadata={"url": "https://example.org/z"})),
