@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.shared import built_once
-from workbench.core.environment import cache_folder
+from workbench.core.environment import cache_folder, skip_schema_grammar
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -54,6 +54,8 @@ collect_ignore = ["sample_project"]
 ROOT = Path(__file__).parent.parent
 # Components of another package are tested by the same laws as those of the registry.
 sys.path.append(str(ROOT / "tests" / "plugins" / "parts"))
+# The grammar takes 1.5 s in every process; the command leaves it out too.
+skip_schema_grammar()
 # Tests compute on the CPU, also on a machine with a GPU. Torch reads this when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # A shell script starts background processes with SIGINT ignored, and their children inherit that: tests interrupt some.
