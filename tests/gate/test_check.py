@@ -187,23 +187,19 @@ def test_a_limit_of_a_slice_reads_its_questions(gated_run, names):
     assert only(report).n == QUESTIONS // 2
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("ndcg@10 >= 0.5", "the run gated has no metric ndcg@10; add it to metrics"),
-        (f"{PRIMARY}[kind=evn] >= 0.5", "no slice kind=evn (did you mean 'kind=even'?); slices are kind=even and kind=odd"),
-        (f"{PRIMARY}[kind=even&kind=odd] >= 0.5", "kind=even&kind=odd]: it applies to no question"),
-        (f"{PRIMARY}[condition=gold] >= 0.5", "it applies to no question in gated; conditions are retrieved"),
-        (f"{PRIMARY} >= 1.01", "at most 1.000 is attainable"),
-        ("irrelevant@3 <= 1.5", "irrelevant@3 is between 0 and 1"),
-        ("irrelevant@3 <= -0.5", "irrelevant@3 is between 0 and 1"),
-    ],
-)
-def test_a_limit_that_cannot_be_checked_is_wrong_input(gated_run, names, rule, message):
-    with pytest.raises(InputError) as error:
-        check_gate(gated_run, floors(rule, configuration=names["base"]))
-    assert message in str(error.value)
-    assert error.value.exit_code == 2
+def test_a_limit_that_cannot_be_checked_is_wrong_input(gated_run, names, wording):
+    wording(
+        lambda rule: check_gate(gated_run, floors(rule, configuration=names["base"])),
+        [
+            "ndcg@10 >= 0.5",
+            f"{PRIMARY}[kind=evn] >= 0.5",
+            f"{PRIMARY}[kind=even&kind=odd] >= 0.5",
+            f"{PRIMARY}[condition=gold] >= 0.5",
+            f"{PRIMARY} >= 1.01",
+            "irrelevant@3 <= 1.5",
+            "irrelevant@3 <= -0.5",
+        ],
+    )
 
 
 def test_a_gate_without_a_rule_is_wrong_input(gated_run):
@@ -339,18 +335,9 @@ def test_a_retrieval_test_of_a_slice_is_a_rule_for_each_question(gated_run, name
     assert {rule.query_id: rule.outcome is Decision.PASS for rule in report.rules} == expected
 
 
-@pytest.mark.parametrize(
-    ("test", "message"),
-    [
-        (RetrievalTest(3, "q0-99"), "the run has no question 'q0-99'"),
-        (RetrievalTest(3, slice="kind=evn"), "no slice kind=evn"),
-        (RetrievalTest(900, "q0-0", "d1", absent=True), "hits of a question; write k up to"),
-    ],
-)
-def test_a_retrieval_test_that_cannot_be_checked_is_wrong_input(gated_run, names, test, message):
-    with pytest.raises(InputError) as error:
-        check_gate(gated_run, GateSettings(configuration=names["base"], retrieval_tests=(test,)))
-    assert message in str(error.value)
+def test_a_retrieval_test_that_cannot_be_checked_is_wrong_input(gated_run, names, wording):
+    tests = [RetrievalTest(3, "q0-99"), RetrievalTest(3, slice="kind=evn"), RetrievalTest(900, "q0-0", "d1", absent=True)]
+    wording(lambda test: check_gate(gated_run, GateSettings(configuration=names["base"], retrieval_tests=(test,))), tests)
 
 
 def without_values(run: RunTables, configuration: str, count: int) -> RunTables:
