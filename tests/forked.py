@@ -104,6 +104,12 @@ class Forked:
                 raise
             return texts[0].result(), texts[1].result()
 
+    def output(self, timeout: float = 600) -> str:
+        """Return what the process prints until its end, which must be a success."""
+        out, err = self.communicate(timeout)
+        assert self.returncode == 0, err
+        return out.strip()
+
     def close(self) -> None:
         """End the process and its group."""
         for kill in (os.killpg, os.kill):

@@ -135,9 +135,9 @@ def test_a_cache_of_a_later_version_is_refused_by_name(cache: CallCache) -> None
     assert finding.state == "stuck"
 
 
-def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, start: Callable) -> None:
+def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, fork: Callable) -> None:
     path = tmp_path / "calls.sqlite"
-    child = start(WRITER, path)
+    child = fork(WRITER, path)
     while child.stdout.readline() != "12\n":
         assert child.poll() is None
     child.kill()

@@ -65,13 +65,13 @@ def test_threads_share_locks(path: Path) -> None:
     assert sorted(got) == [False] * 7 + [True]
 
 
-def test_another_process_is_locked_out_until_it_ends_in_any_way(path: Path, start: Callable) -> None:
+def test_another_process_is_locked_out_until_it_ends_in_any_way(path: Path, fork: Callable) -> None:
     locks = KeyLocks(path)
-    child = start(HOLDER, path, 1, "a", "c")
+    child = fork(HOLDER, path, 1, "a", "c")
     assert child.stdout.readline() == "a c\n"
     assert not locks.try_lock("a")
     assert locks.try_lock("b")
-    assert start(HOLDER, path, 1, "a", "b", "c", "d").stdout.readline() == "d\n"
+    assert fork(HOLDER, path, 1, "a", "b", "c", "d").stdout.readline() == "d\n"
     child.kill()
     child.wait()
     assert locks.try_lock("a")
@@ -86,15 +86,15 @@ def test_objects_that_are_gone_free_no_lock_of_another(path: Path) -> None:
     assert not KeyLocks(path.parent / "." / path.name).try_lock("a")
 
 
-def test_processes_that_race_share_the_keys(path: Path, start: Callable) -> None:
+def test_processes_that_race_share_the_keys(path: Path, fork: Callable) -> None:
     keys = [f"key{number}" for number in range(2_000)]
-    children = [start(HOLDER, path, seed, *keys) for seed in range(2)]
+    children = [fork(HOLDER, path, seed, *keys) for seed in range(2)]
     first, second = (child.stdout.readline().split() for child in children)
     assert sorted(first + second) == sorted(keys)
 
 
-def test_a_forked_process_has_none_of_the_locks_and_frees_none(path: Path, run_python: Callable) -> None:
-    assert run_python(FORKED, path).split() == ["False", "True", "False", "False", "True"]
+def test_a_forked_process_has_none_of_the_locks_and_frees_none(path: Path, fork: Callable) -> None:
+    assert fork(FORKED, path).output().split() == ["False", "True", "False", "False", "True"]
 
 
 def test_a_file_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

@@ -231,10 +231,10 @@ def test_a_store_of_another_layout_is_refused_by_name(store: Store, mark: str, s
     assert not store.has("kind", "other")
 
 
-def test_a_killed_computation_is_never_seen_and_does_not_block_the_next(tmp_path: Path, start: Callable) -> None:
+def test_a_killed_computation_is_never_seen_and_does_not_block_the_next(tmp_path: Path, fork: Callable) -> None:
     root, marks = tmp_path / "store", tmp_path / "marks"
     marks.mkdir()
-    child = start(OBTAIN, root, marks, "for ever")
+    child = fork(OBTAIN, root, marks, "for ever")
     assert child.stdout.readline() == "computing\n"
     assert list((root / "kind").rglob("numbers.npy"))
     assert Store(root).get("kind", "key") is None
@@ -247,11 +247,10 @@ def test_a_killed_computation_is_never_seen_and_does_not_block_the_next(tmp_path
     assert [path.name for path in (root / "kind").iterdir() if path.is_dir()] == ["key"]
 
 
-@pytest.mark.slow
-def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, start: Callable) -> None:
+def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, fork: Callable) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
-    children = [start(OBTAIN, tmp_path / "store", marks, "no") for _ in range(4)]
+    children = [fork(OBTAIN, tmp_path / "store", marks, "no") for _ in range(4)]
     last = [child.communicate(timeout=60)[0].splitlines()[-1] for child in children]
     assert sorted(last) == ["False 4999950000"] * 3 + ["True 4999950000"]
     assert len(list(marks.iterdir())) == 1
@@ -267,8 +266,8 @@ def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, start:
     ],
     ids=["array", "table", "values", "file"],
 )
-def test_a_full_disk_is_one_line_with_its_fix_and_leaves_nothing(tmp_path: Path, run_python: Callable, statement: str) -> None:
-    line = run_python(FULL.replace("{statement}", statement), tmp_path)
+def test_a_full_disk_is_one_line_with_its_fix_and_leaves_nothing(tmp_path: Path, fork: Callable, statement: str) -> None:
+    line = fork(FULL.replace("{statement}", statement), tmp_path).output()
     assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != MARK and not path.name.endswith(".lock")]
     assert left == []
@@ -303,7 +302,7 @@ def test_writing_that_fails_keeps_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_writer_killed_half_way_keeps_the_old_file(tmp_path: Path, start: Callable) -> None:
+def test_a_writer_killed_half_way_keeps_the_old_file(tmp_path: Path, fork: Callable) -> None:
     path = tmp_path / "report.txt"
     write_text(path, "old")
     script = """
@@ -316,7 +315,7 @@ def write(aside):
     time.sleep(600)
 write_atomically(Path(sys.argv[1]), write)
 """
-    child = start(script, path)
+    child = fork(script, path)
     assert child.stdout.readline() == "half\n"
     child.kill()
     child.wait()
@@ -352,9 +351,9 @@ def test_an_array_is_written_where_it_lies(store: Store, shape: tuple[int, int])
     np.testing.assert_array_equal(store.get("kind", "key").array("vectors"), numbers)
 
 
-def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process(tmp_path: Path, run_python: Callable) -> None:
+def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process(tmp_path: Path, fork: Callable) -> None:
     statement = 'Store(root).obtain("kind", "key", lambda draft: draft.mapped("vectors", (1_000, 384)))'
-    line = run_python(FULL.format(statement=statement), tmp_path)
+    line = fork(FULL.format(statement=statement), tmp_path).output()
     assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     assert not list(tmp_path.rglob("*.npy"))
 

@@ -81,9 +81,9 @@ def test_a_cache_held_open_writes_its_log_back_once(cache: VectorCache) -> None:
     assert cache.present(keys(10)) == set(keys(10))
 
 
-def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, start: Callable) -> None:
+def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, fork: Callable) -> None:
     path = tmp_path / "vectors.sqlite"
-    child = start(WRITER, path, "a", "for ever")
+    child = fork(WRITER, path, "a", "for ever")
     while child.stdout.readline() != "12\n":
         assert child.poll() is None
     child.kill()
@@ -98,10 +98,10 @@ def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, start: Callable) -
     VectorCache(path).put(keys(1), np.ones((1, 3), np.float32))
 
 
-def test_processes_that_write_at_once_lose_nothing(tmp_path: Path, start: Callable) -> None:
+def test_processes_that_write_at_once_lose_nothing(tmp_path: Path, fork: Callable) -> None:
     path = tmp_path / "vectors.sqlite"
     # Two write the same keys, one others; all three make the file.
-    children = [start(WRITER, path, name, 15) for name in "aab"]
+    children = [fork(WRITER, path, name, 15) for name in "aab"]
     for child in children:
         _, err = child.communicate(timeout=60)
         assert child.returncode == 0, err
@@ -140,7 +140,7 @@ def test_a_cache_that_only_cannot_be_reached_is_not_to_be_deleted(tmp_path: Path
         VectorCache(tmp_path / "file" / "vectors.sqlite")
 
 
-def test_a_full_disk_is_one_line_and_what_was_there_stays(cache: VectorCache, run_python: Callable) -> None:
+def test_a_full_disk_is_one_line_and_what_was_there_stays(cache: VectorCache, fork: Callable) -> None:
     cache.put(keys(1), np.ones((1, 384), np.float32))
     script = """
 import resource, signal, sys
@@ -155,7 +155,7 @@ try:
 except StoreError as error:
     print(error.lines[0])
 """
-    line = run_python(script, cache.path)
+    line = fork(script, cache.path).output()
     assert line.startswith(f"the vector cache {cache.path} cannot be used (disk I/O error)")
     assert "delete" not in line
     assert cache.present([*keys(1), b"\x07" * 16]) == set(keys(1))
