@@ -92,9 +92,8 @@ def test_dropped_headings_stay_dropped() -> None:
     assert [text.find("Same", chunk.start) for chunk in chunks] == [7, 26]
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
+def test_settings_that_cannot_work_are_refused_when_they_are_read() -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"splitter": "RecursiveTextSplitter", "size": 64}, r"did you mean 'RecursiveCharacterTextSplitter'\?"),
         ({"splitter": RECURSIVE}, "needs 'size'"),
         ({"splitter": RECURSIVE, "size": 64, "overlap": 64}, "overlap 64 is not smaller than size 64"),
@@ -103,11 +102,10 @@ def test_dropped_headings_stay_dropped() -> None:
         ({"splitter": RECURSIVE, "size": 64, "arguments": {"x": float("nan")}}, "JSON"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": ["x"]}, "dictionary"),
         ({"splitter": "ExperimentalMarkdownSyntaxTextSplitter", "size": 64}, "takes no size"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused_when_they_are_read(settings: dict[str, object], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
-        LangChainChunker.model_validate(settings)
+    ]
+    for wrong, words in cases:
+        with pytest.raises(ValidationError, match=words):
+            LangChainChunker.model_validate(wrong)
 
 
 def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

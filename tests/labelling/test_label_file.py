@@ -69,31 +69,35 @@ def test_a_line_that_only_lacks_its_line_break_counts(file: LabelFile) -> None:
     assert LabelFile(file.path).damaged == ()
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("[1]", "is not a JSON object"),
-        ('{"n": 1, "at": "x", "by": "ann", "kind": "relevant"}', "has the kind 'relevant' (did you mean 'relevance'?)"),
-        (
+def test_a_damaged_line_is_named_and_the_others_are_read(file: LabelFile, wording) -> None:
+    header = file.path.read_bytes()
+
+    def fault_of(line: str | bytes) -> str:
+        file.path.write_bytes(header)
+        damaged = LabelFile(file.path)
+        damaged.append(action("d1"))
+        with damaged.path.open("ab") as stream:
+            stream.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
+        damaged.append(action("d2"))
+        again = LabelFile(file.path)
+        assert [each.doc_id for each in again.actions] == ["d1", "d2"]
+        (fault,) = again.damaged
+        return str(fault)
+
+    wording(
+        fault_of,
+        [
+            "[1]",
+            '{"n": 1, "at": "x", "by": "ann", "kind": "relevant"}',
             '{"n": 1, "at": "x", "by": "ann", "kind": "relevance", "value": "2"}',
-            "has the value '2'; relevance takes a whole number or null",
-        ),
-        ('{"n": 1, "at": "x", "by": "ann", "kind": "answerable", "value": 1}', "has the value 1; answerable takes true or false or null"),
-        ('{"n": 1, "at": "x", "by": "ann", "kind": "rewrite", "value": " "}', "rewrites the question without a text"),
-        ('{"n": 0, "at": "x", "by": " ", "kind": "relevance", "query_id": 3}', "has a wrong or no query_id, by and n"),
-        ('{"n": 1, "at": "x", "by": "\\ud800", "kind": "relevance"}', "is not a complete JSON object"),
-        (b"\xff\xfe", "is not UTF-8"),
-    ],
-)
-def test_a_damaged_line_is_named_and_the_others_are_read(file: LabelFile, line: str | bytes, what: str) -> None:
-    file.append(action("d1"))
-    with file.path.open("ab") as stream:
-        stream.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
-    file.append(action("d2"))
-    again = LabelFile(file.path)
-    assert [each.doc_id for each in again.actions] == ["d1", "d2"]
-    (fault,) = again.damaged
-    assert str(fault).startswith(f"line 3 {what}")
+            '{"n": 1, "at": "x", "by": "ann", "kind": "answerable", "value": 1}',
+            '{"n": 1, "at": "x", "by": "ann", "kind": "rewrite", "value": " "}',
+            '{"n": 0, "at": "x", "by": " ", "kind": "relevance", "query_id": 3}',
+            '{"n": 1, "at": "x", "by": "\\ud800", "kind": "relevance"}',
+            b"\xff\xfe",
+        ],
+        None,
+    )
 
 
 def test_undo_goes_back_step_by_step_also_after_a_reload_and_takes_back_only_own_labels(file: LabelFile) -> None:
@@ -190,41 +194,34 @@ def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ({"value": 1.0}, "the label has the value 1.0; relevance takes a whole number or null"),
-        ({"value": True}, "the label has the value True; relevance takes a whole number or null"),
-        ({"kind": "answer", "value": 5}, "the label has the value 5; answer takes a text or null"),
-        ({"kind": "answer", "value": "a\ud83d"}, "has half of a character"),
-        ({"by": "a\ud83d", "value": 1}, "has half of a character"),
-        ({"value": {1}}, "the label cannot be written"),
-    ],
-)
-def test_a_label_that_could_not_be_read_again_is_refused_and_not_lost(file: LabelFile, change: dict[str, object], what: str) -> None:
+def test_a_label_that_could_not_be_read_again_is_refused_and_not_lost(file: LabelFile, wording) -> None:
     before = file.path.read_bytes()
-    with pytest.raises(InputError, match=what):
-        file.append(replace(action("d1"), **change))
+    wording(
+        lambda change: file.append(replace(action("d1"), **change)),
+        [
+            {"value": 1.0},
+            {"value": True},
+            {"kind": "answer", "value": 5},
+            {"kind": "answer", "value": "a\ud83d"},
+            {"by": "a\ud83d", "value": 1},
+            {"value": {1}},
+        ],
+    )
     assert file.path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        *(f'{{"labels": 1, "dataset": "x", "documents": "y", "grades": {grades}}}\n' for grades in ("[1e400]", "[true]", '"21"')),
-        "hello\n",
-        "[]\n",
-        '{"labels": 1}\n',
-        '{"query": "x"}\n',
-        "{",
-    ],
-)
-def test_another_file_is_no_label_file_and_stays_as_it_is(tmp_path: Path, content: str) -> None:
+def test_another_file_is_no_label_file_and_stays_as_it_is(tmp_path: Path, wording) -> None:
     path = tmp_path / "questions.jsonl"
-    path.write_text(content)
-    with pytest.raises(InputError, match="is no label file: line 1 has no header"):
-        LabelFile.begin(path, HEADER)
-    assert path.read_text() == content
+    headers = (f'{{"labels": 1, "dataset": "x", "documents": "y", "grades": {grades}}}\n' for grades in ("[1e400]", "[true]", '"21"'))
+
+    def begin(content: str) -> None:
+        path.write_text(content)
+        try:
+            LabelFile.begin(path, HEADER)
+        finally:
+            assert path.read_text() == content
+
+    wording(begin, [*headers, "hello\n", "[]\n", '{"labels": 1}\n', '{"query": "x"}\n', "{"])
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:

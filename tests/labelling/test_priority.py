@@ -159,10 +159,8 @@ def test_a_run_on_other_questions_is_refused(truth, results, tmp_path) -> None:
         wb.label(other, results, file=tmp_path / "labels.jsonl")
 
 
-@pytest.mark.parametrize("k", [0, 2000, True, "5"])
-def test_k_is_a_whole_number(truth, k, tmp_path) -> None:
-    with pytest.raises(wb.InputError, match="give a whole number from 1 to 1,000"):
-        wb.label(truth, k=k, file=tmp_path / "labels.jsonl")
+def test_k_is_a_whole_number(truth, tmp_path, wording) -> None:
+    wording(lambda k: wb.label(truth, k=k, file=tmp_path / "labels.jsonl"), [0, 2000, True, "5"])
 
 
 class Terminal(io.StringIO):
