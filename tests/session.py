@@ -16,8 +16,10 @@ RECENT_COMMITS = 10
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run long files first, so that no process ends alone, then the rooms that changed last, since they fail most often."""
+    if config.pluginmanager.hasplugin("randomly"):
+        return
     longest = {name: place for place, name in enumerate(LONGEST.read_text("utf-8").split())}
     changed = changed_rooms()
 
