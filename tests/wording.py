@@ -16,11 +16,13 @@ def wording(snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytes
     """Call a function with each wrong input, which must raise an error of `kind`, and compare all texts with the snapshot of the test.
 
     A mapping names the inputs; otherwise they name themselves. The class of an error is part of its text if it is another than `kind`.
-    If `kind` is None, the function returns the text. In the snapshot, temporary folders are FOLDER, ports PORT and words of pydantic PYDANTIC.
+    If `kind` is None, the function returns the text. In the snapshot, temporary folders are FOLDER, this checkout is ROOT, ports are PORT, and
+    words of pydantic PYDANTIC.
     """
     folders = rf"{re.escape(str(tmp_path_factory.getbasetemp()))}/[\w-]+(/tmp\w{{8}})?|{re.escape(tmp_path.name)}"
     pydantic = r"\b([A-Z][a-z]+ should|Input tag|Field required|Extra inputs)[^;\n]*"
-    replaced = {folders: "FOLDER", r"(?<=127\.0\.0\.1:)\d+": "PORT", pydantic: "PYDANTIC"}
+    root = re.escape(str(Path(__file__).parents[1]))
+    replaced = {folders: "FOLDER", root: "ROOT", r"(?<=127\.0\.0\.1:)\d+": "PORT", pydantic: "PYDANTIC"}
 
     def check(call: Callable[[Any], Any], cases: Mapping[str, Any] | Iterable[Any], kind: type[Exception] | None = InputError) -> None:
         pairs = list(cases.items() if isinstance(cases, Mapping) else ((_name(case), case) for case in cases))

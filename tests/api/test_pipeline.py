@@ -77,12 +77,8 @@ def test_a_pipeline_that_cannot_work_is_an_input_error(make, says: str) -> None:
         make()
 
 
-@pytest.mark.parametrize(("query", "k", "says"), [(" ", None, "the question is empty"), ("taxi", 0, "k is 0"), ("taxi", 1001, "k is 1001")])
-def test_a_search_without_a_question_or_with_a_wrong_k_is_refused(
-    indexes: dict[str, wb.Index], query: str, k: int | None, says: str
-) -> None:
-    with pytest.raises(wb.InputError, match=says):
-        indexes["fixed-128-0"].search(query, k)
+def test_a_search_without_a_question_or_with_a_wrong_k_is_refused(indexes: dict[str, wb.Index], wording) -> None:
+    wording(lambda case: indexes["fixed-128-0"].search(*case), [(" ", None), ("taxi", 0), ("taxi", 1001)])
 
 
 def test_displays_escape_the_text_of_documents(tmp_path: Path) -> None:

@@ -147,23 +147,22 @@ def test_the_rules_of_the_run_are_its_own(gated_run, names, tmp_path):
     assert f"{PRIMARY} >= 0.99" in gate(folder, code=1)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "there is no rule to check"),
-        (["--fail-below", "recall@3=0.1"], "has 7 configurations; name one with --configuration"),
-        (["--fail-below", "recall@3"], "--fail-below 'recall@3' is not METRIC=LIMIT"),
-        (["--fail-below", "recall@3=nan"], "is not a number"),
-        (["--fail-below", "recall@3=0.1", "--run", "other"], "--run adds a run to a baseline"),
-        (["--again", "other"], "give --again with --baseline-again or --release-again"),
-        (["--baseline", "nowhere.json", "--tolerance", "0%"], "the tolerance 0% is not above 0"),
-        (["--max-unscored", "2"], "the share 2 is out of range"),
-    ],
-)
-def test_wrong_input_is_one_line(folder, words, message):
-    shown = gate(folder, *words, code=2)
-    assert message in shown
-    assert shown.count("\n") == 1
+def test_wrong_input_is_one_line(folder, wording):
+    def line_of(words):
+        (line,) = gate(folder, *words.split(), code=2).splitlines()
+        return line
+
+    cases = [
+        [],
+        ["--fail-below", "recall@3=0.1"],
+        ["--fail-below", "recall@3"],
+        ["--fail-below", "recall@3=nan"],
+        ["--fail-below", "recall@3=0.1", "--run", "other"],
+        ["--again", "other"],
+        ["--baseline", "nowhere.json", "--tolerance", "0%"],
+        ["--max-unscored", "2"],
+    ]
+    wording(line_of, [" ".join(words) for words in cases], None)
 
 
 def test_the_first_run_is_not_a_second_one(folder, names, baseline):

@@ -1,5 +1,3 @@
-import pytest
-
 from workbench.context.conditions import CLEAN_TWINS, CONDITIONS, PERTURBATIONS, clean_twin, conditions_fault, variants_of
 from workbench.records import Variant
 
@@ -22,16 +20,5 @@ def test_a_perturbed_variant_is_paired_with_the_same_repeat_of_its_clean_twin() 
     assert CLEAN_TWINS.keys() == PERTURBATIONS.keys()
 
 
-@pytest.mark.parametrize(
-    ("conditions", "fault"),
-    [
-        (["gold", "retreived"], "no condition 'retreived' (did you mean 'retrieved'?)"),
-        (["gold", "gold"], "a condition occurs twice; name each once"),
-        (["injection"], "injection is compared with gold, which is missing; add gold"),
-        ([], "no condition; name at least one, such as retrieved"),
-        (CONDITIONS, ""),
-    ],
-)
-def test_wrong_conditions_are_one_line(conditions: list[str], fault: str) -> None:
-    assert conditions_fault(conditions).startswith(fault)
-    assert bool(conditions_fault(conditions)) == bool(fault)
+def test_wrong_conditions_are_one_line(wording) -> None:
+    wording(conditions_fault, [["gold", "retreived"], ["gold", "gold"], ["injection"], [], CONDITIONS], None)

@@ -1,7 +1,4 @@
-import pytest
-
 from workbench.chunking.fixed import FixedChunker
-from workbench.errors import InputError
 from workbench.experiment.naming import named
 from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric, tokens
@@ -34,16 +31,5 @@ def test_configurations_that_deliver_different_tokens_have_different_names() -> 
     assert not faults
 
 
-@pytest.mark.parametrize(
-    ("deliver", "says"),
-    [
-        (2000, r"deliver is 2000, not a mapping such as \{tokens: 2000\}"),
-        ({"token": 5}, "needs 'deliver.tokens'; BM25Retriever deliver.token is 5, an unknown key"),
-        ({"tokens": 0}, "deliver.tokens is 0, smaller than 1"),
-        (tokens(0), "deliver.tokens is 0, smaller than 1"),
-        ({"tokens": True}, "deliver.tokens is True, not a whole number"),
-    ],
-)
-def test_a_wrong_delivery_is_one_line(deliver: object, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        BM25Retriever(deliver=deliver)
+def test_a_wrong_delivery_is_one_line(wording) -> None:
+    wording(lambda deliver: BM25Retriever(deliver=deliver), [2000, {"token": 5}, {"tokens": 0}, tokens(0), {"tokens": True}])

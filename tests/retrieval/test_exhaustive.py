@@ -21,20 +21,14 @@ def test_a_score_that_is_no_number_is_one_line(wrong: float) -> None:
         rank_all(lambda first, last: scores[first:last], 2, CORPUS, DEPTH, 5)
 
 
-@pytest.mark.parametrize(
-    ("scores", "found"),
-    [
-        (np.ones((CHUNKS, 2)), rf"float64 of the shape \({CHUNKS}, 2\)"),
-        (np.ones(CHUNKS), rf"float64 of the shape \({CHUNKS},\)"),
-        (np.full((2, CHUNKS), "high"), r"<U4 of the shape"),
-        ([[1.0] * CHUNKS] * 2, "a list"),
-    ],
-)
-def test_scores_of_another_shape_are_one_line(scores: object, found: str) -> None:
-    with pytest.raises(
-        RunError, match=rf"scores of 2 queries for {CHUNKS} chunks are {found}.*; return numbers of the shape \(2, {CHUNKS}\)"
-    ):
-        rank_all(lambda *_: scores, 2, CORPUS, DEPTH, 5)  # type: ignore[arg-type, return-value]  # wrong on purpose
+def test_scores_of_another_shape_are_one_line(wording) -> None:
+    scores = {
+        "queries and chunks exchanged": np.ones((CHUNKS, 2)),
+        "one query": np.ones(CHUNKS),
+        "texts": np.full((2, CHUNKS), "high"),
+        "a list": [[1.0] * CHUNKS] * 2,
+    }
+    wording(lambda wrong: rank_all(lambda *_: wrong, 2, CORPUS, DEPTH, 5), scores, RunError)
 
 
 def test_a_chunk_with_minus_infinity_is_not_ranked() -> None:

@@ -129,21 +129,10 @@ def test_what_cannot_be_shown_is_one_line(part: wb.Dataset) -> None:
         wb.try_chunking(Dataset("empty", (Document("d", " "),), (), ()))
 
 
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ({"tokens": "x"}, "tokens"),
-        ({"size": "x"}, "size is 'x'; give a whole number"),
-        ({"size": True}, "size is True; give a whole number"),
-        ({"enrich": 1}, "enrich is 1; give True or False"),
-        ({"foo": 1}, "there is no setting 'foo'"),
-        ({"sise": 1}, r"there is no setting 'sise' \(did you mean 'size'\?\)"),
-    ],
-)
-def test_a_setting_that_does_not_fit_is_one_line_and_the_panel_stays_as_it_was(change: dict[str, object], what: str) -> None:
+def test_a_setting_that_does_not_fit_is_one_line_and_the_panel_stays_as_it_was(wording) -> None:
     panel = panel_of("The ferry leaves at nine. " * 20)
     before, html = panel.settings, panel.static_html
-    with pytest.raises(InputError, match=what):
-        panel.choose(**change)
+    changes: list[dict[str, object]] = [{"tokens": "x"}, {"size": "x"}, {"size": True}, {"enrich": 1}, {"foo": 1}, {"sise": 1}]
+    wording(lambda change: panel.choose(**change), changes)
     assert (panel.settings, panel.static_html) == (before, html)
     assert panel.choose(size=64).chunker == wb.FixedChunker(size=64)
