@@ -224,21 +224,21 @@ def test_a_password_that_a_file_system_repeats_is_not_in_its_error_and_its_trace
     assert not re.search(rf"\b({re.escape(password)}|{quote(password)}|{unquote(password)}|t0k)\b", text.split("StoreError: ")[1])
 
 
-@pytest.mark.slow
-def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(server, tmp_path, handbook_few, run_python, cache_with_models):
+def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(server, tmp_path, handbook_few, fork):
     """The same experiment twice, with outputs and copy of their own: the second computes nothing but its index."""
     script = (
         "import json, sys\nfrom pathlib import Path\n"
         "from workbench.execution.outputs import write_outputs\nfrom workbench.execution.local import run_experiment\n"
         "from workbench.experiment.read import experiment_of\n"
-        "settings = {'name': 'small', 'dataset': {'kind': 'golden', 'path': sys.argv[1], 'split': 'dev'}}\n"
+        "dataset = {'kind': 'golden', 'path': sys.argv[1], 'split': 'dev'}\n"
+        "settings = {'name': 'small', 'dataset': dataset, 'pipeline': {'embedding': {'kind': 'hashed'}}}\n"
         "said = []\noutcome = run_experiment(experiment_of(settings, 'test'), Path(sys.argv[2]), said.append)\n"
         "write_outputs(outcome)\nassert not outcome.failures, outcome.failures\nprint(json.dumps(said))"
     )
     said, tables = [], []
     for name in ("one", "other"):
-        environment = {"WORKBENCH_STORE": server.url, "WORKBENCH_CACHE": str(cache_with_models(tmp_path / name))}
-        said += json.loads(run_python(script, handbook_few, tmp_path / name / "outputs", env=environment))
+        environment = {"WORKBENCH_STORE": server.url, "WORKBENCH_CACHE": str(tmp_path / name / "cache")}
+        said += json.loads(fork(script, handbook_few, tmp_path / name / "outputs", env=environment).output())
         tables.append((tmp_path / name / "outputs" / "small" / "metrics.parquet").read_bytes())
         # Only the times of this machine stay in its outputs.
         assert [each.name for each in (tmp_path / name / "outputs" / ".store").iterdir() if each.is_dir()] == ["latency"]
