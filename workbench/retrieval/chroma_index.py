@@ -4,6 +4,7 @@ Two processes that write to one collection lose vectors, and builds are not repr
 Chroma trusts its files, so an index is checked before it is searched, and rebuilt from the stored vectors if it is damaged.
 """
 
+import functools
 import os
 import shutil
 import sqlite3
@@ -177,11 +178,10 @@ def open_client(folder: Path, index: Path | None = None) -> Iterator[Any]:
     # Set both the setting and the variable: versions of Chroma differ in which one they obey.
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
     import chromadb
-    from chromadb.config import Settings
     from chromadb.errors import ChromaError
 
     try:
-        with closing(chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))) as client:
+        with closing(chromadb.PersistentClient(str(folder), settings=_settings().model_copy())) as client:
             yield client
     except BaseException as error:
         # A panic of Chroma's Rust code is not an Exception, and its class cannot be imported.
@@ -189,6 +189,14 @@ def open_client(folder: Path, index: Path | None = None) -> Iterator[Any]:
             raise
         what = f"Chroma cannot use the index {index or folder} ({error})"
         raise IndexBuildError(what, f"check that the disk has room; {_REBUILD}") from error
+
+
+@functools.cache
+def _settings() -> Any:
+    """Chroma's settings, into which a client writes its folder. Making them takes as long as opening a small index."""
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
 
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
