@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.intervals import robust
+from workbench.statistics.intervals import robust, t_quantile
 from workbench.statistics.pairs import all_pairs, without_skew
 
 
@@ -21,6 +21,14 @@ def test_five_questions_against_a_difference_are_enough_to_know_it(against: int,
     values = np.zeros((2, 60))
     values[0] = np.where(np.arange(60) < against, -0.01, 0.02)
     assert np.isfinite(all_pairs(values, Clusters.of(range(60))).worst[0]) == known
+
+
+def test_a_difference_whose_p_is_too_small_for_a_number_is_not_damped() -> None:
+    values = np.zeros((2, 400))
+    values[0] = 0.5 + np.tile([-1e-4, 1e-4], 200)
+    pairs = all_pairs(values, Clusters.of(range(400)))
+    assert (pairs.cautious_p, pairs.damping) == (0, 1)
+    assert t_quantile(5, 0.0) == np.inf
 
 
 def test_t_without_skew_solves_johnsons_equation() -> None:

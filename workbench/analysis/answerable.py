@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
 
 from workbench.analysis.values import clusters as question_clusters
 from workbench.analysis.values import detail
@@ -30,14 +30,14 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
     observed, area = weighted(Clusters.of(clusters), "questions"), answerable_auroc(scores, answerable)
     if area is None:
         return None
-    variances, freedoms, ranks = np.zeros(2), np.ones(2), stats.rankdata(scores)
+    variances, freedoms, ranks = np.zeros(2), np.ones(2), scipy.stats.rankdata(scores)
     for place, kind in enumerate((answerable, ~answerable)):
-        placements = (ranks[kind] - stats.rankdata(scores[kind])) / (~kind).sum()
+        placements = (ranks[kind] - scipy.stats.rankdata(scores[kind])) / (~kind).sum()
         means = robust(placements[None], observed[kind])
         variances[place], freedoms[place] = means.error[0] ** 2, means.freedom[0]
     low = high = np.nan
     if 0 < area < 1 and not np.isnan(variances).any():
         freedom = variances.sum() ** 2 / (variances**2 / freedoms).sum()
         half = float(t_quantile(np.array(freedom))) * np.sqrt(variances.sum()) / (area * (1 - area))
-        low, high = special.expit(special.logit(area) + np.array([-half, half])).tolist()
+        low, high = scipy.special.expit(scipy.special.logit(area) + np.array([-half, half])).tolist()
     return Interval(area, low, high, len(scores), observed.count)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.faultbench.cases import NONE
+from workbench.statistics.intervals import wilson
 
 _RESAMPLES = 2_000
 
@@ -80,8 +80,7 @@ def _quality(table: pd.DataFrame, name: str) -> CauseQuality:
 def _share(part: int, whole: int) -> Share:
     if not whole:
         return Share(float("nan"), float("nan"), float("nan"))
-    low, high = proportion_confint(part, whole, method="wilson")
-    return Share(part / whole, float(low), float(high))
+    return Share(part / whole, *wilson(part / whole, whole).tolist())
 
 
 def _macro(table: pd.DataFrame, names: Sequence[str], seed: int) -> Share:

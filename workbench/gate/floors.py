@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from scipy import stats
+import scipy
 
 from workbench.analysis.judging.items import METRICS_OF
 from workbench.core.formatting import interval, number, plural
@@ -117,7 +117,7 @@ def _with_correction(found: FloorTest, corrected: _Corrected, higher_is_better: 
     ends = sorted((sign * corrected.low, sign * corrected.high))
     passes, fails = ends[0] >= sign * found.limit, ends[1] < sign * found.limit
     error = (corrected.high - corrected.low) / (2 * _TWO_SIDED)
-    p = float(stats.norm.cdf(sign * (corrected.value - found.limit) / error)) if error > 0 else math.nan
+    p = float(scipy.special.ndtr(sign * (corrected.value - found.limit) / error)) if error > 0 else math.nan
     return replace(
         found,
         value=corrected.value,

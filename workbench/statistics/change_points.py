@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import permutation_test
 
 from workbench.metrics.coverage import Ints
 
@@ -106,7 +106,7 @@ def _split(values: NDArray[np.float64], codes: Ints, start: int, end: int) -> li
 
 def _p(values: NDArray[np.float64], places: Ints, parts: Parts) -> float:
     """Permute the values of the different results. `places` (n) is the result of each observation."""
-    answer = permutation_test(
+    answer = scipy.stats.permutation_test(
         (values,),
         lambda order, axis: _gaps(np.moveaxis(order, axis, -1)[..., places], parts).max(axis=-1),
         permutation_type="pairings",

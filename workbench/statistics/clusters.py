@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
+import scipy
 
 from workbench.core.batching import blocks, rows
 from workbench.errors import InputError
@@ -93,7 +93,7 @@ class Clusters:
     def _members(self) -> Any:
         """The cluster of each query as a 0-1 matrix (q, clusters)."""
         shape = len(self), int(self.codes.max(initial=-1)) + 1
-        return sparse.csr_array((np.ones(len(self)), (np.arange(len(self)), self.codes)), shape=shape)
+        return scipy.sparse.csr_array((np.ones(len(self)), (np.arange(len(self)), self.codes)), shape=shape)
 
     @cached_property
     def _holds(self) -> Any:
@@ -101,7 +101,7 @@ class Clusters:
         bare = np.setdiff1d(np.arange(len(self)), self.query)
         query, document = np.concatenate([self.query, bare]), np.concatenate([self.document, -1 - bare])
         column = np.unique(document, return_inverse=True)[1]
-        return sparse.csr_array((np.ones(len(query), dtype=np.float64), (query, column)), shape=(len(self), int(column.max()) + 1))
+        return scipy.sparse.csr_array((np.ones(len(query), dtype=np.float64), (query, column)), shape=(len(self), int(column.max()) + 1))
 
     def counts(self, scored: Floats) -> Ints:
         """The number of clusters with a scored query, or of their documents if these are fewer. `scored` (r, q) is 0 or 1. Shape (r,)."""
@@ -140,7 +140,7 @@ class Clusters:
         """The queries that share a document, or None if these are just the clusters."""
         if not len(self.query) or self.too_many_links or len(np.unique(self.query)) == len(self.query):
             return None
-        return Links(sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64)))
+        return Links(scipy.sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64)))
 
 
 def weighted(clusters: Clusters, average: Literal["questions", "documents"]) -> Clusters:

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
+import scipy
 
 from workbench.core.formatting import interval, plural
 from workbench.errors import InputError
@@ -226,9 +225,17 @@ def checked_clusters(values: Floats, clusters: Clusters | npt.ArrayLike) -> Clus
     return observed
 
 
-def t_quantile(freedom: Floats | int, alpha: float = ALPHA) -> Floats:
+def t_quantile(freedom: Floats | int, alpha: Floats | float = ALPHA) -> Floats:
     """The two-sided quantile of Student's t at `alpha` for these degrees of freedom."""
-    return np.asarray(stats.t.isf(alpha / 2, freedom))
+    # Without the sign: that of the quantile of 0 is wrong in scipy 1.17.
+    return np.asarray(np.abs(scipy.special.stdtrit(freedom, np.asarray(alpha) / 2)))
+
+
+def wilson(mean: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
+    """Compute Wilson's interval (1927) of shares of n, the p with |mean - p| ≤ z √(p (1 - p) / n). Shape (2, ...)."""
+    share, part = np.asarray(mean, dtype=np.float64), scipy.special.ndtri(ALPHA / 2) ** 2 / np.asarray(n, dtype=np.float64)
+    centre, half = share + part / 2, np.sqrt(part * (share * (1 - share) + part / 4))
+    return np.asarray(np.clip(np.array([centre - half, centre + half]) / (1 + part), 0, 1))
 
 
 def _wilson(values: Floats, clusters: Clusters) -> list[Interval]:
@@ -246,8 +253,8 @@ def _wilson(values: Floats, clusters: Clusters) -> list[Interval]:
     if known.any():
         effective = n / _design(values[known], clusters.codes, np.nan_to_num(means.error[known]), binary[known])
         effective *= (t_quantile(n - 1) / t_quantile(means.freedom[known])) ** 2
-        bounds[:, known] = proportion_confint(mean[known] * effective, effective, alpha=ALPHA, method="wilson")
-    return _intervals(means, np.minimum(np.maximum(bounds[0], 0), mean), np.maximum(np.minimum(bounds[1], 1), mean))
+        bounds[:, known] = wilson(mean[known], effective)
+    return _intervals(means, np.minimum(bounds[0], mean), np.maximum(bounds[1], mean))
 
 
 def _design(values: Floats, codes: Ints, error: Floats, binary: Bools) -> Floats:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
@@ -43,7 +43,7 @@ class Pairs:
     @property
     def t_p(self) -> Floats:
         """Two-sided p of the clustered paired t test. Shape (p,), 1 for identical pairs, NaN if the difference does not vary."""
-        return np.where(self.identical, 1.0, 2 * stats.t.sf(_t(self.mean, self.error), self.freedom))
+        return np.where(self.identical, 1.0, 2 * scipy.special.stdtr(self.freedom, -_t(self.mean, self.error)))
 
     def bounds(self, alpha: float) -> tuple[Floats, Floats]:
         """Bounds of the clustered t interval at `alpha`, both (p), NaN without an error, as for identical pairs."""
@@ -76,10 +76,10 @@ def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: floa
     means = robust(differences, clusters)
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
     worst = _worst(differences, means, loss)
-    p = np.where(np.isnan(worst), 2 * stats.t.sf(without_skew(_t(means.mean, means.error), means), means.freedom), 1.0)
+    p = np.where(np.isnan(worst), 2 * scipy.special.stdtr(means.freedom, -without_skew(_t(means.mean, means.error), means)), 1.0)
     # The statistic of the clusters alone that has this p.
     plain = _t(means.mean, means.alone)
-    damping = np.clip(ratio(np.asarray(stats.t.isf(p / 2, means.alone_freedom)), plain), 0, 1)
+    damping = np.clip(ratio(t_quantile(means.alone_freedom, p), plain), 0, 1)
     return Pairs(
         a=a.astype(np.int64),
         b=b.astype(np.int64),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.statistics.intervals import t_quantile
 from workbench.statistics.pairs import Pairs
@@ -42,7 +42,7 @@ def detectable(pairs: Pairs, pair: int, names: Sequence[str], level: float, smal
     """
     if not np.isfinite(pairs.error[pair]):
         return None
-    difference = float((t_quantile(pairs.freedom[pair], level) + stats.norm.ppf(POWER)) * pairs.error[pair])
+    difference = float((t_quantile(pairs.freedom[pair], level) + scipy.special.ndtri(POWER)) * pairs.error[pair])
     needed = math.ceil(float(pairs.n[pair]) * (difference / smallest) ** 2)
     sides = names[pairs.a[pair]], names[pairs.b[pair]]
     return Detectable(*sides, difference, level, smallest, max(needed, _FEWEST))
@@ -60,4 +60,4 @@ def expected_questions(difference: float, comparisons: int) -> int:
 
 def _quantiles(comparisons: int) -> float:
     # Bonferroni's correction, which needs no data.
-    return float(stats.norm.ppf(1 - 0.05 / 2 / max(1, comparisons)) + stats.norm.ppf(POWER))
+    return float(scipy.special.ndtri(1 - 0.05 / 2 / max(1, comparisons)) + scipy.special.ndtri(POWER))

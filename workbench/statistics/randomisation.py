@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.core.batching import blocks
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
@@ -113,7 +113,7 @@ class BestSetTest:
         columns = position[others].reshape(count, rivals)
         signs = np.where(np.tri(count, k=-1) > 0, 1.0, -1.0)[others].reshape(count, rivals)
         leads = signs * observed[columns]
-        q = stats.norm.isf(_SPENT / max(1, count - 1))
+        q = -scipy.special.ndtri(_SPENT / max(1, count - 1))
         lead = leads.max(axis=1, initial=-np.inf)
         return cls(columns, signs, np.minimum(0.0, leads + q), lead, np.argsort(-lead, kind="stable"))
 
@@ -206,4 +206,4 @@ def _level(maxima: Floats, units: int, pairs: int) -> float:
         return ALPHA
     u = float(np.quantile(maxima, 1 - ALPHA, method="higher"))
     t = u * np.sqrt((units - 1) / max(units - u**2, TIE))
-    return float(np.clip(2 * stats.t.sf(t, units - 1), ALPHA / pairs, ALPHA))
+    return float(np.clip(2 * scipy.special.stdtr(units - 1, -t), ALPHA / pairs, ALPHA))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer
 from workbench.core.fingerprint import fingerprint
@@ -38,7 +38,7 @@ class PilotEstimate:
         if len(values) < 2:
             return cls(float(values.sum() * items), float("nan"), float("nan"))
         error = float(values.std(ddof=1)) / np.sqrt(len(values)) * np.sqrt(max(0.0, 1 - len(values) / items))
-        half = float(stats.t.ppf(0.975, len(values) - 1)) * error
+        half = float(scipy.special.stdtrit(len(values) - 1, 0.975)) * error
         return cls(*(float(items * (values.mean() + side * half)) for side in (0, -1, 1)))
 
     def text(self, digits: int = 0) -> str:

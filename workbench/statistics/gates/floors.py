@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.metrics.coverage import Floats
 from workbench.statistics.clusters import Clusters
@@ -87,11 +87,11 @@ def _floor_p(interval: Interval, distances: Floats, clusters: Clusters, limit: f
         return _one_sided(means)
     if not 0 < limit < 1 or end == interval.value:
         return 0.0 if beyond < 0 else 1.0
-    z = float(stats.norm.isf(ALPHA / 2)) * abs(limit - interval.value) / abs(end - interval.value)
+    z = float(-scipy.special.ndtri(ALPHA / 2)) * abs(limit - interval.value) / abs(end - interval.value)
     z *= math.sqrt(end * (1 - end) / (limit * (1 - limit)))
-    return float(stats.norm.sf(math.copysign(z, -beyond)))
+    return float(scipy.special.ndtr(math.copysign(z, beyond)))
 
 
 def _one_sided(means: Robust) -> float:
     """Return the one-sided p of the clustered t test that a mean is negative, NaN without an error."""
-    return float(np.asarray(stats.t.cdf(means.mean / means.error, means.freedom))[0])
+    return float(np.asarray(scipy.special.stdtr(means.freedom, means.mean / means.error))[0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
@@ -230,7 +230,7 @@ def _bounds(values: Floats, means: Robust, scatter: Scatter) -> tuple[float, flo
     mean, count = scatter.mean, int(means.clusters[0])
     if scatter.varies:
         t = np.array([abs(mean) / scatter.error])
-        p = np.asarray(stats.t.sf(without_skew(t, means) if mean < 0 else -t, means.freedom))
+        p = np.asarray(scipy.special.stdtr(means.freedom, -without_skew(t, means) if mean < 0 else t))
         return scatter.lower(_LOWER), mean + float(t_quantile(means.freedom, 2 * ALARM)[0]) * scatter.error, float(p[0])
     if not len(values) or count < FEWEST_FOR_INTERVAL:
         return -math.inf, math.inf, math.nan

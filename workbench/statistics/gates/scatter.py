@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.metrics.coverage import Floats
 from workbench.statistics.clusters import Clusters
@@ -70,7 +70,7 @@ class Scatter:
 
     def needed(self, n: int, left: float, level: float) -> int:
         """Return how many questions have a lower bound at `level` within `left` of the true mean, with 80 % power. `n` is their number now."""
-        power, quantile = float(stats.norm.ppf(POWER)), self._quantile(level)
+        power, quantile = float(scipy.special.ndtri(POWER)), self._quantile(level)
         least, most = 1, _MOST_NEEDED if self.varies else 1
         while least < most:
             middle = (least + most) // 2

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
@@ -228,7 +228,7 @@ def _correlated(items: JudgedLabels, error: Floats, values: Floats) -> Calibrati
     """Spearman's correlation of errors with values (n), weighted."""
     if len(items) < _FEWEST_FOR_BIAS or len(np.unique(error)) < 2 or len(np.unique(values)) < 2:
         return _undefined(len(items))
-    x, y = stats.rankdata(error), stats.rankdata(values)
+    x, y = scipy.stats.rankdata(error), scipy.stats.rankdata(values)
 
     def statistic(weights: Floats) -> Floats:
         whole = weights.sum(axis=1)

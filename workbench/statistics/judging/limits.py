@@ -1,7 +1,7 @@
 """Limits of shares of labelled items, and how much shared documents widen them."""
 
 import numpy as np
-from scipy import special
+import scipy
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.intervals import ALPHA
@@ -21,9 +21,9 @@ def share_limits(successes: float, n: float, alpha: float = ALPHA) -> tuple[floa
         return 0.0, 1.0
     successes = min(successes, n)
     a, b = successes + 0.5, n - successes + 0.5
-    low = float(special.betaincinv(a, b, alpha / 2)) if successes > _NONE else 0.0
-    high = float(special.betaincinv(a, b, 1 - alpha / 2)) if n - successes > _NONE else 1.0
-    z = float(-special.ndtri(alpha / 2))
+    low = float(scipy.special.betaincinv(a, b, alpha / 2)) if successes > _NONE else 0.0
+    high = float(scipy.special.betaincinv(a, b, 1 - alpha / 2)) if n - successes > _NONE else 1.0
+    z = float(-scipy.special.ndtri(alpha / 2))
     mean = successes / n
     centre, half = (mean + z**2 / (2 * n)) / (1 + z**2 / n), z * (mean * (1 - mean) / n + z**2 / (4 * n**2)) ** 0.5 / (1 + z**2 / n)
     return min(low, max(0.0, centre - half)), max(high, min(1.0, centre + half))

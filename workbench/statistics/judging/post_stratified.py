@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
@@ -78,7 +78,7 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
 @cache
 def _alpha(labels: int) -> float:
     """The level at which normal quantiles equal those of t with n - 1 degrees of freedom."""
-    return float(2 * stats.norm.sf(t_quantile(int(labels) - 1)))
+    return float(2 * scipy.special.ndtr(-t_quantile(int(labels) - 1)))
 
 
 def _between_documents(items: LabelledItems, predicted: Floats, residual: Floats, labelled: Bools) -> tuple[float, float]:
