@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from workbench.metrics.case import Case, Cut, MetricValues
 
@@ -36,9 +35,8 @@ def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> fl
     bool. The result is Mann-Whitney's U / (answerable · unanswerable).
     """
     scores, wanted = np.asarray(top_scores, dtype=np.float64), np.asarray(answerable, dtype=np.bool_)
-    good = int(wanted.sum())
-    bad = len(wanted) - good
-    if not good or not bad:
+    good, bad = scores[wanted], np.sort(scores[~wanted])
+    if not len(good) or not len(bad):
         return None
-    above = stats.rankdata(scores)[wanted].sum() - good * (good + 1) / 2
-    return float(above / (good * bad))
+    below, not_above = np.searchsorted(bad, good, "left"), np.searchsorted(bad, good, "right")
+    return float((below + not_above).sum() / 2 / (len(good) * len(bad)))
