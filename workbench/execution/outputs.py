@@ -28,7 +28,6 @@ from workbench.execution.result import Result
 from workbench.execution.targets.failures import missing_replies, unmatched_hits
 from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
-from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.context import RunContext
 from workbench.results.history import append
 from workbench.results.run_tables import MANIFEST, RunTables, run_mark, write_table
@@ -80,6 +79,8 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
         notes += [*filter(None, [judgements.unread]), *unmatched_hits(run)]
         if notebooks:
+            from workbench.notebook_runner.run_notebooks import run_notebooks  # Jupyter is heavy
+
             errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         else:
             shutil.rmtree(folder / "notebooks", ignore_errors=True)

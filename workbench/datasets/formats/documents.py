@@ -10,7 +10,6 @@ from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.fields import check_fields, text_field
 from workbench.datasets.files import find_in, require
-from workbench.datasets.formats.markup import document_of_html
 from workbench.datasets.formats.table_rows import check_columns, is_table, read_rows
 from workbench.datasets.lines import json_kind, json_lines, parse_json, read_text
 from workbench.errors import InputError
@@ -76,7 +75,7 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             draft.documents.append((Document(doc_id, read_text(file, draft)), str(file)))
         elif suffix in _HTML:
             try:
-                draft.documents.append((document_of_html(doc_id, read_text(file, draft)), str(file)))
+                draft.documents.append((_page(doc_id, read_text(file, draft)), str(file)))
             except ValueError as error:
                 draft.fault(str(file), f"cannot be read as HTML ({error}); fix it or move it away")
             # Spans refer to the extracted text, in which nothing shifts.
@@ -87,6 +86,12 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
         _refuse(files, suffix, draft)
     if not draft.documents and not unread and not draft.faults:
         draft.faults.append(f"{folder} has no documents; put {', '.join(_TEXT + _HTML)} files into it")
+
+
+def _page(doc_id: str, markup: str) -> Document:
+    from workbench.datasets.formats.markup import document_of_html  # Beautiful Soup is heavy
+
+    return document_of_html(doc_id, markup)
 
 
 def _files(folder: Path, draft: DatasetDraft) -> Iterator[Path]:

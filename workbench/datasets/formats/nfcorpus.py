@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from pathlib import Path
 
-import requests
 from filelock import FileLock
 
 from workbench.core.environment import cache_folder, data_folder
@@ -73,6 +72,8 @@ def _downloaded(cache: Path) -> Path:
 
 
 def _fetch(url: str, target: Path) -> None:
+    import requests  # heavy
+
     target.parent.mkdir(parents=True, exist_ok=True)
     with requests.get(url, stream=True, timeout=_SECONDS) as answer, target.open("wb") as stream:
         answer.raise_for_status()
