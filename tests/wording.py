@@ -1,5 +1,6 @@
 """Compare the words of errors with a snapshot: one test for all wrong inputs of a function, one line for each (docs/testing.md)."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -19,7 +20,9 @@ def wording(snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytes
     If `kind` is None, the function returns the text. In the snapshot, temporary folders are FOLDER, this checkout is ROOT, ports are PORT, and
     words of pydantic PYDANTIC.
     """
-    folders = rf"{re.escape(str(tmp_path_factory.getbasetemp()))}/[\w-]+(/tmp\w{{8}})?|{re.escape(tmp_path.name)}"
+    own = tmp_path_factory.getbasetemp()
+    session = re.escape(str(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own))
+    folders = rf"{session}(/popen-gw\d+)?/[\w-]+(/tmp\w{{8}})?|{re.escape(tmp_path.name)}"
     pydantic = r"\b([A-Z][a-z]+ should|Input tag|Field required|Extra inputs)[^;\n]*"
     root = re.escape(str(Path(__file__).parents[1]))
     replaced = {folders: "FOLDER", root: "ROOT", r"(?<=127\.0\.0\.1:)\d+": "PORT", pydantic: "PYDANTIC"}

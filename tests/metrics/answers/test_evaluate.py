@@ -28,33 +28,32 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @pytest.mark.parametrize("name", ANSWER_KINDS)
-def test_each_question_has_a_value_or_a_reason(name: str, variant: Variant) -> None:
+def test_each_question_has_a_value_or_a_reason(name: str) -> None:
     kind = ANSWER_KINDS[name]
-    table = answer_values(case_of(*EVERY, variant=variant), kind)
-    assert table["query"].tolist() == list(range(len(EVERY)))
-    assert table["value"].notna().equals(table["state"] == "scored")
-    assert (table["reason"] == "").equals(table["state"] == "scored")
-    assert set(table["state"]) <= {"scored", "unscored", "not_applicable"}
-    if kind.proportion:
-        assert table["value"].dropna().between(0, 1).all()
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@pytest.mark.parametrize("name", ANSWER_KINDS)
-def test_questions_do_not_affect_each_other(name: str, variant: Variant) -> None:
-    whole = answer_values(case_of(*EVERY, variant=variant), ANSWER_KINDS[name])
-    for place, asked in enumerate(EVERY):
-        alone = answer_values(case_of(asked, variant=variant), ANSWER_KINDS[name]).iloc[0]
-        assert alone["state"] == whole["state"][place]
-        assert alone["value"] == pytest.approx(whole["value"][place], nan_ok=True)
+    for variant in VARIANTS:
+        table = answer_values(case_of(*EVERY, variant=variant), kind)
+        assert table["query"].tolist() == list(range(len(EVERY))), variant
+        assert table["value"].notna().equals(table["state"] == "scored"), variant
+        assert (table["reason"] == "").equals(table["state"] == "scored"), variant
+        assert set(table["state"]) <= {"scored", "unscored", "not_applicable"}, variant
+        if kind.proportion:
+            assert table["value"].dropna().between(0, 1).all(), variant
 
 
 @pytest.mark.parametrize("name", ANSWER_KINDS)
-def test_a_condition_that_does_not_apply_comes_before_every_other_reason(name: str) -> None:
-    table = answer_values(case_of(Asked("", reason="why", error="failed")), ANSWER_KINDS[name])
-    assert table[["state", "reason"]].iloc[0].tolist() == ["not_applicable", "why"]
+def test_questions_do_not_affect_each_other(name: str) -> None:
+    for variant in VARIANTS:
+        whole = answer_values(case_of(*EVERY, variant=variant), ANSWER_KINDS[name])
+        alone = [answer_values(case_of(asked, variant=variant), ANSWER_KINDS[name]).iloc[0] for asked in EVERY]
+        assert [row["state"] for row in alone] == whole["state"].tolist(), variant
+        assert [row["value"] for row in alone] == pytest.approx(whole["value"].tolist(), nan_ok=True), variant
+
+
+def test_a_condition_that_does_not_apply_comes_before_every_other_reason() -> None:
+    tables = {name: answer_values(case_of(Asked("", reason="why", error="failed")), kind) for name, kind in ANSWER_KINDS.items()}
+    first = {name: table[["state", "reason"]].iloc[0].tolist() for name, table in tables.items()}
+    assert first == {name: ["not_applicable", "why"] for name in ANSWER_KINDS}
 
 
 def test_a_failed_answer_is_unscored_and_never_0() -> None:
@@ -81,18 +80,18 @@ def test_labels_of_recorded_answers_are_values() -> None:
     assert table["reason"][2] == "no label"
 
 
-@pytest.mark.parametrize("name", ANSWER_KINDS)
-def test_a_name_of_an_answer_metric_is_parsed_without_a_cut(name: str) -> None:
-    metric = Metric.parse(name)
-    assert str(metric) == name
-    assert (metric.family, metric.of_answers, metric.bounded_by_k) == ("answers", True, False)
-    assert metric.answer_kind is ANSWER_KINDS[name]
-    assert name not in KINDS
-    with pytest.raises(InputError, match="takes no cut"):
-        Metric.parse(f"{name}@5")
-    with pytest.raises(InputError, match="reads answers, not rankings"):
-        _ = metric.ranking_kind
-    assert ANSWER_KINDS[name].definition in unescape(metric._repr_html_())
+def test_a_name_of_an_answer_metric_is_parsed_without_a_cut() -> None:
+    for name, kind in ANSWER_KINDS.items():
+        metric = Metric.parse(name)
+        assert str(metric) == name
+        assert (metric.family, metric.of_answers, metric.bounded_by_k) == ("answers", True, False)
+        assert metric.answer_kind is kind
+        assert name not in KINDS
+        with pytest.raises(InputError, match=f"metric {name} takes no cut"):
+            Metric.parse(f"{name}@5")
+        with pytest.raises(InputError, match="reads answers, not rankings"):
+            _ = metric.ranking_kind
+        assert kind.definition in unescape(metric._repr_html_())
 
 
 def test_a_misspelt_answer_metric_is_suggested() -> None:

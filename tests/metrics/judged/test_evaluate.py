@@ -1,5 +1,6 @@
 """Laws of all judged metrics."""
 
+import itertools
 from html import unescape
 
 import pytest
@@ -30,36 +31,34 @@ def metric(name: str) -> Metric:
     return Metric(name, k=3 if JUDGED_KINDS[name].cut == "k" else None)
 
 
-@pytest.mark.parametrize("only_score", ["", "it is a score"])
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @pytest.mark.parametrize("name", JUDGED_KINDS)
-def test_each_question_has_a_value_or_a_reason(name: str, variant: Variant, only_score: str) -> None:
-    table = judged_values(judged_case(*EVERY, variant=variant, only_score=only_score), JUDGED_KINDS[name], metric(name).cut)
-    assert table["query"].tolist() == list(range(len(EVERY)))
-    assert table["value"].notna().equals(table["state"] == "scored")
-    assert (table["reason"] == "").equals(table["state"] == "scored")
-    assert table["value"].dropna().between(0, 1).all()
+def test_each_question_has_a_value_or_a_reason(name: str) -> None:
+    for variant, only_score in itertools.product(VARIANTS, ("", "it is a score")):
+        table = judged_values(judged_case(*EVERY, variant=variant, only_score=only_score), JUDGED_KINDS[name], metric(name).cut)
+        assert table["query"].tolist() == list(range(len(EVERY))), (variant, only_score)
+        assert table["value"].notna().equals(table["state"] == "scored"), (variant, only_score)
+        assert (table["reason"] == "").equals(table["state"] == "scored"), (variant, only_score)
+        assert table["value"].dropna().between(0, 1).all(), (variant, only_score)
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @pytest.mark.parametrize("name", JUDGED_KINDS)
-def test_questions_do_not_affect_each_other(name: str, variant: Variant) -> None:
+def test_questions_do_not_affect_each_other(name: str) -> None:
     kind, cut = JUDGED_KINDS[name], metric(name).cut
-    whole = judged_values(judged_case(*EVERY, variant=variant), kind, cut)
-    for place, judged in enumerate(EVERY):
-        alone = judged_values(judged_case(judged, variant=variant), kind, cut).iloc[0]
-        assert (alone["state"], alone["reason"]) == (whole["state"][place], whole["reason"][place])
-        assert alone["value"] == pytest.approx(whole["value"][place], nan_ok=True)
+    for variant in VARIANTS:
+        whole = judged_values(judged_case(*EVERY, variant=variant), kind, cut)
+        alone = [judged_values(judged_case(judged, variant=variant), kind, cut).iloc[0] for judged in EVERY]
+        assert [(row["state"], row["reason"]) for row in alone] == list(zip(whole["state"], whole["reason"], strict=True)), variant
+        assert [row["value"] for row in alone] == pytest.approx(whole["value"].tolist(), nan_ok=True), variant
 
 
-@pytest.mark.parametrize("name", JUDGED_KINDS)
-def test_a_name_is_a_metric_of_answers(name: str) -> None:
-    named = metric(name)
-    assert Metric.parse(str(named)) == named
-    assert (named.family, named.of_answers, named.judged, named.bounded_by_k) == ("answers", True, True, False)
-    assert named.judged_kind is JUDGED_KINDS[name]
-    assert JUDGED_KINDS[name].definition in unescape(named._repr_html_())
-    assert "–" not in (JUDGED_KINDS[name].formula, JUDGED_KINDS[name].source)
+def test_a_name_is_a_metric_of_answers() -> None:
+    for name, kind in JUDGED_KINDS.items():
+        named = metric(name)
+        assert Metric.parse(str(named)) == named
+        assert (named.family, named.of_answers, named.judged, named.bounded_by_k) == ("answers", True, True, False), name
+        assert named.judged_kind is kind
+        assert kind.definition in unescape(named._repr_html_())
+        assert "–" not in (kind.formula, kind.source), name
 
 
 def test_no_name_has_two_meanings() -> None:
