@@ -28,18 +28,19 @@ pytestmark = pytest.mark.slow
 
 HANDBOOK = ROOT / "experiments" / "handbook"
 METRICS = ("span_recall@2000t", "recall@5", "answer_recall")
+FIXED = {"kind": "fixed", "size": 256, "overlap": 0}
 # The prompt that someone broke: the rule that binds the model to the passages is gone.
 BROKEN = "[system]\nYou are a friendly assistant. Be brief.\n\n[user]\nPassages:\n\n{passages}\n\nQuestion: {question}\n"
 
 
 @dataclass(frozen=True)
 class Handbook:
-    """Sweeps of one configuration on the handbook's 195 questions, and a baseline in a file."""
+    """Sweeps of one configuration on the handbook's 195 questions, by words unless another retriever is set, and baselines in files."""
 
     folder: Path
 
     def run(self, data: Path = HANDBOOK, outputs: str = "outputs", keep: bool = False, repeats: int = 1, **pipeline: object) -> RunTables:
-        usual: dict[str, Any] = {"chunking": {"kind": "fixed", "size": 256, "overlap": 0}, "answering": {"kind": "extractive"}}
+        usual: dict[str, Any] = {"chunking": FIXED, "retrieval": {"kind": "bm25", "k": 10}, "answering": {"kind": "extractive"}}
         settings = {
             "name": "handbook",
             "dataset": {"kind": "golden", "path": str(data)} | ({"missing_documents": "keep"} if keep else {}),
@@ -111,21 +112,33 @@ def assert_explained(report: GateReport, before: RunTables, after: RunTables) ->
     assert all(lost.cause and lost.explanation for lost in report.lost)
 
 
-def test_an_unchanged_run_passes_as_identical_on_a_fresh_store(handbook, before):
-    assert before.names == ("fixed-256-0",)
-    report = handbook.gate(handbook.run(outputs="fresh"))
+@pytest.fixture(scope="module")
+def dense(handbook, handbook_part) -> Callable[..., RunTables]:
+    """Sweep with vectors, on the first 69 questions unless other data are given."""
+
+    def run(data: Path = handbook_part, outputs: str = "dense", **embedding: object) -> RunTables:
+        return handbook.run(data, outputs, embedding={"kind": "hashed", **embedding}, retrieval={"kind": "dense", "k": 10})
+
+    handbook.baseline(run(), "dense.json")
+    return run
+
+
+def test_an_unchanged_run_passes_as_identical_on_a_fresh_store(handbook, dense):
+    run = dense(outputs="fresh")
+    assert run.names == ("fixed-256-0",)
+    report = handbook.gate(run, "dense.json")
     assert report.exit_code == 0
-    assert [rule.reason for rule in report.rules] == ["identical on 155 questions"] * 3
+    assert [rule.reason for rule in report.rules] == ["identical on 59 questions"] * 3
     assert not report.lost
     assert not report.notes
 
 
-@pytest.mark.parametrize("embedding", [{"kind": "static"}, {"kind": "sentence-transformers", "max_tokens": 32}])
-def test_a_worse_embedder_fails_every_metric(handbook, before, embedding):
-    after = handbook.run(embedding=embedding)
-    report = handbook.gate(after)
+@pytest.mark.parametrize(("embedding", "failing"), [({"dimensions": 8}, METRICS), ({"max_tokens": 32}, METRICS[:1])])
+def test_a_worse_embedder_fails(handbook, dense, embedding, failing):
+    before, after = dense(), dense(**embedding)
+    report = handbook.gate(after, "dense.json")
     assert report.exit_code == 1
-    assert set(verdicts(report).values()) == {Decision.FAIL}
+    assert [metric for metric, outcome in verdicts(report).items() if outcome is Decision.FAIL] == list(failing)
     assert_explained(report, before, after)
     assert any("embedding" in note for note in report.notes)
     if "max_tokens" in embedding:
@@ -135,9 +148,9 @@ def test_a_worse_embedder_fails_every_metric(handbook, before, embedding):
 def test_quartered_chunks_are_undecided_and_name_the_questions_that_would_decide(handbook, before):
     after = handbook.run(chunking={"kind": "fixed", "size": 64, "overlap": 0})
     report = handbook.gate(after)
-    # The mean of span recall falls by .015 of a tolerated .039, and its interval reaches -.066: 155 questions cannot say.
+    # Span recall falls by .001 of a tolerated .037, and its interval reaches -.063: 155 questions about 54 documents cannot say.
     assert verdicts(report)["span_recall@2000t"] is Decision.UNDECIDED
-    # Recall falls by .005 of a tolerated .044, which 155 questions about 54 documents cannot bound either.
+    # Recall falls by .029 of a tolerated .042, which they cannot bound either.
     assert verdicts(report)["recall@5"] is Decision.UNDECIDED
     assert report.exit_code == 4
     assert "questions would decide" in report.rules[0].reason
@@ -163,14 +176,16 @@ def test_ten_deleted_documents_fail_and_are_the_cause_of_every_question_about_th
     assert set(about["query_id"]) & fell(before, after, "recall@5") <= gone
 
 
-def test_stale_versions_that_were_appended_fail_and_are_named_as_what_displaced_the_current_pages(handbook, before):
+def test_stale_versions_that_were_appended_fail_and_are_named_as_what_displaced_the_current_pages(handbook, dense):
+    before = dense(HANDBOOK)
+    handbook.baseline(before, "whole.json")
     data, stale = handbook.copy("stale"), set()
     for file in sorted((HANDBOOK / "earlier").rglob("*.md")):
         place = file.relative_to(HANDBOOK / "earlier").with_suffix("").as_posix() + "-earlier"
         (data / "documents" / f"{place}.md").write_bytes(file.read_bytes())
         stale.add(place)
-    after = handbook.run(data)
-    report = handbook.gate(after)
+    after = dense(data)
+    report = handbook.gate(after, "whole.json")
     assert len(stale) == 12
     assert report.exit_code == 1
     assert set(report.differences.added) == stale
@@ -201,28 +216,29 @@ class Writer:
         return {"text": f"{self.expected[question]} [1]" if right and self.expected[question] else "Ask your manager."}
 
 
-def test_a_broken_prompt_is_an_alarm_that_a_second_run_of_both_sides_confirms(handbook, before, new_provider: Callable[[], ChatProvider]):
+def test_a_broken_prompt_is_an_alarm_that_a_second_run_of_both_sides_confirms(
+    handbook, handbook_part, before, new_provider: Callable[[], ChatProvider]
+):
     provider = new_provider()
     provider.reply_to = Writer(before).reply
     model = {"kind": "chat", "provider": "openai", "model": "words", "base_url": f"{provider.host}/v1"}
     prompt = handbook.folder / "broken.txt"
     prompt.write_text(BROKEN, "utf-8")
-    fixed = {"retrieval": {"kind": "bm25", "k": 5}}
-    good = handbook.run(outputs="good", repeats=3, answering=model, **fixed)
+    good = handbook.run(handbook_part, "good", repeats=3, answering=model)
     handbook.baseline(good, "good.json")
-    unchanged = handbook.gate(handbook.run(outputs="unchanged", repeats=3, answering=model, **fixed), "good.json")
+    unchanged = handbook.gate(handbook.run(handbook_part, "unchanged", repeats=3, answering=model), "good.json")
     assert unchanged.exit_code == 0
     assert not unchanged.alarms
 
-    broken = handbook.run(outputs="broken", answering=model | {"prompt": str(prompt)}, **fixed)
+    broken = handbook.run(handbook_part, "broken", answering=model | {"prompt": str(prompt)})
     alarm = handbook.gate(broken, "good.json")
     assert alarm.exit_code == 4
     assert len(alarm.alarms) == 1
     assert verdicts(alarm)["recall@5"] is Decision.PASS
     assert "run both sides again" in alarm.rules[-1].reason
 
-    second = handbook.run(outputs="broken again", answering=model | {"prompt": str(prompt)}, **fixed)
-    other = handbook.run(outputs="good again", answering=model, **fixed)
+    second = handbook.run(handbook_part, "broken again", answering=model | {"prompt": str(prompt)})
+    other = handbook.run(handbook_part, "good again", answering=model)
     again = SecondRuns(second, baseline_of([other], other.names[0], fewest=1))
     confirmed = handbook.gate(broken, "good.json", again)
     assert confirmed.exit_code == 1
