@@ -50,16 +50,16 @@ def test_it_is_the_same_for_ever() -> None:
     assert fingerprint("chunks", 1, {"b": [1.5, None], "a": "é"}) == "06bd61c5694d5653703ff0dd48932524"
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), {"x": [float("nan")]}])
-def test_what_is_no_number_is_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="Out of range float"):
-        fingerprint(value)
+def test_what_is_no_number_is_refused() -> None:
+    for value in (float("nan"), float("inf"), -float("inf"), {"x": [float("nan")]}):
+        with pytest.raises(ValueError, match="Out of range float"):
+            fingerprint(value)
 
 
-@pytest.mark.parametrize("value", [Path("a"), b"a", {1, 2}, object()], ids=lambda value: type(value).__name__)
-def test_unknown_types_are_refused(value: object) -> None:
-    with pytest.raises(TypeError):
-        fingerprint(value)
+def test_unknown_types_are_refused() -> None:
+    for value in (Path("a"), b"a", {1, 2}, object()):
+        with pytest.raises(TypeError):
+            fingerprint(value)
 
 
 def test_it_does_not_depend_on_the_process(run_python: Callable[..., str]) -> None:

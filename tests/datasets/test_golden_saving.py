@@ -1,5 +1,6 @@
 """A saved dataset is replaced by a later save, and nothing else is."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,24 +26,23 @@ def changed(folder: Path) -> None:
     (folder / "questions.jsonl").write_text('{"query_id": "q1", "query": "Mine?", "relevant_doc_ids": ["a"]}\n', "utf-8")
 
 
-@pytest.mark.parametrize(
-    "touch",
-    [
+def test_a_folder_with_anything_else_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    touches: list[Callable[[Path], object]] = [
         changed,
         lambda folder: (folder / "notes.txt").write_text("mine"),
         lambda folder: (folder / "empty").mkdir(),
         lambda folder: (folder / "saved.json").unlink(),
         lambda folder: (folder / "saved.json").write_text("[]"),
         lambda folder: (folder / "documents.jsonl").unlink(),
-    ],
-)
-def test_a_folder_with_anything_else_is_refused_and_stays_as_it_is(tmp_path: Path, touch) -> None:
-    wb.save_dataset(SMALL, tmp_path / "saved")
-    touch(tmp_path / "saved")
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    with pytest.raises(InputError, match="has something else than this dataset as it was saved there; name a new folder"):
-        wb.save_dataset(LATER, tmp_path / "saved", replace=True)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+    ]
+    for number, touch in enumerate(touches):
+        folder = tmp_path / str(number)
+        wb.save_dataset(SMALL, folder / "saved")
+        touch(folder / "saved")
+        before = {path: path.read_bytes() for path in folder.rglob("*.*")}
+        with pytest.raises(InputError, match="has something else than this dataset as it was saved there; name a new folder"):
+            wb.save_dataset(LATER, folder / "saved", replace=True)
+        assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
 
 
 def test_a_dataset_of_another_name_replaces_nothing(tmp_path: Path) -> None:

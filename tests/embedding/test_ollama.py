@@ -39,20 +39,20 @@ def test_a_server_that_is_no_ollama_is_one_line(provider):
         make(provider, base_url=f"{provider.host}/list").identity("query")
 
 
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [
-        ("", "http://localhost:11434"),
-        ("0.0.0.0", "http://localhost:11434"),
-        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
-        (":8080", "http://localhost:8080"),
-        ("[::1]:8080", "http://[::1]:8080"),
-        ("box", "http://box:11434"),
-        ("http://box/", "http://box:11434"),
-        ("https://box", "https://box:443"),
-        ("https://box/ollama", "https://box:443/ollama"),
-    ],
-)
-def test_ollama_host_is_read_as_ollama_reads_it(monkeypatch, host, address):
-    monkeypatch.setenv("OLLAMA_HOST", host)
-    assert OllamaEmbedder(model="words").address == address
+def test_ollama_host_is_read_as_ollama_reads_it(monkeypatch):
+    def address_of(host):
+        monkeypatch.setenv("OLLAMA_HOST", host)
+        return OllamaEmbedder(model="words").address
+
+    addresses = {
+        "": "http://localhost:11434",
+        "0.0.0.0": "http://localhost:11434",
+        "127.0.0.1:8080": "http://127.0.0.1:8080",
+        ":8080": "http://localhost:8080",
+        "[::1]:8080": "http://[::1]:8080",
+        "box": "http://box:11434",
+        "http://box/": "http://box:11434",
+        "https://box": "https://box:443",
+        "https://box/ollama": "https://box:443/ollama",
+    }
+    assert {host: address_of(host) for host in addresses} == addresses

@@ -120,9 +120,9 @@ def test_a_cut_beyond_the_delivered_chunks_is_refused():
     assert named(pipeline={"retrieval": {"k": 3}}, metrics=["recall@5", "span_recall@2000t"]) == ["fixed-256-0"]
 
 
-@pytest.mark.parametrize("k", [0, 1001, "many"])
-def test_a_k_out_of_range_is_refused(k):
-    assert "retrieval 'dense' k is" in faults(pipeline={"retrieval": {"k": k}})[0]
+def test_a_k_out_of_range_is_refused():
+    for k in (0, 1001, "many"):
+        assert "retrieval 'dense' k is" in faults(pipeline={"retrieval": {"k": k}})[0]
 
 
 def test_a_baseline_must_be_a_configuration():

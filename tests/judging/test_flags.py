@@ -1,13 +1,10 @@
 """Differences between a claim and a sentence are named."""
 
-import pytest
-
 from workbench.judging.flags import flags
 
 
-@pytest.mark.parametrize(
-    ("claim", "sentence", "found"),
-    [
+def test_a_difference_is_named() -> None:
+    cases: list[tuple[str, str, tuple[str, ...]]] = [
         ("The ferry takes 9 cars.", "The ferry takes 6 cars.", ("number",)),
         ("The ferry takes nine cars.", "The ferry takes 9 cars.", ()),
         ("It costs €3,500.", "The price is 3500 euros.", ()),
@@ -20,7 +17,5 @@ from workbench.judging.flags import flags
         ("Write to Logistics today.", "Write to the desk today.", ("name",)),
         ("Write to logistics, says the S1 page.", "Write to Logistics (S1).", ()),
         ("Not before 9, says Olsen.", "After 8.", ("number", "negation", "antonym", "name")),
-    ],
-)
-def test_a_difference_is_named(claim: str, sentence: str, found: tuple[str, ...]) -> None:
-    assert flags(claim, sentence) == found
+    ]
+    assert [(claim, sentence, flags(claim, sentence)) for claim, sentence, _ in cases] == cases

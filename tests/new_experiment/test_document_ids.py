@@ -1,23 +1,18 @@
 """Ids of documents are readable, unique, and names of files."""
 
-import pytest
-
 from workbench.new_experiment.document_ids import document_id, same_id
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("leave.md", "leave"),
-        ("hr/Leave policy (2024).docx", "hr/Leave-policy-2024"),
-        ("Café über uns.pdf", "Café-über-uns"),
-        ("a b/.../v1.2.txt", "a-b/document/v1.2"),
-        ("报告.html", "报告"),
-        ("???.md", "document"),
-    ],
-)
-def test_an_id_is_the_path_without_its_suffix_and_blanks(path, expected):
-    assert document_id(path, set()) == expected
+def test_an_id_is_the_path_without_its_suffix_and_blanks():
+    ids = {
+        "leave.md": "leave",
+        "hr/Leave policy (2024).docx": "hr/Leave-policy-2024",
+        "Café über uns.pdf": "Café-über-uns",
+        "a b/.../v1.2.txt": "a-b/document/v1.2",
+        "报告.html": "报告",
+        "???.md": "document",
+    }
+    assert {path: document_id(path, set()) for path in ids} == ids
 
 
 def test_equal_ids_get_the_suffix_and_then_a_number():

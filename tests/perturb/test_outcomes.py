@@ -16,23 +16,20 @@ HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
 DAYS = Planted("counterfactual", "before", 0, "number", "30", "45")
 
 
-@pytest.mark.parametrize(
-    ("answer", "outcome"),
-    [
-        ("Claims are due within thirty days.", "kept"),
-        ("Within 45 days [1].", "adopted"),
-        ("One says 30 days, another 45.", "conflict"),
-        ("The passages contradict each other, ask Finance.", "conflict"),
-        ("Die Angaben widersprechen sich.", "conflict"),
-        ("I do not know.", ""),
-        ("Within a month [45].", ""),
-        ("45. Ask Finance", ""),
-        ("30 days, by 45 May", "kept"),
-    ],
-)
-def test_the_value_in_an_answer_shows_whether_the_copy_was_adopted(answer: str, outcome: str) -> None:
-    assert counterfactual_outcome(answer, DAYS) == outcome
-    assert outcome_of(answer, DAYS.record()) == outcome
+def test_the_value_in_an_answer_shows_whether_the_copy_was_adopted() -> None:
+    outcomes = {
+        "Claims are due within thirty days.": "kept",
+        "Within 45 days [1].": "adopted",
+        "One says 30 days, another 45.": "conflict",
+        "The passages contradict each other, ask Finance.": "conflict",
+        "Die Angaben widersprechen sich.": "conflict",
+        "I do not know.": "",
+        "Within a month [45].": "",
+        "45. Ask Finance": "",
+        "30 days, by 45 May": "kept",
+    }
+    assert {answer: counterfactual_outcome(answer, DAYS) for answer in outcomes} == outcomes
+    assert {answer: outcome_of(answer, DAYS.record()) for answer in outcomes} == outcomes
 
 
 @pytest.mark.parametrize(

@@ -18,25 +18,22 @@ Question: {question}
 Does the answer say the same as the reference answer? Reply with the single word TRUE or FALSE."""
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ("TRUE", True),
-        ("TRUE.", True),
-        ("true\n", True),
-        ("**True**", True),
-        ("FALSE", False),
-        ("False.", False),
-        ("UNTRUE", None),
-        ("NOT TRUE", None),
-        ("TRUE or FALSE", None),
-        ("The answer is TRUE.", None),
-        ("TRUEFALSE", None),
-        ("", None),
-    ],
-)
-def test_a_verdict_is_a_word_alone(reply: str, expected: bool | None) -> None:
-    assert verdict(reply) is expected
+def test_a_verdict_is_a_word_alone() -> None:
+    verdicts = {
+        "TRUE": True,
+        "TRUE.": True,
+        "true\n": True,
+        "**True**": True,
+        "FALSE": False,
+        "False.": False,
+        "UNTRUE": None,
+        "NOT TRUE": None,
+        "TRUE or FALSE": None,
+        "The answer is TRUE.": None,
+        "TRUEFALSE": None,
+        "": None,
+    }
+    assert {reply: verdict(reply) for reply in verdicts} == verdicts
 
 
 def test_the_model_of_the_environment_is_asked(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,11 @@
 from pathlib import Path
 
-import pytest
-
 from workbench.generation.checking.agreement import answers_agree
 from workbench.storage.vector_cache import VectorCache
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected", "agree"),
-    [
+def test_answers_agree_if_numbers_negations_and_words_do(tmp_path: Path) -> None:
+    cases = [
         ("Up to 30 days a year.", "30 days", True),
         ("30 days", "25 days", False),
         ("€1,500", "1500", True),
@@ -21,7 +18,6 @@ from workbench.storage.vector_cache import VectorCache
         ("the head of finance", "The Head of Finance", True),
         ("", "30 days", False),
         ("Ada Byron", "a blue whale", False),
-    ],
-)
-def test_answers_agree_if_numbers_negations_and_words_do(tmp_path: Path, answer: str, expected: str, agree: bool) -> None:
-    assert answers_agree(answer, expected, VectorCache(tmp_path / "vectors.sqlite")) is agree
+    ]
+    cache = VectorCache(tmp_path / "vectors.sqlite")
+    assert [(answer, expected, answers_agree(answer, expected, cache)) for answer, expected, _ in cases] == cases

@@ -15,9 +15,9 @@ def test_blanks_and_quotation_marks_do_not_matter(quote: str) -> None:
     assert TEXT[start:end].split() == quote.strip(' "“”').split()
 
 
-@pytest.mark.parametrize("quote", ["opens in june", "Opens in May", "opens May", "", " ", '""', ".", "3.000"])
-def test_anything_else_matters(quote: str) -> None:
-    assert quote_in(quote, TEXT) is None
+def test_anything_else_matters() -> None:
+    quotes = ["opens in june", "Opens in May", "opens May", "", " ", '""', ".", "3.000"]
+    assert {quote: quote_in(quote, TEXT) for quote in quotes} == dict.fromkeys(quotes)
 
 
 @given(st.text(), st.data())

@@ -18,20 +18,17 @@ def value(name: str, text: str, *expected: str) -> float:
     return float(answer_values(case_of(Asked(text, expected)), ANSWER_KINDS[name])["value"][0])
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("The Eiffel Tower!", "eiffel tower"),
-        ("  an  apple, a pear ", "apple pear"),
-        ("€1,000.50", "€100050"),
-        ("“Theory” – an idea…", "theory idea"),
-        ("O'Neil", "oneil"),
-        ("Antarctica", "antarctica"),
-        ("", ""),
-    ],
-)
-def test_a_text_is_compared_without_case_punctuation_and_articles(text: str, result: str) -> None:
-    assert normalised(text) == result
+def test_a_text_is_compared_without_case_punctuation_and_articles() -> None:
+    texts = {
+        "The Eiffel Tower!": "eiffel tower",
+        "  an  apple, a pear ": "apple pear",
+        "€1,000.50": "€100050",
+        "“Theory” – an idea…": "theory idea",
+        "O'Neil": "oneil",
+        "Antarctica": "antarctica",
+        "": "",
+    }
+    assert {text: normalised(text) for text in texts} == texts
 
 
 def reference_f1(answer: str, expected: str) -> float:

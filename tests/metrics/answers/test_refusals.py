@@ -1,5 +1,3 @@
-import pytest
-
 from tests.answer_cases import Asked, case_of
 from workbench.metrics.answers.evaluate import answer_values
 from workbench.metrics.answers.registry import ANSWER_KINDS
@@ -17,9 +15,8 @@ def scored(name: str, condition: str) -> list[bool]:
     return table["state"].eq("scored").tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "condition", "expected"),
-    [
+def test_refusals_count_where_the_context_says_what_is_right() -> None:
+    cases = [
         ("refusal_rate", "retrieved", [False, False, False, True]),
         ("refusal_rate", "missing_gold", [True, True, True, True]),
         ("refusal_rate", "irrelevant_only", [True, True, True, True]),
@@ -28,10 +25,8 @@ def scored(name: str, condition: str) -> list[bool]:
         ("refusal_rate_without_gold", "none", [False, False, False, False]),
         ("over_refusal_rate", "retrieved", [True, False, False, False]),
         ("over_refusal_rate", "gold", [True, False, False, False]),
-    ],
-)
-def test_refusals_count_where_the_context_says_what_is_right(name: str, condition: str, expected: list[bool]) -> None:
-    assert scored(name, condition) == expected
+    ]
+    assert [(name, condition, scored(name, condition)) for name, condition, _ in cases] == cases
 
 
 def test_part_of_the_evidence_makes_neither_a_refusal_nor_an_answer_wrong() -> None:
