@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import pytrec_eval
 
+from tests.metrics.reference import FORMULAS
 from workbench.analysis.standings import verdict_of
 from workbench.datasets.formats.trec import escaped, read_run
 from workbench.execution.local import Outcome, run_experiment
@@ -32,6 +33,7 @@ def test_configurations_tell_their_fields_and_costs(outcome):
 
 
 def trec_eval_means(outcome: Outcome, configuration: str) -> dict[str, float]:
+    """The means of trec_eval on a run file, which are those of the formulas too."""
     run: dict[str, dict[str, float]] = {}
     for line in (outcome.folder / "runs" / f"{configuration}.trec").read_text().splitlines():
         query, _, document, _, score, tag = line.split()
@@ -46,7 +48,12 @@ def trec_eval_means(outcome: Outcome, configuration: str) -> dict[str, float]:
     )
     assert set(found) == answerable
     means = {metric: float(np.mean([values[measure] for values in found.values()])) for metric, measure in MEASURES.items()}
-    return means | {"mrr@10": float(np.mean([values["recip_rank"] if values["recip_rank"] >= 0.1 else 0 for values in found.values()]))}
+    means["mrr@10"] = float(np.mean([values["recip_rank"] if values["recip_rank"] >= 0.1 else 0 for values in found.values()]))
+    rankings = {query: sorted(run[query], key=lambda document: -run[query][document]) for query in answerable}
+    for metric, mean in means.items():
+        name, k = metric.split("@")
+        assert np.mean([FORMULAS[name](rankings[query], qrels[query], int(k)) for query in answerable]) == pytest.approx(mean, abs=1e-9)
+    return means
 
 
 def test_trec_eval_on_the_run_files_gives_the_metrics(outcome):

@@ -5,17 +5,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench
+from tests.metrics.reference import FORMULAS, ranked
 from workbench.errors import InputError
 from workbench.retrieval.rank import tie_breakers
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "score_another_program.md"
 ALL = ["recall@3", "precision@3", "success@3", "mrr@3", "ndcg@3", "map@3", "recall_cap@3", "judged@3", "irrelevant@3"]
-TREC = {"recall": "recall", "precision": "P", "success": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
 
 
 @pytest.fixture
@@ -111,26 +110,30 @@ def test_other_names_of_columns_are_read(lists: pd.DataFrame, run: pd.DataFrame,
     pd.testing.assert_frame_equal(renamed.table, expected)
 
 
-@settings(max_examples=30)
-@given(
-    queries=st.lists(
-        st.tuples(st.dictionaries(st.integers(0, 7), st.integers(0, 3), max_size=6), st.permutations(range(8)), st.integers(0, 8)),
-        min_size=1,
-        max_size=4,
-    ),
-    k=st.integers(1, 10),
-)
-def test_equal_to_pytrec_eval(queries: list, k: int) -> None:
-    grades = [found | {8: 1} for found, _, _ in queries]
-    frame = pd.DataFrame({"retrieved": [list(order[:depth]) for _, order, depth in queries], "relevant": grades})
-    ours = workbench.score(frame, [f"{name}@{k}" for name in TREC]).queries
-    run = {str(q): {str(doc): 100.0 - rank for rank, doc in enumerate(order[:depth])} for q, (_, order, depth) in enumerate(queries)}
-    judged = {str(q): {str(doc): grade for doc, grade in found.items()} for q, found in enumerate(grades)}
-    theirs = pytrec_eval.RelevanceEvaluator(judged, {f"{name}.{k}" for name in TREC.values()}).evaluate(run)
-    assert len(ours) == len(queries) * len(TREC)
-    for row in ours.itertuples():
-        name = TREC[row.metric.partition("@")[0]]
-        assert row.value == pytest.approx(theirs.get(str(row.query_id), {}).get(f"{name}_{k}", 0), abs=1e-12)
+GRADES = st.dictionaries(st.integers(0, 7), st.integers(-1, 3))
+SCORES = st.dictionaries(st.integers(0, 9), st.sampled_from([0.25, 0.5, 0.75]))
+
+
+@settings(max_examples=20)
+@given(questions=st.lists(st.tuples(GRADES, SCORES), max_size=3), k=st.integers(1, 12))
+def test_equal_to_the_formulas(questions: list, k: int) -> None:
+    questions = [*questions, ({0: 2}, {0: 0.5, 1: 0.5})]
+    judged = [{f"d{doc}": grade for doc, grade in (grades | {10: 1}).items()} for grades, _ in questions]
+    scored = [{f"d{doc}": score for doc, score in scores.items()} for _, scores in questions]
+    frame, qrels = (
+        pd.DataFrame([(query, doc, value) for query, row in enumerate(rows) for doc, value in row.items()], columns=["qid", "docno", name])
+        for name, rows in (("score", scored), ("label", judged))
+    )
+    table = workbench.score(frame, [f"{name}@{k}" for name in FORMULAS], qrels=qrels).queries
+    found = {(query, metric): score for query, metric, score in table[["query_id", "metric", "value"]].itertuples(index=False)}
+    assert found == pytest.approx(
+        {
+            (query, f"{name}@{k}"): formula(ranked(scored[query].items()), judged[query], k)
+            for query in range(len(questions))
+            for name, formula in FORMULAS.items()
+        },
+        abs=1e-12,
+    )
 
 
 def test_without_all_judgements_undefined_metrics_are_refused_or_not_shown(run: pd.DataFrame, qrels: pd.DataFrame) -> None:

@@ -1,15 +1,6 @@
 import math
 
-import numpy as np
 import pytest
-import pytrec_eval
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from workbench.metrics.evaluate import evaluate
-from workbench.metrics.names import Metric
-
-TREC = {"recall": "recall", "precision": "P", "success": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
 
 
 @pytest.fixture
@@ -58,30 +49,6 @@ def test_where_nothing_is_graded_below_0_a_judged_0_is_the_hard_negative(make_la
     assert values(labels, retrieved, "irrelevant@2")[:2] == [0, 1]
     assert values(labels, retrieved, "irrelevant@3")[:2] == [1, 1]
     assert values(labels, retrieved, "irrelevant@3", column="state")[2] == "not_applicable"
-
-
-GRADES = st.dictionaries(st.integers(0, 7), st.integers(-1, 3), max_size=8)
-QUERIES = st.lists(st.tuples(GRADES, st.permutations(range(8)), st.integers(0, 8)), min_size=1, max_size=4)
-
-
-@settings(max_examples=60)
-@given(queries=QUERIES, k=st.integers(1, 10))
-def test_equal_to_pytrec_eval(make_labels, make_retrieved, queries: list, k: int) -> None:
-    labels = make_labels(["text"] * 8, *({"qrels": grades} for grades, _, _ in queries))
-    retrieved = make_retrieved([(d, 0, 4) for d in range(8)], *(order[:depth] for _, order, depth in queries))
-    ours = evaluate(labels, retrieved, [Metric(name, k=k) for name in [*TREC, "mrr"]])
-    run = {f"q{q}": {f"d{doc}": 100.0 - rank for rank, doc in enumerate(order[:depth])} for q, (_, order, depth) in enumerate(queries)}
-    qrels = {f"q{q}": {f"d{doc}": max(grade, 0) for doc, grade in grades.items()} for q, (grades, _, _) in enumerate(queries)}
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {f"{name}.{k}" for name in TREC.values()} | {"recip_rank"}).evaluate(run)
-    for row in ours[ours["state"] == "scored"].itertuples():
-        result = theirs.get(f"q{row.query}", {})
-        name = row.metric.partition("@")[0]
-        reciprocal = result.get("recip_rank", 0)
-        expected = (reciprocal if reciprocal >= 1 / k - 1e-12 else 0) if name == "mrr" else result.get(f"{TREC[name]}_{k}", 0)
-        assert row.value == pytest.approx(expected, abs=1e-12)
-        assert row.value <= row.attainable + 1e-12
-    relevant = np.array([any(grade >= 1 for grade in grades.values()) for grades, _, _ in queries])
-    assert ((ours["state"] == "scored").to_numpy() == np.tile(relevant, 6)).all()
 
 
 def test_equal_scores_do_not_move_a_document(make_labels, make_retrieved, values) -> None:
