@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_recall_fscore_support
-from statsmodels.stats.proportion import proportion_confint
 
+from tests.statistics.reference import wilson
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.faultbench.cases import NONE
 from workbench.faultbench.evaluation import AttributedCase, evaluate
@@ -31,7 +31,9 @@ def test_recall_precision_and_f1_of_a_small_table() -> None:
     assert (refusal.recall.value, refusal.f1.value) == (1, pytest.approx(2 / 3))
     assert quality.macro_f1.value == pytest.approx((3 / 4 + 2 / 3) / 2)
     assert (quality.false_blame.value, quality.sound) == (1 / 2, 2)
-    assert (rank.recall.low, rank.recall.high) == pytest.approx(proportion_confint(3, 4, method="wilson"))
+    assert (rank.recall.low, rank.recall.high) == pytest.approx(wilson(3, 4))
+    # Of five answers with this cause or blamed on it, three have both.
+    assert (rank.f1.low, rank.f1.high) == pytest.approx([2 * share / (1 + share) for share in wilson(3, 5)])
 
 
 def test_it_agrees_with_scikit_learn() -> None:

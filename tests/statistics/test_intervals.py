@@ -6,9 +6,9 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, stats
-from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks.verdict.coverage import SIZES, coverage, mean_interval
+from tests.statistics.reference import wilson
 from workbench.errors import InputError
 from workbench.statistics.clusters import CONDITIONAL, Clusters, weighted
 from workbench.statistics.intervals import Interval, SimultaneousInterval, bounds_text, counts_text, mean_intervals, robust, satterthwaite
@@ -58,11 +58,15 @@ def test_proportions_lie_between_0_and_1() -> None:
         mean_interval([0.5, 1.5], [0, 1], proportion=True)
 
 
-@pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (7, 14), (95, 100)])
-def test_independent_successes_get_wilsons_interval(hits: int, n: int) -> None:
+@pytest.mark.parametrize(
+    ("hits", "n", "published"),
+    [(81, 263, (0.2553, 0.3662)), (15, 148, (0.0624, 0.1605)), (0, 20, (0, 0.1611)), (1, 29, (0.0061, 0.1718)), (20, 20, (0.8389, 1))],
+)
+def test_independent_successes_get_wilsons_interval(hits: int, n: int, published: tuple[float, float]) -> None:
+    # Published by Newcombe (1998, Two-sided confidence intervals for the single proportion, table I, method 3), the last by symmetry.
     ours = mean_interval([1] * hits + [0] * (n - hits), range(n))
-    low, high = proportion_confint(hits, n, method="wilson")
-    assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-12)
+    assert (ours.low, ours.high) == pytest.approx(published, abs=5e-5)
+    assert (ours.low, ours.high) == pytest.approx(wilson(hits, n), abs=1e-12)
 
 
 def test_clusters_widen_it() -> None:
@@ -70,7 +74,7 @@ def test_clusters_widen_it() -> None:
     alone, grouped = mean_interval(values, range(36)), mean_interval(values, np.arange(36) // 3)
     assert grouped.low < alone.low < alone.value < alone.high < grouped.high
     # Of one mind: 36 successes in 12 documents are worth 12, and the width pays for 11 degrees of freedom.
-    assert mean_interval([1] * 36, np.arange(36) // 3).low < proportion_confint(12, 12, method="wilson")[0]
+    assert mean_interval([1] * 36, np.arange(36) // 3).low < wilson(12, 12)[0]
 
 
 def test_a_design_effect_below_1_is_not_believed() -> None:
@@ -276,4 +280,4 @@ def test_wilsons_interval_has_the_effective_n_of_its_documents(groups: list[list
     design = (rare**2 * estimate + 4 * max(agreeing, estimate)) / (rare**2 + 4)
     effective = n / design * (stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, means.freedom[0])) ** 2
     found = mean_interval(values, codes, proportion=True)
-    assert (found.low, found.high) == pytest.approx(proportion_confint(mean * effective, effective, method="wilson"))
+    assert (found.low, found.high) == pytest.approx(wilson(mean * effective, effective))

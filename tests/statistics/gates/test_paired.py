@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
+from tests.statistics.reference import wilson
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters, weighted
 from workbench.statistics.comparison import holm
@@ -197,8 +197,7 @@ def test_rounding_does_not_break_a_specification() -> None:
 @pytest.mark.parametrize(("hits", "outcome"), [(97, Decision.PASS), (92, Decision.UNDECIDED), (70, Decision.FAIL)])
 def test_inference_compares_wilsons_interval(hits: int, outcome: Decision) -> None:
     found = floor_test(values((1, hits), (0, 100 - hits)), alone(100), 0.9, inference=True)
-    low, high = proportion_confint(hits, 100, method="wilson")
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    assert (found.low, found.high) == pytest.approx(wilson(hits, 100))
     assert found.outcome is outcome
     z = (hits / 100 - 0.9) / math.sqrt(0.9 * 0.1 / 100)
     assert found.p == pytest.approx(stats.norm.cdf(z))

@@ -1,11 +1,14 @@
 """Corrected means and differences: hand-worked cases, coverage in a small simulation, agreement with prediction-powered inference."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from benchmarks.judge_correction import simulated
+from tests.statistics.reference import wilson
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.judging.calibration import JudgedLabels, agreement, calibration
@@ -131,7 +134,12 @@ def test_limits_are_those_of_wilson_or_jeffreys_whichever_is_wider():
     low, high = share_limits(50, 50)
     assert (low, high) == (pytest.approx(50 / (50 + stats.norm.ppf(0.975) ** 2)), 1.0)
     assert share_limits(0, 0) == (0.0, 1.0)
-    assert share_limits(2.5, 10)[0] <= stats.beta.ppf(0.025, 3, 8)
+    # Jeffreys' limits are those of Beta(3, 8), of which the part below p is the chance of 3 or more of 10 successes with the probability p.
+    low, _ = share_limits(2.5, 10)
+    assert sum(math.comb(10, count) * low**count * (1 - low) ** (10 - count) for count in range(3, 11)) == pytest.approx(0.025)
+    assert share_limits(7.5, 10)[1] == pytest.approx(1 - low)
+    # Wilson's are wider on the other side.
+    assert (share_limits(2.5, 10)[1], share_limits(7.5, 10)[0]) == pytest.approx((wilson(2.5, 10)[1], wilson(7.5, 10)[0]))
 
 
 def test_a_design_effect_without_rare_labels_is_that_of_equal_documents():
