@@ -1,11 +1,13 @@
 """The planted cases of the handbook, and an attribution that walks the layers of an observation with sets of characters."""
 
+import pickle
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.shared import built_once
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.context.packing import BEYOND_K
 from workbench.datasets.sources import GoldenSource
@@ -23,8 +25,11 @@ def handbook() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def cases(handbook: Dataset) -> tuple[PlantedCase, ...]:
-    return planted_cases(handbook)
+def cases(tmp_path_factory: pytest.TempPathFactory, handbook: Dataset) -> tuple[PlantedCase, ...]:
+    def plant(folder: Path) -> None:
+        (folder / "cases.pickle").write_bytes(pickle.dumps(planted_cases(handbook)))
+
+    return pickle.loads((built_once(tmp_path_factory, "planted", plant) / "cases.pickle").read_bytes())
 
 
 def characters(spans: Iterable[Span], seen: Observation) -> Characters:

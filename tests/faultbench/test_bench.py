@@ -20,7 +20,6 @@ from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 GENERATION = CAUSES[CAUSES.index("refusal") :]
 
 
-@pytest.mark.slow
 def test_every_cause_has_forty_single_faults_and_there_are_as_many_doubles(cases):
     broken = Counter(case.broken for case in cases)
     assert all(broken[(cause,)] >= 40 for cause in CAUSES)
