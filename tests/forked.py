@@ -28,9 +28,16 @@ SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
     [
         "chromadb.api.rust",
+        "joblib",
         "matplotlib.backends.backend_svg",
+        "matplotlib.figure",
         "papermill",
+        "PIL.PngImagePlugin",
+        "pyarrow.dataset",
+        "scipy.sparse",
+        "scipy.stats",
         "tests.forked",
+        "tokenizers",
         "workbench.cli.main",
         "workbench.embedding.static",
         "workbench.execution.collect",

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import get_args
 
-from tests.faults.campaign import ROOT, Case, Ending, Journal, Runner, campaign
+from tests.faults.campaign import ROOT, Case, Ending, Journal, campaign
 from tests.faults.cases import Worlds
 
 # The first ninth of the cases has every ninth of each row, and so on.
@@ -24,14 +24,12 @@ def main() -> int:
     parser.add_argument("--most", type=int, metavar="N", help="try at most N cases, spread over all rows of the table")
     options = parser.parse_args()
     place = Path(tempfile.mkdtemp(prefix="workbench-faults-"))
-    runner = Runner()
-    worlds = Worlds(runner, place)
+    worlds = Worlds(place)
     existing: Counter[str] = Counter()
     numbered: list[tuple[int, Case]] = []
     for case in (*worlds.operations(), *worlds.messages(), *worlds.damaged()):
         numbered.append((existing[case.group], case))
         existing[case.group] += 1
-    runner.close()
     journal = Journal(options.journal or place / "journal.jsonl")
     finished = {(group, name) for group, name, _, _ in journal.read()}
     todo = [case for _, case in sorted(numbered, key=lambda pair: pair[0] % _SPREAD) if (case.group, case.name) not in finished]

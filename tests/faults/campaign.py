@@ -1,22 +1,21 @@
 """Run a small sweep with every fault of a list, run it again, and compare its outputs with those of an undisturbed sweep."""
 
+import contextlib
 import json
 import shutil
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Queue
-from threading import Timer
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
 from tests.faults.injection import Fault, Kind, Operation
+from tests.faults.sweeps import COUNTS, run_case
+from tests.forked import Forked
 from workbench.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
@@ -57,85 +56,46 @@ class Undisturbed:
         ]
 
 
-class Runner:
-    """A process that runs sweeps, each in a fork of it."""
-
-    def __init__(self) -> None:
-        self._start()
-
-    def _start(self) -> None:
-        command = [sys.executable, "-m", "tests.faults.sweeps"]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def run(self, folder: Path, command: Sequence[str], fault: Fault | None = None) -> tuple[int, dict[Operation, int]]:
-        """Run a command in a folder and return its exit code (negative: the signal that killed it) and its operations."""
-        assert self._process.stdin
-        assert self._process.stdout
-        injected = [fault.operation, fault.number, fault.kind] if fault else None
-        self._process.stdin.write(json.dumps({"folder": str(folder), "command": list(command), "fault": injected}) + "\n")
-        self._process.stdin.flush()
-        limit = Timer(_LONGEST_SECONDS, self._process.kill)
-        limit.start()
-        answer = self._process.stdout.readline()
-        limit.cancel()
-        if not answer:
-            self.close()
-            self._start()
-            raise CampaignError(f"the sweep did not end in {_LONGEST_SECONDS} seconds")
-        code, counts = json.loads(answer)
-        return code, Counter(counts)
-
-    def close(self) -> None:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+def run(folder: Path, command: Sequence[str], fault: Fault | None = None) -> tuple[int, Counter[Operation]]:
+    """Run a command in a folder and return its exit code (negative: the signal that killed it) and its operations."""
+    with contextlib.closing(Forked(run_case, folder, command, fault, cwd=folder, log=folder / "log.txt")) as process:
+        try:
+            code = process.wait(_LONGEST_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise CampaignError(f"the sweep did not end in {_LONGEST_SECONDS} seconds") from error
+    # A killed sweep leaves it empty.
+    return code, Counter(json.loads((folder / COUNTS).read_text() or "{}"))
 
 
-@contextmanager
-def runners(count: int) -> Iterator["Queue[Runner]"]:
-    """Yield a queue of runners that threads take one from and put it back."""
-    queue: Queue[Runner] = Queue()
-    started = [Runner() for _ in range(count)]
-    for runner in started:
-        queue.put(runner)
-    try:
-        yield queue
-    finally:
-        for runner in started:
-            runner.close()
-
-
-def undisturbed(runner: Runner, start: Path, command: Sequence[str], folder: Path) -> Undisturbed:
+def undisturbed(start: Path, command: Sequence[str], folder: Path) -> Undisturbed:
     """Run the command in a copy of `start` and keep its outputs."""
     shutil.copytree(start, folder)
-    code, counts = runner.run(folder, command)
+    code, counts = run(folder, command)
     assert code == 0, (folder / "log.txt").read_text()
     return Undisturbed(start, folder / "outputs" / "small", counts)
 
 
-def inject(runner: Runner, world: Undisturbed, fault: Fault, command: Sequence[str], folder: Path) -> Ending:
+def inject(world: Undisturbed, fault: Fault, command: Sequence[str], folder: Path) -> Ending:
     """Run the command with a fault and then without. Raises CampaignError unless the outputs end as undisturbed."""
     shutil.copytree(world.start, folder)
-    code, _ = runner.run(folder, command, fault)
+    code, _ = run(folder, command, fault)
     # A kernel that was killed is the sweep's to report; a sweep that was killed cannot.
     if code != _KILLED:
         check_ended(folder, code)
     if code == 0 and (wrong := difference(folder, world.outputs)):
         raise CampaignError(f"{fault}: believed ({wrong})")
-    ending = recover(runner, world, str(fault), command, folder)
+    ending = recover(world, str(fault), command, folder)
     # A sweep that succeeded can have stored something that the next one finds damaged.
     return "unaffected" if code == 0 and ending == "repaired" else ending
 
 
-def recover(runner: Runner, world: Undisturbed, what: str, command: Sequence[str], folder: Path) -> Ending:
+def recover(world: Undisturbed, what: str, command: Sequence[str], folder: Path) -> Ending:
     """Run the command until its outputs are those of an undisturbed run, with `workbench doctor` if it names damage."""
     attempts: dict[Ending, list[Sequence[str]]] = {"repaired": [command], "repaired by doctor": [DOCTOR, command]}
     for ending, commands in attempts.items():
         code = 0
         for each in commands:
-            code, _ = runner.run(folder, each)
+            code, _ = run(folder, each)
             check_ended(folder, code)
         if code == 0:
             if wrong := difference(folder, world.outputs):
@@ -180,7 +140,7 @@ class Case:
 
     group: str
     name: str
-    run: Callable[[Runner, Path], Ending]
+    run: Callable[[Path], Ending]
 
 
 @dataclass(frozen=True)
@@ -201,17 +161,13 @@ class Journal:
 def campaign(cases: Sequence[Case], folder: Path, journal: Journal, parallel: int = 1) -> None:
     """Run cases on some processes, and add each to the journal."""
 
-    def one(number: int, case: Case, queue: "Queue[Runner]") -> None:
-        runner, place = queue.get(), folder / f"case-{number}"
+    def one(number: int, case: Case) -> None:
+        place = folder / f"case-{number}"
         try:
-            journal.add(case, case.run(runner, place))
+            journal.add(case, case.run(place))
             shutil.rmtree(place)
         except Exception as error:  # one broken case must not stop the others
             journal.add(case, "", f"{case.name} in {place}: {type(error).__name__}: {error}")
-        finally:
-            queue.put(runner)
 
-    with runners(parallel) as queue, ThreadPoolExecutor(parallel) as pool:
-        futures: list[Any] = [pool.submit(one, number, case, queue) for number, case in enumerate(cases)]
-        for future in futures:
-            future.result()
+    with ThreadPoolExecutor(parallel) as pool:
+        list(pool.map(one, range(len(cases)), cases))

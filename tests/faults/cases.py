@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conftest import write_part
-from tests.faults.campaign import Case, Ending, Runner, Undisturbed, inject, recover, undisturbed
+from tests.faults.campaign import Case, Ending, Undisturbed, inject, recover, undisturbed
 from tests.faults.damage import Damage, damages
 from tests.faults.injection import Fault
 
@@ -15,7 +15,7 @@ TABLES, SWEEP = ["tables"], ["sweep", "small.yaml"]
 _SMALL = """
 name: small
 dataset: {kind: golden, path: data}
-pipeline: {embedding: {kind: static}}
+pipeline: {embedding: {kind: hashed, dimensions: 64}}
 sweep:
   chunking:
     - {kind: fixed, size: 64, overlap: 0}
@@ -32,8 +32,8 @@ _LAST_QUESTION = "hb-012"
 class Worlds:
     """The undisturbed sweeps that disturbed ones are compared with, in a folder."""
 
-    def __init__(self, runner: Runner, folder: Path) -> None:
-        self._runner, self._folder = runner, folder
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def _start(self, name: str, experiment: str) -> Path:
         place = self._folder / name
@@ -44,19 +44,19 @@ class Worlds:
     @functools.cached_property
     def cold(self) -> Undisturbed:
         """A sweep into an empty folder, without notebooks."""
-        return undisturbed(self._runner, self._start("cold", _SMALL), TABLES, self._folder / "cold-done")
+        return undisturbed(self._start("cold", _SMALL), TABLES, self._folder / "cold-done")
 
     @functools.cached_property
     def notebooks(self) -> Undisturbed:
         """The same with its notebooks, where everything else is in the store."""
-        return undisturbed(self._runner, self.cold.outputs.parents[1], SWEEP, self._folder / "notebooks-done")
+        return undisturbed(self.cold.outputs.parents[1], SWEEP, self._folder / "notebooks-done")
 
     @functools.cached_property
     def further(self) -> Undisturbed:
         """A sweep that extends one of two configurations and reads all that it stored."""
-        done = undisturbed(self._runner, self._start("two", _TWO), TABLES, self._folder / "two-done").outputs.parents[1]
+        done = undisturbed(self._start("two", _TWO), TABLES, self._folder / "two-done").outputs.parents[1]
         (done / "small.yaml").write_text(_FURTHER)
-        return undisturbed(self._runner, done, TABLES, self._folder / "further-done")
+        return undisturbed(done, TABLES, self._folder / "further-done")
 
     def operations(self) -> Iterator[Case]:
         """Every fault at every read, write, fsync, rename and SQLite call."""
@@ -74,12 +74,12 @@ class Worlds:
             yield Case(f"stored file: {damage.kind}", str(damage), functools.partial(_damage, self.further, damage))
 
 
-def _inject(world: Undisturbed, fault: Fault, command: list[str], runner: Runner, folder: Path) -> Ending:
-    return inject(runner, world, fault, command, folder)
+def _inject(world: Undisturbed, fault: Fault, command: list[str], folder: Path) -> Ending:
+    return inject(world, fault, command, folder)
 
 
-def _damage(world: Undisturbed, damage: Damage, runner: Runner, folder: Path) -> Ending:
+def _damage(world: Undisturbed, damage: Damage, folder: Path) -> Ending:
     shutil.copytree(world.start, folder)
     (folder / "log.txt").unlink()
     damage.apply(folder / "outputs")
-    return recover(runner, world, str(damage), TABLES, folder)
+    return recover(world, str(damage), TABLES, folder)

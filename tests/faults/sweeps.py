@@ -1,65 +1,34 @@
-"""Run sweeps with a fault, each in a process forked from one that has imported everything: `python -m tests.faults.sweeps`.
+"""Run a command of `workbench` with a fault, in a process that is forked for it."""
 
-A request is a line of JSON on standard input: the folder of the case, the command and the fault. The answer is a line with the exit code and
-the counted operations. A fork instead of a new process saves three seconds for each of thousands of sweeps.
-"""
-
-import importlib
 import json
 import os
 import sys
 import traceback
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-_IMPORTED = (
-    "chromadb.api.rust",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.figure",
-    "PIL.PngImagePlugin",
-    "papermill",
-    "tests.faults.injection",
-    "tokenizers",
-    "workbench.embedding.static",
-    "workbench.execution.outputs",
-    "workbench.experiment.read",
-    "workbench.report.render.html",
-    "workbench.report.render.terminal",
-)
+import click
+
+from tests.faults.injection import Fault, Injector
+from workbench.cli.main import Commands, main
+from workbench.errors import RunError
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import publish_report, write_outputs, writing
+from workbench.experiment.read import read_experiment
+from workbench.results.history import append
+
+COUNTS = "counts.json"
 
 
-def main() -> None:
-    """Serve requests until standard input closes."""
-    for name in _IMPORTED:
-        importlib.import_module(name)
-    for line in sys.stdin:
-        request = json.loads(line)
-        process = os.fork()
-        if process == 0:
-            _case(request)
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        counts = Path(request["folder"], "counts.json")
-        # A killed sweep leaves it empty.
-        print(json.dumps([status, json.loads(counts.read_text() or "{}")]), flush=True)
-
-
-def _case(request: dict[str, Any]) -> NoReturn:
-    """Run one request in the forked process, and leave without Python's clean-up."""
-    from tests.faults.injection import Fault, Injector
-
-    folder = Path(request["folder"])
-    os.chdir(folder)
-    counts = folder / "counts.json"
-    counts.unlink(missing_ok=True)
-    log = os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    injector = Injector(folder / "outputs", Fault(*request["fault"]) if request["fault"] else None)
-    writing = os.open(counts, os.O_WRONLY | os.O_CREAT)
+def run_case(folder: Path, command: Sequence[str], fault: Fault | None) -> NoReturn:
+    """Run a command in a folder, leave the counted operations there, and end this process without Python's clean-up."""
+    writing = os.open(folder / COUNTS, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    injector = Injector(folder / "outputs", fault)
     injector.install()
     try:
-        code = _run(request["command"])
+        code = _run(command)
     except BaseException:  # whatever leaves the command is a failure of the case
         traceback.print_exc()
         code = 99
@@ -69,16 +38,8 @@ def _case(request: dict[str, Any]) -> NoReturn:
     os._exit(code)
 
 
-def _run(command: list[str]) -> int:
-    """Run a command of `workbench` in this process. `tables` is a sweep without its notebooks, which take longer than everything else."""
-    import click
-
-    from workbench.cli.main import Commands, main
-
-    @click.command()
-    def tables() -> None:
-        sweep_without_notebooks()
-
+def _run(command: Sequence[str]) -> int:
+    """Run a command of `workbench`, or `tables`: notebooks take longer than everything else in a sweep."""
     group = Commands("workbench", commands={**main.commands, "tables": tables})
     try:
         group.main(command, prog_name="workbench")
@@ -87,16 +48,9 @@ def _run(command: list[str]) -> int:
     return 0
 
 
-def sweep_without_notebooks() -> None:
+@click.command()
+def tables() -> None:
     """Do what `workbench sweep` does besides executing notebooks."""
-    from datetime import UTC, datetime
-
-    from workbench.errors import RunError
-    from workbench.execution.local import run_experiment
-    from workbench.execution.outputs import publish_report, write_outputs, writing
-    from workbench.experiment.read import read_experiment
-    from workbench.results.history import append
-
     outcome = run_experiment(read_experiment(Path("small.yaml")), Path("outputs"), print)
     with writing(outcome.folder, print):
         run = write_outputs(outcome)
@@ -104,7 +58,3 @@ def sweep_without_notebooks() -> None:
         publish_report(run, outcome.folder, outcome.context.workspace.local_store)
     if outcome.failures:
         raise RunError("; ".join(f"{name}: {line}" for name, line in outcome.failures.items()))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Faults at single operations of a sweep, and damage of what it left. `make test` runs a sample, `make soak` all of them."""
+"""Faults at single operations of a sweep, and damage of what it left. `make slow` runs a sample, `make soak` all of them."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.campaign import Case, Journal, Runner, campaign
+from tests.faults.campaign import Case, Journal, campaign
 from tests.faults.cases import Worlds
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
-    runner = Runner()
-    yield Worlds(runner, tmp_path_factory.mktemp("worlds"))
-    runner.close()
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Worlds:
+    return Worlds(tmp_path_factory.mktemp("worlds"))
 
 
 def sample(cases: Iterable[Case], each: int) -> list[Case]:
