@@ -3,13 +3,16 @@
 import contextlib
 import functools
 import io
+import os
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+
+from tests.forked import Forked
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -19,7 +22,6 @@ OWN_SPLITTER, OWN_EMBEDDER = DOCS / "how-to" / "write_a_splitter.md", DOCS / "ho
 # Each of these makes its own files: test_tutorial.py, test_extending.py, test_own_components.py and
 # test_start_on_your_documents.py follow them from the first block to the last.
 LESSONS = (README, TUTORIAL, EXTENDING, OWN_SPLITTER, OWN_EMBEDDER, DOCS / "how-to" / "start_on_your_documents.md")
-WORKBENCH = Path(sys.executable).parent / "workbench"
 
 
 class Executed(NamedTuple):
@@ -57,3 +59,15 @@ def executed(workplace: Path) -> Callable[[Path], Executed]:
         return Executed(names, output.getvalue())
 
     return run
+
+
+def run_with_modules(folder: Path, function: Callable[..., object], *arguments: Any) -> str:
+    """Call a function in a process that finds the modules and the installed packages of a folder, and return what it prints."""
+    environment = {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    with contextlib.closing(Forked(_call_with_modules, str(folder), function, arguments, env=environment)) as process:
+        return process.output()
+
+
+def _call_with_modules(folder: str, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    sys.path.insert(0, folder)
+    function(*arguments)

@@ -1,35 +1,28 @@
 """Follow a page of the docs as a reader does: write the files it shows, run its commands and code in order, compare what they print."""
 
-import json
+import contextlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from tests.commands import workbench
+
+ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The sentence before a file ends with its name: Save this as `mine.yaml`:
 FILE = re.compile(r"`([\w./-]*\w\.\w+)`:\s*$")
-# Values differ slightly between processors.
+# Processors differ in the last digits of values and in the order of configurations with close values: README.md says so.
 TOLERANCE = 0.03
 DECIMAL = r"[-+−]?\d+\.\d+"
-# One interpreter runs all code of a page, as a reader's does. It answers each block with a line.
-INTERPRETER = """
-import contextlib, io, json, sys, traceback
-names = {"__name__": "__main__"}
-for line in sys.stdin:
-    printed, error = io.StringIO(), ""
-    try:
-        with contextlib.redirect_stdout(printed):
-            exec(json.loads(line), names)
-    except BaseException:
-        error = traceback.format_exc()
-    print(json.dumps([printed.getvalue(), error]), flush=True)
-"""
+# A configuration in a ranking, its value and its interval.
+ROW = re.compile(rf"(\S+) +({DECIMAL}) +\[")
 
 
 class Block(NamedTuple):
@@ -50,76 +43,82 @@ def lesson_blocks(page: str) -> list[Block]:
 
 
 def check_printed(printed: str, shown: str) -> None:
-    """Compare word by word. `…` on the page matches anything, decimals may differ by the tolerance."""
+    """Compare word by word. `…` on the page matches anything, decimals may differ by the tolerance, and rows with such values change places."""
     words = [re.escape(word).replace("…", ".*?") for word in re.sub(DECIMAL, "\0", shown).split()]
     pattern = r"\s*".join(word.replace("\0", f"({DECIMAL})").replace("\\\0", f"({DECIMAL})") for word in words)
-    match = re.fullmatch(rf"\s*{pattern}\s*", printed, re.DOTALL)
+    match = re.fullmatch(rf"\s*{pattern}\s*", in_order_of(shown, printed), re.DOTALL)
     assert match, f"the page shows\n{shown}\nbut this is printed\n{printed}"
     for value, expected in zip(match.groups(), re.findall(DECIMAL, shown), strict=True):
         ours, theirs = (float(number.replace("−", "-")) for number in (value, expected))
         assert ours == pytest.approx(theirs, abs=TOLERANCE), f"{value} instead of {expected} in\n{printed}"
 
 
-class Reader:
-    """A reader in a folder, with the commands of an environment."""
+def in_order_of(shown: str, printed: str) -> str:
+    """Put the printed rows of a ranking into the order of the page. A row moves up past rows of which none has a much higher value."""
+    lines = printed.splitlines()
+    places = [place for place, line in enumerate(lines) if ROW.match(line)]
+    for place, (name, _) in zip(places, ROW.findall(shown), strict=False):
+        values = {row[1]: float(row[2]) for row in map(ROW.match, lines[place:]) if row}
+        passed = list(values)[: [*values, name].index(name)]
+        if name in values and all(0 <= values[other] - values[name] <= TOLERANCE for other in passed):
+            lines.insert(place, lines.pop(place + len(passed)))
+    return "\n".join(lines)
 
-    def __init__(self, folder: Path, commands: Path, environment: dict[str, str]) -> None:
+
+class Reader:
+    """A reader in a folder. Commands and code run in this process, what needs a shell or names a program by its path in one of its own."""
+
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        path = f"{commands}{os.pathsep}{os.environ['PATH']}"
-        self._options = {"cwd": folder, "env": environment | {"PATH": path, "COLUMNS": "80"}, "text": True, "encoding": "utf-8"}
-        self._python = commands / "python"
+        self._names: dict[str, object] = {"__name__": "__main__"}
 
     def follow(self, blocks: list[Block]) -> None:
         """Run the blocks in order, and check what is printed and every exit code."""
-        with subprocess.Popen(
-            [self._python, "-c", INTERPRETER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **self._options
-        ) as interpreter:
-            try:
-                for printed, shown in self._outputs(blocks, interpreter):
-                    check_printed(printed, shown)
-            finally:
-                interpreter.kill()
-
-    def _outputs(self, blocks: list[Block], interpreter: "subprocess.Popen[str]") -> Iterator[tuple[str, str]]:
         printed = ""
-        for block in blocks:
-            if file := FILE.search(block.before):
-                place = self.folder / file[1]
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(block.text, "utf-8")
-            elif block.language == "text":
-                yield printed, block.text
-            elif block.language == "sh":
-                printed = self._run(block)
-            elif block.language == "python":
-                printed = self._execute(block.text, interpreter)
-            # Installing needs a package index: the soak test of the wheel does it.
-            elif block.language != "console":
-                raise AssertionError(f"the page does not say what to do with this:\n{block.text}")
+        with contextlib.chdir(self.folder):
+            for block in blocks:
+                if file := FILE.search(block.before):
+                    place = Path(file[1])
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_text(block.text, "utf-8")
+                elif block.language == "text":
+                    check_printed(printed, block.text)
+                elif block.language == "sh":
+                    printed = "".join(self._run(line, block.before) for line in block.text.splitlines())
+                elif block.language == "python":
+                    printed = self._execute(block.text)
+                # Installing needs a package index: the soak test of the wheel does it.
+                elif block.language != "console":
+                    raise AssertionError(f"the page does not say what to do with this:\n{block.text}")
 
-    def _run(self, block: Block) -> str:
-        done = subprocess.run(["bash", "-e", "-c", block.text], capture_output=True, timeout=1800, **self._options)
-        expected = 1 if "exits with 1" in " ".join(block.before.split()) else 0
-        assert done.returncode == expected, block.text + done.stdout[-2000:] + done.stderr[-4000:]
+    def _run(self, line: str, before: str) -> str:
+        program, *words = shlex.split(line)
+        if program == "workbench":
+            done = workbench(*words, env={"COLUMNS": "80"})
+        else:
+            # Under `make slow`, a make of its own would announce the folders that it enters and leaves.
+            environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+            environment |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+            command = ["bash", "-e", "-c", line]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=1800)
+        expected = 1 if "exits with 1" in " ".join(before.split()) else 0
+        assert done.returncode == expected, line + done.stdout[-2000:] + done.stderr[-4000:]
         return done.stdout
 
-    def _execute(self, text: str, interpreter: "subprocess.Popen[str]") -> str:
-        interpreter.stdin.write(json.dumps(text) + "\n")
-        interpreter.stdin.flush()
-        printed, error = json.loads(interpreter.stdout.readline())
-        assert not error, text + error
-        return printed
+    def _execute(self, text: str) -> str:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(text, "block", "exec"), self._names)
+        return output.getvalue()
 
 
-def checkout(folder: Path, root: Path) -> Reader:
+def checkout(folder: Path) -> Reader:
     """Make a folder like a checkout in which `make` has just installed: the Makefile then only runs the experiment."""
-    for name in ("Makefile", "pyproject.toml", "experiments", "notebooks"):
-        (folder / name).symlink_to(root / name)
+    for name in ("Makefile", "pyproject.toml", "install.py", "experiments", "notebooks"):
+        (folder / name).symlink_to(ROOT / name)
     (folder / ".venv").mkdir()
     for part in Path(sys.prefix).iterdir():
         if part.name != ".installed":
             (folder / ".venv" / part.name).symlink_to(part)
     (folder / ".venv" / ".installed").touch()
-    # Under `make test`, a make of its own would announce the folders that it enters and leaves.
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    return Reader(folder, folder / ".venv" / "bin", environment | {"PYTHONPATH": str(root)})
+    return Reader(folder)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.commands import workbench
 from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.faultbench.cases import NONE
@@ -45,3 +46,14 @@ def test_the_page_shows_what_an_index_that_only_adds_fails(executed):
     assert (names["report"].verdict, names["appended"].verdict) == ("passed", "failed")
     (shown,) = blocks(page, "text")
     assert {line for line in shown.splitlines() if line != "…"} <= set(output.splitlines())
+
+
+def test_the_page_labels_measures_agreement_and_writes_a_dataset_that_is_checked(executed, workplace):
+    page = DOCS / "how-to" / "label_questions.md"
+    names, output = executed(page)
+    assert "ann and bob both judged 4 documents" in output
+    assert len(names["agreement"].disagreements) == 4
+    (command,) = blocks(page, "bash")
+    done = workbench(*command.split()[1:], cwd=workplace)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 faults" in done.stdout

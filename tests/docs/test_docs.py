@@ -1,15 +1,14 @@
 """Links of the docs lead somewhere, experiments are valid, commands exit 0."""
 
-import os
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.docs.conftest import DOCS, PAGES, README, ROOT, WORKBENCH, every_block, name_of
+from tests.commands import workbench
+from tests.docs.conftest import DOCS, PAGES, README, ROOT, every_block, name_of
 from workbench.datasets.sources import SOURCES
 from workbench.experiment.gate_keys import gate_of
 from workbench.experiment.read import experiment_of
@@ -62,9 +61,7 @@ COMMANDS = {line for _, text in every_block("sh") for line in text.strip().split
 @pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(command for command in COMMANDS if command.split()[1] != SWEEPS))
 def test_commands_of_the_docs_exit_0(command, workplace):
-    words = [str(WORKBENCH), *shlex.split(command)[1:]]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, capture_output=True, text=True, cwd=workplace, env=environment, timeout=300)
+    done = workbench(*shlex.split(command)[1:], cwd=workplace)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

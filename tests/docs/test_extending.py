@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Literal
 import pandas as pd
 import pytest
 
+from tests.docs.conftest import run_with_modules
+from tests.forked import command
 from workbench import testing
 from workbench.chunking.base import CuttingChunker
 from workbench.datasets.sources import GoldenSource
@@ -47,20 +48,15 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(installed: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+def run_pytest(*arguments: object) -> None:
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-c", os.devnull, *map(str, arguments)]))
 
 
 def test_the_pages_tests_check_every_component_and_pass(installed: Path) -> None:
     tests = (installed / "test_harbour.py").read_text()
     assert all(f"{check}(" in tests for check in testing.__all__ if check.startswith("check_"))
-    done = run(
-        installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", installed, installed / "test_harbour.py"
-    )
-    assert done.returncode == 0, done.stdout
-    assert f"{len(testing.CHUNKER_LAWS) + 10} passed" in done.stdout
+    printed = run_with_modules(installed, run_pytest, "--rootdir", installed, installed / "test_harbour.py")
+    assert f"{len(testing.CHUNKER_LAWS) + 10} passed" in printed
 
 
 def test_the_pages_message_of_a_broken_law_is_what_a_chunker_without_chunks_gets() -> None:
@@ -76,16 +72,15 @@ def test_the_pages_message_of_a_broken_law_is_what_a_chunker_without_chunks_gets
     assert str(broken.value).partition(" breaks ")[2] == " ".join(message.split()).partition(" breaks ")[2]
 
 
-def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tmp_path: Path, handbook_corner: Path) -> None:
+def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tmp_path: Path, handbook_few: Path) -> None:
     (experiment,) = blocks("yaml")
-    (tmp_path / "harbour.yaml").write_text(experiment.replace("experiments/handbook", str(handbook_corner)))
-    script = "import sys; from workbench.cli.main import main; sys.argv[0] = 'workbench'; main()"
-    done = run(installed, "-c", script, "sweep", tmp_path / "harbour.yaml", "--outputs", tmp_path / "outputs")
-    assert done.returncode == 0, done.stderr
+    (tmp_path / "harbour.yaml").write_text(experiment.replace("experiments/handbook", str(handbook_few)))
+    # Without the second chunking, which is a builtin: each configuration has a notebook.
+    options = ("--outputs", str(tmp_path / "outputs"), "--set", "sweep.chunking=[{kind: paragraphs}]")
+    run_with_modules(installed, command, "sweep", str(tmp_path / "harbour.yaml"), *options)
     metrics = pd.read_parquet(tmp_path / "outputs" / "harbour" / "metrics.parquet").query("slice == 'all'")
     values = metrics.pivot(index="configuration", columns="metric", values="value")
     assert list(values.index) == [
-        *("fixed-128-0", "fixed-128-0-dot", "fixed-128-0-overlap", "fixed-128-0-overlap-coverage", "fixed-128-0-overlap-keywords"),
         "pages",
         *("paragraphs", "paragraphs-dot", "paragraphs-overlap", "paragraphs-overlap-coverage", "paragraphs-overlap-keywords"),
     ]
@@ -94,11 +89,11 @@ def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tm
     assert values["answer_recall"].drop("pages").between(0.01, 1).all()
     assert values["top_document"].tolist() == values["success@1"].tolist()
     # The vectors have unit length, so that dot products rank as cosines do.
-    assert values["mrr@10"]["fixed-128-0-dot"] == pytest.approx(values["mrr@10"]["fixed-128-0"])
+    assert values["mrr@10"]["paragraphs-dot"] == pytest.approx(values["mrr@10"]["paragraphs"])
     timings = pd.read_parquet(tmp_path / "outputs" / "harbour" / "timings.parquet")
     assert set(timings.loc[timings["name"] == "seconds_words", "configuration"]) == set(values.index)
     hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs'")
-    documents = {document.doc_id: document.text for document in GoldenSource(path=str(handbook_corner)).load().documents}
+    documents = {document.doc_id: document.text for document in GoldenSource(path=str(handbook_few)).load().documents}
     first = hits.iloc[0]
     assert "\n\n" not in documents[first["doc_id"]][first["start"] : first["end"]]
     assert (tmp_path / "outputs" / "harbour" / "report.html").is_file()

@@ -1,49 +1,48 @@
 """The pages on one's own splitter and embedder, followed from the first block to the last in a fresh folder."""
 
-import os
-import sys
 import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tests.docs.conftest import DOCS, OWN_EMBEDDER, OWN_SPLITTER, ROOT
+from tests.docs.conftest import DOCS, OWN_EMBEDDER, OWN_SPLITTER, ROOT, run_with_modules
 from tests.docs.lesson import Reader, lesson_blocks
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Reader:
-    """A reader in a folder with the bundled experiments, whose modules Python finds."""
-    (tmp_path / "experiments").symlink_to(ROOT / "experiments")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "trigram")])}
-    return Reader(tmp_path, Path(sys.executable).parent, environment)
+def follow(page: Path, folder: Path, modules: Path) -> Path:
+    """Follow a page in a folder with the bundled experiments, and return its outputs."""
+    (folder / "experiments").symlink_to(ROOT / "experiments")
+    run_with_modules(modules, read, page, folder)
+    return folder / "outputs"
+
+
+def read(page: Path, folder: Path) -> None:
+    Reader(folder).follow(lesson_blocks(page.read_text("utf-8")))
 
 
 def configurations(folder: Path) -> set[str]:
     return set(pd.read_parquet(folder / "metrics.parquet")["configuration"])
 
 
-def test_a_splitter_of_ones_own_is_checked_and_compared(reader: Reader) -> None:
-    reader.follow(lesson_blocks(OWN_SPLITTER.read_text("utf-8")))
-    output = reader.folder / "outputs" / "splitter"
+def test_a_splitter_of_ones_own_is_checked_and_compared(tmp_path: Path) -> None:
+    output = follow(OWN_SPLITTER, tmp_path, tmp_path) / "splitter"
     assert configurations(output) == {"callable-my_splitter.by_section", "markdown-128", "fixed-128-0"}
     assert (output / "report.html").is_file()
 
 
-def test_an_embedder_of_ones_own_is_checked_and_compared(reader: Reader) -> None:
+def test_an_embedder_of_ones_own_is_checked_and_compared(tmp_path: Path) -> None:
     blocks = lesson_blocks(OWN_EMBEDDER.read_text("utf-8"))
     (package,) = (tomllib.loads(block.text)["project"] for block in blocks if block.language == "toml")
     # As pip leaves an installed package.
-    info = reader.folder / "trigram" / "my_embedder-1.0.dist-info"
+    info = tmp_path / "trigram" / "my_embedder-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package['name']}\nVersion: {package['version']}\n")
     ((group, names),) = package["entry-points"].items()
     (info / "entry_points.txt").write_text(f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in names.items()))
-    reader.follow(blocks)
-    output = reader.folder / "outputs" / "embedder"
+    output = follow(OWN_EMBEDDER, tmp_path, tmp_path / "trigram") / "embedder"
     assert configurations(output) == {"fixed-128-0-trigram-dimensions1024", "fixed-128-0-static-dimensions256"}
     assert (output / "report.html").is_file()
 

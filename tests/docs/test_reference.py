@@ -1,8 +1,6 @@
-"""docs/reference/*.md are what the code says, and the code says something about every part of them."""
+"""The code says something about every part of docs/reference/*.md. `make check` shows that the pages are current."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -18,12 +16,6 @@ from workbench.schemas import SCHEMAS
 
 TABLES = (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin, RERANKERS.builtin)
 COMPONENTS = [part for table in TABLES for part in table.values()]
-
-
-@pytest.mark.slow
-def test_the_pages_are_current():
-    done = subprocess.run([sys.executable, "docs/reference.py", "--check"], capture_output=True, text=True, cwd=ROOT, timeout=120)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.__name__)

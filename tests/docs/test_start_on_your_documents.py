@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.docs.conftest import DOCS, ROOT
-from tests.docs.lesson import checkout, lesson_blocks
+from tests.docs.conftest import DOCS
+from tests.docs.lesson import Reader, lesson_blocks
 from workbench.conversion.registry import BY_SUFFIX
 from workbench.datasets.sources import GoldenSource
 
@@ -12,10 +12,7 @@ PAGE = DOCS / "how-to" / "start_on_your_documents.md"
 
 @pytest.mark.slow
 def test_the_page_leads_from_its_files_to_an_experiment(tmp_path):
-    reader = checkout(tmp_path, ROOT)
-    # A checkout has the experiments of the repository, in which nothing is written.
-    (tmp_path / "experiments").unlink()
-    reader.follow([block for block in lesson_blocks(PAGE.read_text("utf-8")) if block.language != "console"])
+    Reader(tmp_path).follow(lesson_blocks(PAGE.read_text("utf-8")))
     questions = GoldenSource(path=str(tmp_path / "experiments" / "guide")).load().queries
     assert "How long can members borrow a cargo bike?" in {query.text for query in questions}
 

@@ -2,25 +2,38 @@
 
 import pytest
 
-from tests.docs.conftest import README, ROOT, TUTORIAL
-from tests.docs.lesson import check_printed, checkout, lesson_blocks
+from tests.docs.conftest import README, TUTORIAL
+from tests.docs.lesson import Reader, check_printed, checkout, lesson_blocks
+
+RANKING = """
+…
+name    recall  95 % interval
+first    0.897  [0.800, 0.900]  =
+second   0.891  [0.800, 0.900]  =
+third    0.852  [0.800, 0.900]
+…
+"""
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """A reader in a checkout, whose quickstart runs once: the second page that begins with it repeats it, and its results are stored."""
+    return checkout(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.mark.slow
-def test_the_readme_leads_from_its_own_files_to_a_report(tmp_path):
-    # The tutorial's test runs the quickstart; `make test` runs this one.
-    blocks = [block for block in lesson_blocks(README.read_text("utf-8")) if not block.text.startswith("make ")]
-    reader = checkout(tmp_path, ROOT)
-    reader.follow(blocks)
-    assert not any("handbook" in block.text or "quickstart" in block.text for block in blocks)
-    assert (tmp_path / "outputs" / "mine" / "report.html").is_file()
+def test_the_readme_leads_from_the_quickstart_to_a_report_on_its_own_files(reader):
+    # `make test` runs this test.
+    reader.follow([block for block in lesson_blocks(README.read_text("utf-8")) if block.text != "make test\n"])
+    for name in ("quickstart", "mine"):
+        assert (reader.folder / "outputs" / name / "report.html").is_file()
 
 
 @pytest.mark.slow
-def test_the_tutorial_leads_from_the_quickstart_to_an_exported_configuration(tmp_path):
-    checkout(tmp_path, ROOT).follow(lesson_blocks(TUTORIAL.read_text("utf-8")))
-    assert (tmp_path / "outputs" / "quickstart" / "report.html").is_file()
-    assert (tmp_path / "outputs" / "bees" / "report.html").is_file()
+def test_the_tutorial_leads_from_the_quickstart_to_an_exported_configuration(reader):
+    reader.follow(lesson_blocks(TUTORIAL.read_text("utf-8")))
+    for name in ("quickstart", "bees"):
+        assert (reader.folder / "outputs" / name / "report.html").is_file()
 
 
 @pytest.mark.parametrize("printed", ["a 0.90 b 3 s\n", "a  0.89\nb 12 files\n"])
@@ -32,3 +45,28 @@ def test_printed_text_may_differ_in_blanks_in_the_last_digits_and_where_the_page
 def test_other_printed_text_is_an_error(printed):
     with pytest.raises(AssertionError):
         check_printed(printed, "a 0.90\nb\n")
+
+
+HEAD, FIRST, SECOND, THIRD = "name recall 95 % interval", "first 0.897 [0.8, 0.9] =", "second 0.891 [0.8, 0.9] =", "third 0.852 [0.8, 0.9]"
+BETTER_SECOND, NOT_SHOWN = "second 0.899 [0.8, 0.9] =", "other 0.860 [0.8, 0.9]"
+
+
+@pytest.mark.parametrize("rows", [(FIRST, SECOND, THIRD), (BETTER_SECOND, FIRST, THIRD), (FIRST, SECOND, NOT_SHOWN, THIRD)])
+def test_rows_with_close_values_may_change_places(rows):
+    check_printed("\n".join([HEAD, *rows, "end"]), RANKING)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (SECOND, FIRST, THIRD),
+        (FIRST, THIRD, SECOND),
+        (FIRST, SECOND),
+        (FIRST, NOT_SHOWN, SECOND, THIRD),
+        (BETTER_SECOND.replace("=", ""), FIRST, THIRD),
+        ("other 0.960 [0.8, 0.9]", FIRST, SECOND, THIRD),
+    ],
+)
+def test_rows_that_are_not_sorted_or_marked_or_close_are_an_error(rows):
+    with pytest.raises(AssertionError):
+        check_printed("\n".join([HEAD, *rows, "end"]), RANKING)
