@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+# uv compiles no module on installation. Let Python keep the modules that it compiles: every command would compile them again, for seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help quickstart test slow check lint pages types bench soak mutate browser docs picture wheel clean
 
