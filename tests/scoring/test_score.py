@@ -259,7 +259,6 @@ def test_invalid_input_is_an_error_of_one_line_with_a_fix(wording) -> None:
         "a rank as text": (ROW | {"rank": ["1", "second"]}, {}),
         "an infinite rank": (ROW | {"rank": [1, math.inf]}, {}),
         "a row twice": (ROW | {"doc_id": ["a", "a"], "relevance": [1, 1]}, {"all_judged": True}),
-        "no document": (ROW | {"doc_id": ["a", None]}, {}),
         "two clusters of a question": (ROW | {"cluster": ["x", "y"]}, {}),
         "no score": ({key: ROW[key] for key in ("query_id", "doc_id", "relevance")}, {}),
         "no relevance": ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {}),
@@ -272,6 +271,11 @@ def test_invalid_input_is_an_error_of_one_line_with_a_fix(wording) -> None:
         ),
     }
     wording(lambda case: workbench.score(pd.DataFrame(case[0]), **{"metrics": ["precision@5"]} | case[1]), wrong)
+
+
+def test_no_document_is_no_id_whatever_pandas_makes_of_it() -> None:
+    with pytest.raises(InputError, match=r"doc_id contains '(nan|None)' .*, which is not an id; give text or whole numbers"):
+        workbench.score(pd.DataFrame(ROW | {"doc_id": ["a", None]}), ["precision@5"])
 
 
 def test_other_types_than_dataframes_are_refused() -> None:

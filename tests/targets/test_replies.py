@@ -21,10 +21,11 @@ def line_of(paths: HitPaths | AnswerPaths, reply: Any) -> str:
     return line
 
 
-def faults_of(model: type[BaseModel], settings: dict[str, Any]) -> str:
+def fault_of(model: type[BaseModel], settings: dict[str, Any]) -> str:
+    """Return the first fault: older versions of pydantic name one for each member of a union."""
     with pytest.raises(ValidationError) as caught:
         model(**settings)
-    return " | ".join(detail["msg"] for detail in caught.value.errors())
+    return caught.value.errors()[0]["msg"]
 
 
 def test_hits_are_read_from_a_list_of_records():
@@ -163,7 +164,7 @@ def test_one_and_true_are_different_marks():
 
 def test_a_marker_has_exactly_one_test(wording):
     wording(
-        lambda settings: faults_of(DegradedMarker, {"path": "$.a"} | settings),
+        lambda settings: fault_of(DegradedMarker, {"path": "$.a"} | settings),
         [{}, {"equals": None}, {"equals": 1, "is_null": True}, {"in": []}, {"in": [1], "equals": 1}],
         None,
     )
@@ -171,16 +172,17 @@ def test_a_marker_has_exactly_one_test(wording):
 
 def test_settings_that_cannot_read_a_hit_are_refused(wording):
     wording(
-        lambda settings: faults_of(HitPaths, settings),
+        lambda settings: fault_of(HitPaths, settings),
         [
             {"hits": "$.a"},
-            {"hits": "$[", "id": "id"},
             {"hits": "$.a | $.b", "id": "id"},
             {"hits": "$.a", "columns": True, "id": "$.b"},
             {"id": ""},
         ],
         None,
     )
+    with pytest.raises(ValidationError, match="is no JSONPath such as"):
+        HitPaths(hits="$[", id="id")
 
 
 def test_settings_survive_a_round_trip():

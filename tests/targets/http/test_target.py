@@ -39,9 +39,10 @@ def test_a_fault_of_the_settings_is_one_line(wording):
         {"preset": "query", "headers": {"a b": "c"}},
         {"preset": "query", "headers": {"x-a": "b\r\nc: d"}},
         {"preset": "query", "headers": {"Content-Length": "3"}},
-        {"search": {**SEARCH, "reply": {"hits": "$.results[", "id": "id"}}},
     ]
     wording(lambda settings: HttpTarget(**{"name": "service", "url": URL, **settings}), cases)
+    with pytest.raises(InputError, match=r"is no JSONPath such as \$\.results\[\*\]\.id"):
+        HttpTarget(name="service", url=URL, search={**SEARCH, "reply": {"hits": "$.results[", "id": "id"}})
 
 
 def test_an_unknown_key_of_a_block_is_named_with_its_block():
