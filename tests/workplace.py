@@ -1,13 +1,12 @@
 """A working directory with a small finished `outputs/quickstart`, whose names are those of experiments/quickstart.yaml."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.lab_server import ROOT, WORKBENCH
+from tests.commands import workbench
+from tests.lab_server import ROOT
 from tests.shared import built_once
 
 # Fewer configurations and questions.
@@ -38,8 +37,5 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) -
 
 def _sweep(folder: Path, handbook: Path) -> None:
     (folder / "quickstart.yaml").write_text(QUICKSTART.replace("HANDBOOK", str(handbook)))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [str(WORKBENCH), "sweep", "quickstart.yaml"], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
-    )
+    done = workbench("sweep", "quickstart.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
