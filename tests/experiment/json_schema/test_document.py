@@ -13,8 +13,9 @@ import yaml
 from hypothesis import assume
 from jsonschema import Draft7Validator
 
-from tests.docs.conftest import WORKBENCH, every_block, name_of
+from tests.docs.conftest import every_block, name_of
 from tests.fuzzing import check_examples, few_or_many
+from tests.lab_server import WORKBENCH
 from tests.wild_experiments import BASES, places, wild_settings
 from workbench.chunking.registry import CHUNKERS
 from workbench.errors import WorkbenchError
