@@ -26,6 +26,8 @@ from workbench.storage.result_store import Store
 _AT_ONCE = 2
 # A notebook takes 0.3 GB without a forked kernel, and the sweep needs memory too.
 _BYTES_EACH = 1 << 30
+# The notebooks import only `workbench`, which imports these on first use: a second in each kernel.
+USED = ("scipy.stats", "workbench.api.results")
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class NotebookJob:
 def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str], None]) -> dict[str, str]:
     """Execute a run's notebooks into <folder>/notebooks/ and return one-line errors by name for those that failed."""
     target, jobs = folder / "notebooks", notebook_jobs(run)
-    modules = sorted({module for source in {job.source for job in jobs} for module in imported_modules(source)})
-    with Kernels(modules, say) as kernels:
+    modules = {module for source in {job.source for job in jobs} for module in imported_modules(source)}
+    with Kernels([*sorted(modules), *USED], say) as kernels:
         errors = execute(target, store, jobs, kernels, at_once(), say)
     for stale in set(target.glob("*.ipynb")) - {target / f"{job.name}.ipynb" for job in jobs} - set(target.glob("*.failed.ipynb")):
         stale.unlink()
