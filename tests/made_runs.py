@@ -1,7 +1,8 @@
-"""Small finished runs: of a tiny dataset with real vectors, and of generated documents with metric values set by hand."""
+"""Small finished runs: of a tiny dataset with dense retrieval, and of generated documents with metric values set by hand."""
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import experiment_of
+from workbench.models.files import MINILM, locate
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Draft
 
@@ -40,7 +42,7 @@ def settings(place: Path, **changes: object) -> dict[str, object]:
         "dataset": {"kind": "golden", "path": str(place / "data")},
         "pipeline": {
             "chunking": {"kind": "fixed", "size": 16},
-            "embedding": {"kind": "sentence-transformers", "max_tokens": 48},
+            "embedding": {"kind": "hashed", "max_tokens": 48},
             "retrieval": {"kind": "dense", "k": 5},
         },
         "metrics": ["span_recall@500t", "span_recall@2", "recall@3", "precision@3", "ndcg@3", "chunk_precision@2"],
@@ -59,14 +61,17 @@ def run(place: Path) -> Callable[..., Outcome]:
     return ran
 
 
+# Chunks of three sizes, the largest beyond the window. They are measured once for all runs that have no other configurations.
+SIZES = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]}
+
+
 @pytest.fixture(scope="session")
 def outcome_of_sizes(run: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """Run chunks of three sizes, the largest beyond the window."""
-    sweep = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]}
+    """Run chunks of three sizes."""
     metrics = ["span_recall@500t", "span_recall@2", "complete@2", "recall@3"]
 
     def ran(**changes: object) -> Outcome:
-        outcome = run(name="sizes", sweep=sweep, metrics=metrics, **changes)
+        outcome = run(name="sizes", sweep=SIZES, metrics=metrics, **changes)
         assert not outcome.failures
         return outcome
 
@@ -141,3 +146,34 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("WORKBENCH_STORE", raising=False)
         yield Made(shared_folder(tmp_path_factory, "made"))
+
+
+def broken_model(folder: Path) -> None:
+    """Write a model that an experiment may name, since it has a tokeniser, and whose settings are read only when it embeds."""
+    (folder / "config.json").write_text("{}")
+    (folder / "config_sentence_transformers.json").write_text("{")
+    shutil.copy(locate(MINILM) / "tokenizer.json", folder)
+
+
+@pytest.fixture(scope="session")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """An embedder that fails, without loading torch."""
+    folder = built_once(tmp_path_factory, "broken", broken_model)
+    return {"kind": "sentence-transformers", "model": str(folder), "backend": "torch"}
+
+
+LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross-encoder-{name}"
+
+
+@pytest.fixture(scope="session")
+def untidy(made: Made, broken: dict[str, object]) -> RunTables:
+    """26 chunkings, every fifth under a name of 80 letters, an embedder whose window is too short, and one that is broken."""
+    sizes = {"kind": "fixed", "size": [16 + 4 * number for number in range(13)], "overlap": [0, 8]}
+    many = experiment_of(made.experiment(1, name="untidy", sweep={"chunking": [sizes]}), "here")
+    embedders = [{"kind": "hashed", "max_tokens": 24}, broken]
+    dense = {"retrieval": {"kind": "dense", "k": 5}, "chunking": {"kind": "fixed", "size": 64, "overlap": 0}}
+    further = experiment_of(made.experiment(1, name="untidy", pipeline=dense, sweep={"embedding": embedders}), "here")
+    chosen = (*many.configurations, *further.configurations)
+    names = [LONG.format(number=number, name=one.name)[:80] if number % 5 == 0 else one.name for number, one in enumerate(chosen)]
+    renamed = tuple(replace(one, name=name) for one, name in zip(chosen, names, strict=True))
+    return collect(run_experiment(replace(many, configurations=renamed), made.folder / "outputs", lambda _: None))

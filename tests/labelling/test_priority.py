@@ -10,6 +10,9 @@ import pytest
 
 import workbench as wb
 from workbench.core.formatting import signed
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import experiment_of
 from workbench.labelling import pooling
 from workbench.labelling.applying import judged_dataset
 from workbench.labelling.checking import LabelChecker, read_label_files
@@ -26,18 +29,29 @@ def truth(handbook_few: Path) -> wb.Dataset:
 
 
 @pytest.fixture(scope="module")
-def partial(truth: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> wb.Dataset:
-    """The dataset with the relevant documents alone: the other judgements are what people still have to give."""
-    relevant = tuple(qrel for qrel in truth.qrels if qrel.relevance > 0)
-    return wb.save_dataset(replace(truth, qrels=relevant), tmp_path_factory.mktemp("partial") / "partial")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("order")
 
 
 @pytest.fixture(scope="module")
-def results(partial: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
-    sweep = {"chunking": [wb.FixedChunker(size=32), wb.WholeChunker()]}
-    pipeline = wb.Pipeline(retrieval=wb.BM25Retriever(k=10))
-    experiment = wb.Experiment("order", partial, pipeline=pipeline, sweep=sweep, metrics=["precision@5", "recall@3"])
-    return wb.sweep(experiment, tmp_path_factory.mktemp("order") / "outputs")
+def partial(truth: wb.Dataset, folder: Path) -> wb.Dataset:
+    """The dataset with the relevant documents alone: the other judgements are what people still have to give."""
+    relevant = tuple(qrel for qrel in truth.qrels if qrel.relevance > 0)
+    return wb.save_dataset(replace(truth, qrels=relevant), folder / "partial")
+
+
+@pytest.fixture(scope="module")
+def results(partial: wb.Dataset, folder: Path) -> wb.Results:
+    settings = {
+        "name": "order",
+        "dataset": {"kind": "golden", "path": str(folder / "partial")},
+        "pipeline": {"retrieval": {"kind": "bm25", "k": 10}},
+        "sweep": {"chunking": [{"kind": "fixed", "size": 32}, {"kind": "whole"}]},
+        "metrics": ["precision@5", "recall@3"],
+    }
+    outcome = run_experiment(experiment_of(settings, "here"), folder / "outputs", lambda _: None)
+    write_outputs(outcome)
+    return wb.load(outcome.folder)
 
 
 @pytest.fixture(scope="module")

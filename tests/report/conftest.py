@@ -1,30 +1,29 @@
-"""A tiny real experiment: five Markdown pages, six questions, real vectors, one chunking too long for the window, one model broken."""
+"""A tiny experiment: five Markdown pages, six questions, one chunking too long for the window, one model broken."""
 
 import json
-import shutil
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.made_runs import Made, settings
+from tests.made_runs import SIZES, settings
 from tests.shared import built_once
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
-from workbench.models.files import MINILM, locate
+from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import notebook_path, run_notebook
+from workbench.notebook_runner.run_notebooks import USED
 from workbench.report.render.html import write_report
 from workbench.results.run_tables import RunTables
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A finished sweep with its notebooks and its report."""
+    """A finished sweep with its report."""
 
-    outcome: Outcome
     run: RunTables
     folder: Path
     report: Path
@@ -34,39 +33,34 @@ class Shown:
         return self.report.read_text("utf-8")
 
 
-def broken_model(folder: Path) -> None:
-    """Write a model that an experiment may name, since it has a tokeniser, and that cannot be loaded."""
-    (folder / "config.json").write_text("{}")
-    shutil.copy(locate(MINILM) / "tokenizer.json", folder)
+@pytest.fixture(scope="session")
+def kernels() -> Iterator[Kernels]:
+    """Kernels of notebooks, forked from one process that has the imports."""
+    with Kernels(USED, lambda _: None) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built_once(tmp_path_factory, "broken", broken_model)
+def shown(
+    tmp_path_factory: pytest.TempPathFactory, place: Path, run: Callable[..., Outcome], broken: dict[str, object], kernels: Kernels
+) -> Shown:
+    """A run with failures, the notebooks of its comparison and of its first configuration, and its report."""
+    folder = place / "outputs" / "shown"
 
+    def build(_: Path) -> None:
+        outcome = run(name="shown", sweep={**SIZES, "embedding": [{"kind": "hashed", "max_tokens": 48}, {**broken, "max_tokens": 48}]})
+        tables = write_outputs(outcome)
+        for notebook, name, chosen in (
+            ("comparison", "comparison", {}),
+            ("configuration", tables.names[0], {"configuration": tables.names[0]}),
+        ):
+            parameters = {"results": str(folder), **chosen}
+            target = folder / "notebooks" / f"{name}.ipynb"
+            run_notebook(outcome.context.workspace.store, notebook_path(notebook), parameters, "tiny", target, kernels)
+        write_report(RunTables.read(folder), folder / "report.html")
 
-@pytest.fixture(scope="session")
-def shown(tmp_path_factory: pytest.TempPathFactory, run: Callable[..., Outcome], broken: Path) -> Shown:
-    def sweep() -> Outcome:
-        short = {"kind": "sentence-transformers", "max_tokens": 48}
-        chunking = [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]
-        return run(name="shown", sweep={"chunking": chunking, "embedding": [short, short | {"model": str(broken)}]})
-
-    built_once(tmp_path_factory, "shown", lambda _: show(sweep()))
-    outcome = sweep()
-    return Shown(outcome, collect(outcome), outcome.folder, outcome.folder / "report.html")
-
-
-def show(outcome: Outcome) -> None:
-    """Write the tables, the notebooks and the report of a run."""
-    tables = write_outputs(outcome)
-    parameters = {"results": str(outcome.folder)}
-    store, notebooks = outcome.context.workspace.store, outcome.folder / "notebooks"
-    run_notebook(store, notebook_path("comparison"), parameters, "tiny", notebooks / "comparison.ipynb")
-    source = notebook_path("configuration")
-    for name in [one for one in tables.names if not one.startswith("fixed-32")]:
-        run_notebook(store, source, parameters | {"configuration": name}, "tiny", notebooks / f"{name}.ipynb")
-    write_report(tables, outcome.folder / "report.html")
+    built_once(tmp_path_factory, "shown", build)
+    return Shown(RunTables.read(folder), folder, folder / "report.html")
 
 
 HOSTILE = {
@@ -119,21 +113,4 @@ def hostile(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Shown:
     )
     outcome = run_experiment(experiment, place / "outputs", lambda _: None)
     tables = collect(outcome)
-    return Shown(outcome, tables, outcome.folder, write_report(tables, outcome.folder / "report.html"))
-
-
-LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross-encoder-{name}"
-
-
-@pytest.fixture(scope="session")
-def untidy(made: Made, broken: Path) -> RunTables:
-    """26 chunkings, every fifth under a name of 80 letters, an embedder whose window is too short, and one that is broken."""
-    sizes = {"kind": "fixed", "size": [16 + 4 * number for number in range(13)], "overlap": [0, 8]}
-    many = experiment_of(made.experiment(1, name="untidy", sweep={"chunking": [sizes]}), "here")
-    embedders = [{"kind": "sentence-transformers", "max_tokens": 24}, {"kind": "sentence-transformers", "model": str(broken)}]
-    dense = {"retrieval": {"kind": "dense", "k": 5}, "chunking": {"kind": "fixed", "size": 64, "overlap": 0}}
-    further = experiment_of(made.experiment(1, name="untidy", pipeline=dense, sweep={"embedding": embedders}), "here")
-    chosen = (*many.configurations, *further.configurations)
-    names = [LONG.format(number=number, name=one.name)[:80] if number % 5 == 0 else one.name for number, one in enumerate(chosen)]
-    renamed = tuple(replace(one, name=name) for one, name in zip(chosen, names, strict=True))
-    return collect(run_experiment(replace(many, configurations=renamed), made.folder / "outputs", lambda _: None))
+    return Shown(tables, outcome.folder, write_report(tables, outcome.folder / "report.html"))

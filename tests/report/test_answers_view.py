@@ -99,22 +99,21 @@ def test_only_a_run_with_answers_has_an_answers_notebook(answered_run, unanswere
     assert [job.name for job in notebook_jobs(unanswered)][-1] == "comparison"
 
 
-@pytest.mark.slow
-def test_the_notebook_of_a_run_without_answers_ends_in_one_clear_line(unanswered, tmp_path):
+def test_the_notebook_of_a_run_without_answers_ends_in_one_clear_line(unanswered, kernels, tmp_path):
     unanswered.write(tmp_path)
     source = nbformat.read(notebook_path("answers"), as_version=4)
     source.cells[1].source = f"results, configuration, run_id = {str(tmp_path)!r}, '', ''"
-    done = NotebookClient(source, resources={"metadata": {"path": str(tmp_path)}}, kernel_name="python3", allow_errors=True).execute()
+    settings = {"resources": {"metadata": {"path": str(tmp_path)}}, "kernel_name": "python3", "allow_errors": True}
+    done = NotebookClient(source, kernel_manager_class=kernels.manager_class, **settings).execute()
     (error,) = next(cell.outputs for cell in done.cells if cell.get("outputs"))
     fix = "add answering to the pipeline of the experiment and sweep again"
     assert error["traceback"] == [f"InputError: the run {unanswered.name} has no answers; {fix}"]
 
 
-@pytest.mark.slow
-def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(answered_run, tmp_path):
+def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(answered_run, kernels, tmp_path):
     answered_run.write(tmp_path)
     target = tmp_path / "notebooks" / "answers.ipynb"
-    assert run_notebook(Store(tmp_path / "store"), notebook_path("answers"), {"results": str(tmp_path)}, "made", target)
+    assert run_notebook(Store(tmp_path / "store"), notebook_path("answers"), {"results": str(tmp_path)}, "made", target, kernels)
     text = target.read_text("utf-8")
     assert MIME in text
     assert "answers under 8 conditions" in text

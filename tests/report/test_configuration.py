@@ -75,5 +75,5 @@ def test_an_unknown_name_is_refused_with_the_one_meant(shown):
 
 
 def test_a_configuration_that_fails_says_why(shown):
-    with pytest.raises(InputError, match=r"fixed-16-0-broken failed: .*cannot be loaded"):
+    with pytest.raises(InputError, match=r"fixed-16-0-broken failed: .*is not a model's settings"):
         load(shown.folder).configuration("fixed-16-0-broken")

@@ -81,11 +81,10 @@ def test_the_notebook_is_executed_again_if_labels_change(scored_run):
     assert notebook_jobs(few)[-1].shown != notebook_jobs(many)[-1].shown
 
 
-@pytest.mark.slow
-def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(judged_run, tmp_path):
+def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(judged_run, kernels, tmp_path):
     judged_run.write(tmp_path)
     target = tmp_path / "notebooks" / "judge.ipynb"
-    assert run_notebook(Store(tmp_path / "store"), notebook_path("judge"), {"results": str(tmp_path)}, "made", target)
+    assert run_notebook(Store(tmp_path / "store"), notebook_path("judge"), {"results": str(tmp_path)}, "made", target, kernels)
     text = target.read_text("utf-8")
     assert MIME in text
     assert "4 judges of" in text

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.made_runs import Made
+from tests.made_runs import SIZES, Made
 from workbench.analysis.findings import findings
 from workbench.core.formatting import share
 from workbench.execution.collect import collect
@@ -147,8 +147,7 @@ def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> N
 
 
 def test_vectors_from_the_cache_cost_the_same_tokens_and_no_seconds(run: Callable[..., Outcome]) -> None:
-    sweep = {"chunking": [{"kind": "fixed", "size": [16, 32], "overlap": 0}]}
-    computed, cached = (collect(run(name=name, sweep=sweep)) for name in ("first", "again"))
+    computed, cached = (collect(run(name=name, sweep=SIZES)) for name in ("first", "again"))
     assert set(cached.timings.query("name == 'tokens_encoded'")["value"]) == {0.0}
     sentence = asked(cached).cost.sentence
     assert sentence == asked(computed).cost.sentence
@@ -169,7 +168,8 @@ def test_a_run_without_repeated_times_gives_one_measurement_which_decides_nothin
 def test_a_cheaper_configuration_with_the_same_model_is_not_called_faster_by_noise(made: Made) -> None:
     """The times are 15.3 and 30.5 ms, as one report compared them for one model."""
     values = np.clip(BASE + noise.normal(0, 0.3, N), 0, 1)
-    run = made.valued([np.clip(values + 0.01, 0, 1), np.roll(values, 1)], pipeline={"retrieval": {"kind": "dense", "k": 5}}, name="noisy")
+    dense = {"retrieval": {"kind": "dense", "k": 5}, "embedding": {"kind": "hashed"}}
+    run = made.valued([np.clip(values + 0.01, 0, 1), np.roll(values, 1)], pipeline=dense, name="noisy")
     times = {"fixed-16-0": (14.1, 30.5, 31.2), "fixed-24-0": (12.0, 15.3, 16.9)}
     ends = ("_low", "", "_high")
     rows = [(name, f"latency_question_p50{end}", value) for name in times for end, value in zip(ends, times[name], strict=True)]

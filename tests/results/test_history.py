@@ -1,4 +1,5 @@
 import subprocess
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -7,14 +8,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from tests.shared import built_once
 from workbench.errors import InputError, StoreError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
+from workbench.execution.outputs import write_outputs
 from workbench.pipeline.graph import Graph
 from workbench.results.history import COLUMNS, append, changes, history_path, read_history
 from workbench.results.run_tables import RunTables
 
 NOON = datetime(2026, 5, 1, 12, 0, 0, 999_999, tzinfo=UTC)
+# Appends until it is told that it is enough, and is killed in the middle of the next time.
 CHILD = """
 import os, sys
 from datetime import UTC, datetime
@@ -22,18 +26,27 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from workbench.results.history import append
 from workbench.results.run_tables import RunTables
-run, outputs, times = RunTables.read(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-for _ in range(times):
+run, outputs, times = RunTables.read(sys.argv[1]), Path(sys.argv[2]), 0
+while not (outputs / "enough").exists():
     append(run, outputs, datetime.now(UTC))
-if not times:
-    whole = pq.write_table
-    def half(table, where, **options):
-        whole(table, where, **options)
-        os.truncate(where, os.path.getsize(where) // 2)
-        os.kill(os.getpid(), 9)
-    pq.write_table = half
-    append(run, outputs, datetime.now(UTC))
+    times += 1
+print(times, flush=True)
+whole = pq.write_table
+def half(table, where, **options):
+    whole(table, where, **options)
+    os.truncate(where, os.path.getsize(where) // 2)
+    os.kill(os.getpid(), 9)
+pq.write_table = half
+append(run, outputs, datetime.now(UTC))
 """
+
+
+@pytest.fixture(scope="session")
+def outcome(outcome_of_sizes, tmp_path_factory) -> Outcome:
+    """A dense run of three sizes of chunks, written."""
+    outcome = outcome_of_sizes()
+    built_once(tmp_path_factory, "written-sizes", lambda _: write_outputs(outcome))
+    return outcome
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +81,7 @@ def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, run,
     metrics = metrics[metrics["slice"] == "all"].reset_index(drop=True)
     shared = ["configuration", "condition", "metric", "slice", "value", "low", "high"]
     pd.testing.assert_frame_equal(history[shared], metrics[shared])
-    assert set(history.loc[history["primary"], "metric"]) == {"span_recall@2000t"}
+    assert set(history.loc[history["primary"], "metric"]) == {"span_recall@500t"}
     assert history["prompt"].isna().all()
     assert history["chunking"].nunique() == 3
     assert history["embedding"].nunique() == 1
@@ -104,7 +117,6 @@ def test_a_run_that_finished_nothing_leaves_no_history(outcome, tmp_path):
     assert not history_path(tmp_path).exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stages", "told"),
     [
@@ -119,15 +131,15 @@ def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, r
     append(run, tmp_path, NOON)
     append(changed(outcome, **stages), tmp_path, NOON)
     history = read_history(history_path(tmp_path))
-    assert changes(history, "small", outcome.results[0].configuration.name, "recall@5")["changed"].tolist() == ["", told]
-    assert changes(history, "small", outcome.results[1].configuration.name, "recall@5")["changed"].tolist() == ["", ""]
+    assert changes(history, "sizes", outcome.results[0].configuration.name, "recall@3")["changed"].tolist() == ["", told]
+    assert changes(history, "sizes", outcome.results[1].configuration.name, "recall@3")["changed"].tolist() == ["", ""]
 
 
 def test_changed_labels_and_a_changed_definition_of_spans_are_named(outcome, run, tmp_path):
     append(run, tmp_path, NOON)
     append(relabelled(outcome), tmp_path, NOON)
     append(relabelled(outcome, spans="chroma"), tmp_path, NOON)
-    found = changes(read_history(history_path(tmp_path)), "small", "fixed-128-0", "recall@5")
+    found = changes(read_history(history_path(tmp_path)), "sizes", "fixed-16-0", "recall@3")
     assert found["changed"].tolist() == ["", "labels", "labels"]
 
 
@@ -190,24 +202,23 @@ def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(ru
     assert commits[1:] == [head, f"{head}-dirty"]
 
 
-def test_two_processes_that_append_at_once_lose_nothing(start, outcome, tmp_path):
-    both = [start(CHILD, outcome.folder, tmp_path, 12) for _ in range(2)]
-    assert [process.wait(timeout=120) for process in both] == [0, 0], [process.stderr.read() for process in both]
-    history = read_history(history_path(tmp_path))
-    assert history["run"].nunique() == 24
-    assert len(set(history.groupby("run").size())) == 1
-    assert (history["run"] != history["run"].shift()).sum() == 24
-
-
-def test_a_process_killed_while_it_writes_leaves_the_old_file_and_does_not_block_the_next(start, outcome, run, tmp_path):
-    first = append(run, tmp_path, NOON)
-    before = history_path(tmp_path).read_bytes()
-    child = start(CHILD, outcome.folder, tmp_path, 0)
+def test_two_processes_that_append_at_once_lose_nothing_and_one_that_is_killed_leaves_the_old_file(fork, outcome, run, tmp_path):
+    child = fork(CHILD, outcome.folder, tmp_path)
+    while not history_path(tmp_path).exists():
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.01)
+    own = [append(run, tmp_path, NOON) for _ in range(12)]
+    (tmp_path / "enough").touch()
     assert child.wait(timeout=120) == -9
-    assert history_path(tmp_path).read_bytes() == before
+    others = int(child.stdout.readline())
+    history = read_history(history_path(tmp_path))
+    assert history["run"].nunique() == len(own) + others
+    assert set(own) < set(history["run"])
+    assert len(set(history.groupby("run").size())) == 1
+    assert (history["run"] != history["run"].shift()).sum() == len(own) + others
     assert list(tmp_path.glob(".history.parquet.*.tmp"))
-    second = append(run, tmp_path, NOON)
-    assert read_history(history_path(tmp_path))["run"].drop_duplicates().tolist() == [first, second]
+    last = append(run, tmp_path, NOON)
+    assert read_history(history_path(tmp_path))["run"].drop_duplicates().tolist() == [*history["run"].drop_duplicates(), last]
     assert not list(tmp_path.glob(".history.parquet.*.tmp"))
 
 

@@ -15,8 +15,8 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def run(outcome) -> RunTables:
-    return RunTables.read(outcome.folder)
+def run(few) -> RunTables:
+    return RunTables.read(few.folder)
 
 
 def sets(*names: str, queries: int = 10) -> dict[str, pd.DataFrame]:

@@ -37,7 +37,7 @@ def test_a_summary_gives_the_winner_the_ranking_and_the_failures(made, shown):
     failing = summary_markdown(shown.run)
     assert "#### Failed" in failing
     assert "#### Beyond the embedder's window" in failing
-    assert "cannot be loaded" in failing
+    assert "is not a model's settings" in failing
 
 
 def test_names_are_never_markup(hostile):

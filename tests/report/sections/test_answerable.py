@@ -5,6 +5,9 @@ import pytest
 
 from workbench.analysis.findings import findings
 from workbench.core.formatting import number
+from workbench.execution.collect import collect
+from workbench.execution.local import run_experiment
+from workbench.experiment.read import experiment_of
 from workbench.report.comparison import ComparisonView
 from workbench.report.render.html import document_of, rendered
 from workbench.report.sections.answerable import METRIC, answerable
@@ -12,8 +15,15 @@ from workbench.results.run_tables import RunTables
 
 
 @pytest.fixture(scope="module")
-def run(outcome) -> RunTables:
-    return RunTables.read(outcome.folder)
+def run(handbook_part, tmp_path_factory) -> RunTables:
+    settings = {
+        "name": "answerable",
+        "dataset": {"kind": "golden", "path": str(handbook_part), "split": "dev"},
+        "pipeline": {"retrieval": {"kind": "bm25", "k": 5}},
+        "sweep": {"chunking": [{"kind": "fixed", "size": [64, 128], "overlap": 0}]},
+        "metrics": ["recall@5", "margin"],
+    }
+    return collect(run_experiment(experiment_of(settings, "here"), tmp_path_factory.mktemp("answerable"), lambda _: None))
 
 
 def words(page: str) -> str:

@@ -19,6 +19,7 @@ from workbench.results.run_tables import RunTables
 pytestmark = pytest.mark.slow
 
 SWEEP = {
+    "embedding": [{"kind": "hashed"}],
     "chunking": [{"kind": "fixed", "size": [16, 24], "overlap": 0}],
     "rerank": ["none", {"kind": "mmr", "pool": 5}],
 }

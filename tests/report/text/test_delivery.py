@@ -61,8 +61,9 @@ def test_26_configurations_stay_readable() -> None:
 
 @pytest.mark.slow
 def test_budgets_of_contexts_that_make_no_difference_are_named(run: Callable[..., Outcome]) -> None:
-    sweep = {"context": [{"budget": 5}, {"budget": 400}, {"budget": 1000}], "answering": [{"kind": "extractive", "sentences": [1, 2]}]}
-    pipeline = {"retrieval": {"kind": "dense", "k": 2}}
+    extractive = {"kind": "extractive", "sentences": [1, 2], "embedding": {"kind": "hashed"}}
+    sweep = {"context": [{"budget": 5}, {"budget": 400}, {"budget": 1000}], "answering": [extractive]}
+    pipeline = {"retrieval": {"kind": "bm25", "k": 2}}
     swept = collect(run(name="budgets", pipeline=pipeline, sweep=sweep, metrics=["span_recall@10t", "answer_recall"]))
     assert delivery_notes(swept) == [
         "Budgets of 400 and 1,000 tokens give the same contexts, because retrieval delivers no more text; "

@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from tests.made_runs import Made
-from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
@@ -22,7 +20,6 @@ from workbench.widgets.explorer.model import ExplorerModel
 
 EVIL = "Run <script>window.xss=1</script> and <img src=x onerror=window.xss=2> now. \u202eesrever\u202c \x1b[31m \x07 Ask $x$ in room 7."
 MARKED = "</mark></td></table><h1>Injected</h1> The key is under the mat of room 9."
-LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross-encoder-mmarco"
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +47,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
     settings = {
         "name": "hostile",
         "dataset": {"kind": "golden", "path": str(folder)},
-        "pipeline": {"retrieval": {"kind": "bm25", "k": 3}, "answering": {"kind": "extractive"}},
+        "pipeline": {"retrieval": {"kind": "bm25", "k": 3}, "answering": {"kind": "extractive", "embedding": {"kind": "hashed"}}},
         "sweep": {"chunking": [{"kind": "fixed", "size": [16, 24], "overlap": 0}]},
         "metrics": ["span_recall@40t", "recall@3"],
         "judging": "none",
@@ -62,22 +59,20 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
 
 
 @pytest.fixture(scope="session")
-def untidy(made: Made) -> RunTables:
-    """26 configurations, every fifth under a name of 80 letters, one more that failed, and a single question."""
-    experiment = experiment_of(made.experiment(26, documents=2, name="untidy"), "here")
-    names = [LONG.format(number=number)[:80] if number % 5 == 0 else each.name for number, each in enumerate(experiment.configurations)]
-    renamed = tuple(replace(each, name=name) for each, name in zip(experiment.configurations, names, strict=True))
-    run = collect(run_experiment(replace(experiment, configurations=renamed), made.folder / "outputs", lambda _: None))
-    row = pd.DataFrame([{"configuration": "<b>broken</b>", "error": "the model <i>x</i> is not there"}], columns=list(run.configurations))
-    table = conform(
-        SCHEMAS["configurations"], pd.concat([run.configurations, row], ignore_index=True).astype(SCHEMAS["configurations"].dtypes)
+def untidy(untidy: RunTables) -> RunTables:
+    """The untidy run with a failed configuration whose name tries to be markup, and a single question."""
+    row = pd.DataFrame(
+        [{"configuration": "<b>broken</b>", "error": "the model <i>x</i> is not there"}], columns=list(untidy.configurations)
     )
-    one = run.questions.iloc[:1].reset_index(drop=True)
-    sources = {**run.sources, "configurations": lambda _: table, "questions": lambda _: one}
+    table = conform(
+        SCHEMAS["configurations"], pd.concat([untidy.configurations, row], ignore_index=True).astype(SCHEMAS["configurations"].dtypes)
+    )
+    one = untidy.questions.iloc[:1].reset_index(drop=True)
+    sources = {**untidy.sources, "configurations": lambda _: table, "questions": lambda _: one}
     for name in ("queries", "hits", "context", "causes", "judgements", "evidence", "query_details"):
-        sources[name] = partial(of_questions, run.table(name), one)
-    manifest = {**run.manifest, "failures": {"<b>broken</b>": "the model <i>x</i> is not there"}}
-    return replace(run, manifest=manifest, sources=sources)
+        sources[name] = partial(of_questions, untidy.table(name), one)
+    manifest = {**untidy.manifest, "failures": {**untidy.manifest["failures"], "<b>broken</b>": "the model <i>x</i> is not there"}}
+    return replace(untidy, manifest=manifest, sources=sources)
 
 
 def of_questions(table: pd.DataFrame, questions: pd.DataFrame, _: RunTables) -> pd.DataFrame:

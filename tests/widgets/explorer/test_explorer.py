@@ -153,10 +153,10 @@ def test_further_panels_are_tabs(results):
 
 def test_many_configurations_with_long_names_one_question_and_a_failed_one(untidy):
     explorer = made_explorer(untidy)
-    assert len(explorer.panel.first.options) == 26
+    assert len(explorer.panel.first.options) == 27
     assert max(len(name) for _, name in explorer.panel.first.options) == 80
     assert max(len(shown) for shown, _ in explorer.panel.first.options) == 60
-    assert len({shown for shown, _ in explorer.panel.first.options}) == 26
+    assert len({shown for shown, _ in explorer.panel.first.options}) == 27
     assert explorer.panel.first.layout.flex == explorer.panel.second.layout.flex == "1 1 45em"
     assert "<b>broken</b>" not in dict(explorer.panel.first.options)
     assert f"First: {untidy.names[0]}" in explorer.panel.sides[0].value
