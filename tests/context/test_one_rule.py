@@ -25,7 +25,9 @@ def collections(path: Path) -> Iterator[tuple[ast.AST, list[object]]]:
 
 
 def test_no_other_module_lists_the_causes() -> None:
-    for path in MODULES:
+    some = [path for path in MODULES if sum(f'"{cause}"' in path.read_text("utf-8") for cause in CAUSE_NAMES) > 3]
+    assert len(some) > len(BY_CAUSE)
+    for path in some:
         for node, values in collections(path):
             listed = len(set(values) & set(CAUSE_NAMES)) > 3
             by_cause = isinstance(node, ast.Dict) and name(path) in BY_CAUSE

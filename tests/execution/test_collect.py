@@ -1,18 +1,16 @@
 import json
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from tests.reranking.conftest import save_model
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.tables import passages_table, plain, questions_table
 from workbench.experiment.read import experiment_of
 from workbench.metrics.inputs import Labels
-from workbench.models.files import MINILM, locate
 from workbench.records import Dataset, Document, Need, Query, Span
 
 EXPLAINED = ("context", "causes", "query_details", "chunk_faults", "configurations")
@@ -89,13 +87,12 @@ def test_passages_of_neighbouring_slices_are_one(few: Outcome) -> None:
 
 def test_the_manifest_names_the_pickled_weights_of_every_model(few: Outcome, tmp_path: Path) -> None:
     assert collect(few).manifest["pickles"] == {}
-    model = tmp_path / "model"
-    shutil.copytree(locate(MINILM), model, copy_function=os.symlink)
-    (model / "2_Dense").mkdir()
-    (model / "2_Dense" / "pytorch_model.bin").touch()
+    model = save_model(tmp_path / "model", "BertModel")
+    (tmp_path / "model" / "2_Dense").mkdir()
+    (tmp_path / "model" / "2_Dense" / "pytorch_model.bin").touch()
     (tmp_path / "documents.jsonl").write_text(json.dumps({"doc_id": "d", "text": "Ada wrote it."}))
     (tmp_path / "questions.jsonl").write_text(json.dumps({"query": "Who?", "relevant_doc_ids": ["d"]}))
-    embedding = {"kind": "sentence-transformers", "model": str(model), "backend": "torch", "allow_pickle": True}
+    embedding = {"kind": "sentence-transformers", "model": model, "backend": "torch", "allow_pickle": True}
     settings = {"name": "x", "dataset": {"kind": "golden", "path": str(tmp_path)}, "pipeline": {"embedding": embedding}}
     outcome = run_experiment(experiment_of(settings | {"metrics": ["recall@1"]}, "test"), tmp_path / "outputs", lambda _: None)
-    assert collect(outcome).manifest["pickles"] == {str(model): ["2_Dense/pytorch_model.bin"]}
+    assert collect(outcome).manifest["pickles"] == {model: ["2_Dense/pytorch_model.bin"]}

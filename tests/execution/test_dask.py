@@ -1,4 +1,4 @@
-"""Workers that are real: a Dask scheduler and workers, processes of their own on loopback, found by their ids and ended by them."""
+"""Workers that are real: a Dask scheduler and workers, processes on the loopback interface."""
 
 import contextlib
 import functools
@@ -23,6 +23,9 @@ import psutil
 import pytest
 from distributed import Client
 
+from tests.commands import workbench
+from tests.forked import Forked, command
+from tests.small_sweep import finished, write_experiment
 from workbench.core.environment import advice
 from workbench.errors import InputError
 from workbench.execution.dask.cluster import connected
@@ -35,44 +38,56 @@ from workbench.schemas import SCHEMAS
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-WORKBENCH = Path(sys.executable).parent / "workbench"
 PATIENCE = 120
+EXPERIMENT = """
+name: small
+dataset: {kind: golden, path: HANDBOOK, split: dev}
+pipeline: {embedding: {kind: hashed, dimensions: 64}}
+sweep:
+  chunking:
+    - {kind: fixed, size: [32, 128], overlap: 0}
+    - {kind: hierarchical, child: 64, parent: 256}
+metrics: [span_recall@2000t, need_recall@5, recall@5, margin, span_precision_omega]
+"""
 
 
 @dataclass
 class Cluster:
-    """A scheduler's address and what starts a further worker."""
+    """A scheduler's address and the processes of the cluster, to which `worker` adds one."""
 
-    address: str
-    worker: Callable[..., subprocess.Popen[bytes]]
+    folder: Path
+    processes: list[Forked]
+    address: str = ""
+
+    def worker(self, threads: int = 1) -> Forked:
+        return self.dask("worker", self.address, "--nthreads", str(threads), "--no-nanny")
+
+    def dask(self, *words: str) -> Forked:
+        log = self.folder / f"{len(self.processes)}.log"
+        self.processes.append(Forked(dask, *words, "--host", "127.0.0.1", "--no-dashboard", cwd=self.folder, log=log))
+        return self.processes[-1]
+
+
+def dask(*words: str) -> None:
+    """Do what the program `dask` does."""
+    from dask.cli import run_cli
+
+    sys.argv = ["dask", *words]
+    run_cli()
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory, cache_with_models: Callable[[Path], Path]) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("dask")
-    cache = cache_with_models(folder)
-    started: list[subprocess.Popen[bytes]] = []
-
-    def dask(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
-        env = os.environ | {"PYTHONPATH": str(ROOT), "WORKBENCH_CACHE": str(cache)} | environment
-        with (folder / f"{len(started)}.log").open("wb") as log:
-            started.append(subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log))
-        return started[-1]
-
-    def worker(threads: int = 1, **environment: str) -> subprocess.Popen[bytes]:
-        return dask("worker", address, "--nthreads", str(threads), "--no-nanny", **environment)
-
-    file = folder / "scheduler.json"
-    dask("scheduler", "--port", "0", "--scheduler-file", str(file))
-    wait_for(file.is_file)
-    address = json.loads(file.read_text())["address"]
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("dask"), [])
     try:
-        yield Cluster(address, worker)
+        file = cluster.folder / "scheduler.json"
+        cluster.dask("scheduler", "--port", "0", "--scheduler-file", str(file))
+        wait_for(file.is_file)
+        cluster.address = json.loads(file.read_text())["address"]
+        yield cluster
     finally:
-        for process in reversed(started):
-            process.kill()
-            process.wait()
+        for process in reversed(cluster.processes):
+            process.close()
 
 
 @pytest.fixture(scope="module")
@@ -84,17 +99,21 @@ def two_workers(cluster: Cluster) -> Cluster:
 
 
 @pytest.fixture
-def small_file(experiment_file: Path, handbook_part: Path, handbook_few: Path) -> Path:
-    """The experiment on a few documents."""
-    experiment_file.write_text(experiment_file.read_text().replace(str(handbook_part), str(handbook_few)))
-    return experiment_file
+def small_file(tmp_path: Path, handbook_few: Path) -> Path:
+    return write_experiment(EXPERIMENT, handbook_few, tmp_path / "small.yaml")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory, handbook_few: Path) -> Outcome:
+    """The sweep of one process."""
+    return finished(write_experiment(EXPERIMENT, handbook_few, tmp_path_factory.mktemp("alone") / "small.yaml"))
 
 
 def wait_for(there: Callable[[], object]) -> None:
     ends = time.monotonic() + PATIENCE
     while not there():
         assert time.monotonic() < ends, "it did not come"
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 def workers_of(cluster: Cluster) -> int:
@@ -134,15 +153,15 @@ def tokens(outputs: Path) -> dict[str, int]:
 
 
 def same(found: Outcome, expected: Outcome) -> None:
-    """Ids, ranks, states and metrics are those of one process; scores to 1e-5, vectors bit by bit where OpenVINO computes them."""
+    """Ids, ranks, states and metrics are those of one process; scores to 1e-5, vectors bit by bit unless PyTorch computes them."""
     same_tables(found, expected)
     assert (found.folder / "manifest.json").read_bytes() == (expected.folder / "manifest.json").read_bytes()
     ours, theirs = found.context.workspace.outputs, expected.context.workspace.outputs
     assert computed(ours) == computed(theirs)
     assert tokens(ours) == tokens(theirs)
-    bitwise = found.experiment.configurations[0].embedding.encoder().backend == "openvino"
+    encoder = found.experiment.configurations[0].embedding.encoder()
     for path in theirs.glob(".store/vectors/*/vectors.npy"):
-        np.testing.assert_allclose(np.load(ours / path.relative_to(theirs)), np.load(path), atol=0 if bitwise else 1e-6)
+        np.testing.assert_allclose(np.load(ours / path.relative_to(theirs)), np.load(path), atol=1e-6 if encoder.backend == "torch" else 0)
 
 
 def same_tables(found: Outcome, expected: Outcome) -> None:
@@ -151,37 +170,41 @@ def same_tables(found: Outcome, expected: Outcome) -> None:
         pd.testing.assert_frame_equal(ours, theirs, atol=1e-5)
 
 
-def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(outcome, experiment_file, tmp_path, two_workers):
-    found = run(experiment_file, tmp_path / "outputs", scheduler=two_workers.address)
-    same(found, outcome)
+def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(alone, small_file, tmp_path, two_workers):
+    found = run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
+    same(found, alone)
     computed = pd.read_parquet(found.folder / "timings.parquet").query("name.str.startswith('computed_')")
-    before = pd.read_parquet(outcome.folder / "timings.parquet").query("name.str.startswith('computed_')")
+    before = pd.read_parquet(alone.folder / "timings.parquet").query("name.str.startswith('computed_')")
     pd.testing.assert_frame_equal(computed, before)
     assert not list(tmp_path.rglob(".sweep-*")), "the mark of the sweep is left"
     assert not list(tmp_path.rglob("*.tmp"))
 
 
-def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_its_own_results(outcome, experiment_file, tmp_path, two_workers):
+def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_its_own_results(alone, small_file, tmp_path, two_workers):
     outputs = tmp_path / "outputs"
-    shutil.copytree(outcome.context.workspace.outputs, outputs)
+    shutil.copytree(alone.context.workspace.outputs, outputs)
     before = entries(outputs)
     said: list[str] = []
     # Nobody answers there: nothing was submitted.
-    run(experiment_file, outputs, said.append, scheduler="tcp://127.0.0.1:9")
+    run(small_file, outputs, said.append, scheduler="tcp://127.0.0.1:9")
     assert [line.endswith("all from the store") for line in said] == [True] * 3
-    experiment_file.write_text(experiment_file.read_text().replace("size: [128, 512]", "size: [128, 512, 256]"))
-    run(experiment_file, outputs, scheduler=two_workers.address)
+    small_file.write_text(small_file.read_text().replace("size: [32, 128]", "size: [32, 128, 256]"))
+    run(small_file, outputs, scheduler=two_workers.address)
     assert before.items() <= entries(outputs).items()
     added = {path.split("/")[1] for path in entries(outputs).keys() - before.keys() if path.startswith(".store")}
     assert added == {"chunks", "vectors", "hits", "chunk_faults", "scores", "explanations", "outputs", "latency"}
 
 
 def test_chunks_cut_by_vectors_and_words_without_any_are_those_of_one_process(small_file, tmp_path, two_workers):
-    text = small_file.read_text().replace(
-        "[128, 512], overlap: 0}", "64, overlap: 0}\n    - {kind: semantic, size: 64, percentile: [80, 90]}"
+    # Sentences are embedded by the experiment's model.
+    text = (
+        small_file.read_text()
+        .replace("hashed, dimensions: 64", "sentence-transformers")
+        .replace("[32, 128], overlap: 0}", "64, overlap: 0}\n    - {kind: semantic, size: 64, percentile: [80, 90]}")
     )
-    text = text.replace("    - {kind: hierarchical, child: 64, parent: 256}\n", "  retrieval: [{kind: dense}, {kind: bm25}]\n")
-    small_file.write_text(text.replace("baseline: fixed-128-0", ""))
+    small_file.write_text(
+        text.replace("    - {kind: hierarchical, child: 64, parent: 256}\n", "  retrieval: [{kind: dense}, {kind: bm25}]\n")
+    )
     alone = run_experiment(read_experiment(small_file), tmp_path / "alone", lambda _: None)
     write_outputs(alone)
     found = run(small_file, tmp_path / "workers", scheduler=two_workers.address)
@@ -190,7 +213,10 @@ def test_chunks_cut_by_vectors_and_words_without_any_are_those_of_one_process(sm
     assert vectors(tmp_path / "workers") == vectors(tmp_path / "alone")
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(outcome, experiment_file, tmp_path, two_workers):
+def test_a_worker_killed_in_the_middle_changes_nothing(handbook_part, tmp_path, two_workers):
+    # Many vectors, so that some are left when the first are stored.
+    path = write_experiment(EXPERIMENT, handbook_part, tmp_path / "small.yaml")
+    path.write_text(path.read_text().replace("size: [32, 128]", "size: [8, 16, 32]"))
     victim = two_workers.worker()
     wait_for(lambda: workers_of(two_workers) == 3)
     outputs, moment = tmp_path / "outputs", {}
@@ -202,20 +228,18 @@ def test_a_worker_killed_in_the_middle_changes_nothing(outcome, experiment_file,
 
     killer = threading.Thread(target=kill)
     killer.start()
-    found = run(experiment_file, outputs, scheduler=two_workers.address)
+    found = run(path, outputs, scheduler=two_workers.address)
     killer.join()
     assert victim.wait(PATIENCE) == -signal.SIGKILL
     assert 0 < moment["vectors"] < vectors(outputs), "it was not killed in the middle"
-    same(found, outcome)
+    same(found, run(path, tmp_path / "alone"))
 
 
 def test_workers_that_share_a_store_under_a_url_give_the_results_of_one_process(
-    small_file, tmp_path, two_workers, server, cache_with_models, monkeypatch
+    alone, small_file, tmp_path, two_workers, server, monkeypatch
 ):
-    alone = run_experiment(read_experiment(small_file), tmp_path / "alone", lambda _: None)
-    write_outputs(alone)
     monkeypatch.setenv("WORKBENCH_STORE", server.url)
-    monkeypatch.setenv("WORKBENCH_CACHE", str(cache_with_models(tmp_path)))
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
     found = run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     same_tables(found, alone)
     stored = {path.split("/")[0] for path in server.files()}
@@ -231,9 +255,9 @@ def test_a_configuration_failing_on_a_worker_is_reported_in_one_line_and_the_oth
     said: list[str] = []
     found = run(small_file, tmp_path / "outputs", said.append, scheduler=two_workers.address)
     (name,) = found.failures
-    assert [result.configuration.name for result in found.results] == ["fixed-128-0", "fixed-512-0", "hierarchical-64-256"]
+    assert [result.configuration.name for result in found.results] == ["fixed-32-0", "fixed-128-0", "hierarchical-64-256"]
     alone = run_experiment(
-        read_experiment(small_file, ["sweep.chunking=[{kind: callable, callable: 'builtins:int'}]", "baseline=null"], allow_code=True),
+        read_experiment(small_file, ["sweep.chunking=[{kind: callable, callable: 'builtins:int'}]"], allow_code=True),
         tmp_path / "alone",
         lambda _: None,
     )
@@ -269,24 +293,21 @@ def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_worke
     shutil.copytree(ROOT / "workbench", tmp_path / "other" / "workbench", ignore=shutil.ignore_patterns("__pycache__"))
     module = tmp_path / "other" / "workbench" / "core" / "fingerprint.py"
     module.write_text(module.read_text() + "# changed\n")
-    strange = two_workers.worker(PYTHONPATH=str(tmp_path / "other"))
+    command = [sys.executable, "-m", "dask", "worker", two_workers.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    with (tmp_path / "log.txt").open("wb") as log:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path / "other")}
+        strange = subprocess.Popen([*command, "--host", "127.0.0.1"], cwd=tmp_path, env=environment, stdout=log, stderr=log)
     wait_for(lambda: workers_of(two_workers) == count + 1)
     with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):
         run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     strange.kill()
+    strange.wait()
     wait_for(lambda: workers_of(two_workers) == count)
 
 
-def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(experiment_file, tmp_path):
+def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(small_file, tmp_path):
     outputs = tmp_path / "outputs"
-    process = subprocess.Popen(
-        [WORKBENCH, "sweep", experiment_file, "--outputs", outputs, "--jobs", "2"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
+    with contextlib.closing(Forked(command, "sweep", str(small_file), "--outputs", str(outputs), "--jobs", "2")) as process:
         wait_for(lambda: vectors(outputs) or process.poll() is not None)
         family = psutil.Process(process.pid).children(recursive=True)
         listening = {
@@ -300,9 +321,6 @@ def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(experiment_file, tmp_
         assert listening == {"127.0.0.1"}
         assert len(family) >= 2
         wait_for(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in family))
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_workers_of_ours_build_no_grammar_for_jupyters_schemas():
@@ -311,12 +329,12 @@ def test_workers_of_ours_build_no_grammar_for_jupyters_schemas():
     assert list(found.values()) == [None]
 
 
-def test_a_sweep_without_workers_imports_no_dask(run_python):
+def test_a_sweep_without_workers_imports_no_dask(fork):
     script = "import sys, workbench.cli.main, workbench.execution.local, workbench.execution.dask.precompute; print(*{'dask', 'distributed', 'fsspec'} & set(sys.modules))"
-    assert run_python(script) == ""
+    assert fork(script).output() == ""
 
 
-def test_without_the_extra_a_line_says_how_to_install_it(small_file, run_python):
+def test_without_the_extra_a_line_says_how_to_install_it(small_file, fork):
     script = (
         "import sys; sys.modules['distributed'] = None; sys.argv = ['workbench', 'sweep', sys.argv[1], '--jobs', '2', '--outputs', sys.argv[2]]\n"
         "import click, workbench.cli.main\n"
@@ -324,45 +342,33 @@ def test_without_the_extra_a_line_says_how_to_install_it(small_file, run_python)
         "result = CliRunner().invoke(workbench.cli.main.main, sys.argv[1:]); print(result.exit_code, result.stderr.strip())"
     )
     outputs = small_file.parent / "outputs"
-    assert run_python(script, small_file, outputs).endswith(f"2 workbench: --jobs and --scheduler need Dask; {advice('cluster')}")
+    assert fork(script, small_file, outputs).output().endswith(f"2 workbench: --jobs and --scheduler need Dask; {advice('cluster')}")
 
 
-def test_jobs_and_scheduler_exclude_each_other(experiment_file):
-    from click.testing import CliRunner
-
-    from workbench.cli.main import main
-
-    result = CliRunner().invoke(main, ["sweep", str(experiment_file), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"])
-    assert result.exit_code == 2
+def test_jobs_and_scheduler_exclude_each_other(small_file):
+    result = workbench("sweep", small_file, "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9")
+    assert result.returncode == 2
     assert result.stderr == "workbench: jobs and scheduler cannot be combined; leave one of them out\n"
 
 
-def test_an_empty_address_of_a_scheduler_is_refused(experiment_file):
-    from click.testing import CliRunner
-
-    from workbench.cli.main import main
-
-    result = CliRunner().invoke(main, ["sweep", str(experiment_file), "--scheduler", ""])
-    assert result.exit_code == 2
+def test_an_empty_address_of_a_scheduler_is_refused(small_file):
+    result = workbench("sweep", small_file, "--scheduler", "")
+    assert result.returncode == 2
     assert result.stderr == "workbench: the scheduler's address is empty; give one such as tcp://host:8786, or leave it out\n"
 
 
 def test_a_worker_that_is_killed_while_the_cluster_starts_is_one_line(small_file):
-    command = [WORKBENCH, "sweep", small_file.name, "--jobs", "1"]
-    process = subprocess.Popen(command, cwd=small_file.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = Forked(command, "sweep", small_file.name, "--jobs", "1", cwd=small_file.parent)
 
     def started() -> list[psutil.Process]:
         assert process.poll() is None, process.communicate()
         return [child for child in psutil.Process(process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
 
-    try:
+    with contextlib.closing(process):
         wait_for(started)
         for child in started():
             child.kill()
-        (line,) = process.communicate(timeout=PATIENCE)[0].splitlines()
-    finally:
-        process.kill()
-        process.wait()
+        (line,) = "".join(process.communicate(timeout=PATIENCE)).splitlines()
     assert process.returncode == 3
     assert line.startswith("workbench: the workers did not start (")
     assert line.endswith("run again: finished results are kept")

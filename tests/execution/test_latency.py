@@ -15,6 +15,11 @@ from workbench.experiment.read import experiment_of
 STEPS = ("question", "exact")
 
 
+@pytest.fixture(autouse=True)
+def _one_timed_question() -> None:
+    """Time as many questions as a sweep does."""
+
+
 @pytest.fixture(scope="module")
 def outcome(made: Made) -> Outcome:
     return made.ran(3, name="timed")

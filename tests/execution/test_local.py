@@ -182,7 +182,7 @@ def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handb
     assert "backend: openvino cannot run" in table.loc["fixed-256-0", "error"]
 
 
-def test_planning_embeds_nothing_loads_nothing_and_counts_the_sentences_of_a_semantic_chunker(tmp_path, handbook_few, run_python):
+def test_planning_embeds_nothing_loads_nothing_and_counts_the_sentences_of_a_semantic_chunker(tmp_path, handbook_few, fork):
     """On a machine where no model was ever converted."""
     path = tmp_path / "semantic.yaml"
     path.write_text(f"""
@@ -201,7 +201,7 @@ loaded = {"torch", "openvino", "transformers", "sentence_transformers"} & set(sy
 assert not loaded, loaded
 """
     cache = tmp_path / "cache"
-    told = run_python(script, path, tmp_path / "outputs", env={"WORKBENCH_CACHE": str(cache)})
+    told = fork(script, path, tmp_path / "outputs", env={"WORKBENCH_CACHE": str(cache)}).output()
     (semantic, tokens, chunks, exact, error), (fixed, plain, _, _, none) = json.loads(told)
     assert (semantic, fixed, exact, error, none) == ("semantic-128", "fixed-128-0", False, "", "")
     # Its sentences, and then its chunks.

@@ -4,14 +4,16 @@ import shutil
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.forked import Forked
+from tests.loopback import serving
+from tests.reranking.conftest import RerankServer, save_model
 from tests.small_sweep import finished, write_experiment
 from workbench.execution.local import Outcome, run_experiment
 from workbench.experiment.read import read_experiment
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.slow
 EXPERIMENT = """
 name: reranked
 dataset: {kind: golden, path: HANDBOOK, split: dev}
-pipeline: {chunking: {kind: fixed, size: 64}, retrieval: {kind: RETRIEVER, k: 5}}
+pipeline: {chunking: {kind: fixed, size: 64}, embedding: {kind: hashed, dimensions: 64}, retrieval: {kind: RETRIEVER, k: 5}}
 sweep: {rerank: RERANKERS}
 metrics: [span_recall@5, ndcg@10, recall@5]
 """
@@ -30,17 +32,15 @@ import sys
 from pathlib import Path
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import read_experiment
-import workbench.reranking.late_interaction as late
-# Batches of two texts, so that there are many commits.
-late._TEXTS = 2
 run_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]), lambda _: None)
 """
 
 
-@pytest.fixture(autouse=True)
-def _one_timed_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time one question instead of 50, since these tests are not about seconds."""
-    monkeypatch.setattr("workbench.execution.latency.QUESTIONS", 1)
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A reranker on a server in this process, which commits the scores of two texts at once."""
+    for new_server in serving(monkeypatch, RerankServer):
+        yield f"kind: endpoint, model: m, base_url: '{new_server().address}', batch_texts: 2"
 
 
 def write(path: Path, handbook: Path, retriever: str, rerankers: str) -> Path:
@@ -71,7 +71,9 @@ def swept(experiment: Path) -> Outcome:
     return run_experiment(read_experiment(experiment), experiment.parent / "outputs", lambda _: None)
 
 
-def test_a_changed_reranker_embeds_nothing_and_a_larger_pool_scores_only_new_pairs(tmp_path: Path, handbook_few: Path) -> None:
+def test_a_changed_reranker_embeds_nothing_and_a_larger_pool_scores_only_new_pairs(
+    tmp_path: Path, handbook_few: Path, endpoint: str
+) -> None:
     outputs, outcomes = tmp_path / "outputs", list[Outcome]()
 
     def sweep(rerankers: str) -> int:
@@ -83,8 +85,8 @@ def test_a_changed_reranker_embeds_nothing_and_a_larger_pool_scores_only_new_pai
     assert sweep("[none]") > 0
     questions = outcomes[0].results[0].ranked("hits")["query"].nunique()
     for rerankers, pairs in (
-        ("[none, {kind: late-interaction, pool: 5}]", questions * 5),
-        ("[none, {kind: late-interaction, pool: 8}]", questions * 3),
+        (f"[none, {{{endpoint}, pool: 5}}]", questions * 5),
+        (f"[none, {{{endpoint}, pool: 8}}]", questions * 3),
         ("[none, {kind: mmr, pool: 20, relevance: 0.5}]", 0),
         ("[none, {kind: mmr, pool: 20, relevance: 0.9}]", 0),
     ):
@@ -96,8 +98,8 @@ def test_a_changed_reranker_embeds_nothing_and_a_larger_pool_scores_only_new_pai
         assert not any(entry.computed for entry in embedding)
 
 
-def test_both_arms_have_the_same_chunks_in_the_pool_and_the_tail(tmp_path: Path, handbook_few: Path) -> None:
-    outcome = finished(write(tmp_path / "reranked.yaml", handbook_few, "bm25", "[none, {kind: late-interaction, pool: 6}]"))
+def test_both_arms_have_the_same_chunks_in_the_pool_and_the_tail(tmp_path: Path, handbook_few: Path, endpoint: str) -> None:
+    outcome = finished(write(tmp_path / "reranked.yaml", handbook_few, "bm25", f"[none, {{{endpoint}, pool: 6}}]"))
     without, reranked = (result.ranked("hits") for result in outcome.results)
     for query, rows in without.groupby("query"):
         other = reranked[reranked["query"] == query].sort_values("rank")
@@ -106,22 +108,22 @@ def test_both_arms_have_the_same_chunks_in_the_pool_and_the_tail(tmp_path: Path,
         assert before[6:] == after[6:]
     assert any(without["chunk"].to_numpy() != reranked["chunk"].to_numpy())
     seconds = timings(tmp_path / "outputs" / "reranked")
-    assert ("fixed-64-0-late_interaction", "latency_rerank_p50") in seconds, seconds
+    assert ("fixed-64-0-endpoint", "latency_rerank_p50") in seconds, seconds
 
 
 def test_a_sweep_killed_while_it_reranks_loses_the_batch_in_hand_at_most(
-    tmp_path: Path, handbook_few: Path, start: Callable[..., Any]
+    tmp_path: Path, handbook_few: Path, fork: Callable[..., Forked], endpoint: str
 ) -> None:
-    experiment = write(tmp_path / "reranked.yaml", handbook_few, "bm25", "[none, {kind: late-interaction, pool: 30}]")
+    experiment = write(tmp_path / "reranked.yaml", handbook_few, "bm25", f"[none, {{{endpoint}, pool: 20}}]")
     (tmp_path / "undisturbed").mkdir()
     undisturbed = swept(Path(shutil.copy(experiment, tmp_path / "undisturbed")))
     outputs, expected = tmp_path / "outputs", cached(tmp_path / "undisturbed" / "outputs")
     kept: list[tuple[int, bytes, bytes]] = []
     for share in (0.1, 0.5):
-        process, deadline = start(SWEEP, experiment, outputs), time.monotonic() + 120
+        process, deadline = fork(SWEEP, experiment, outputs), time.monotonic() + 120
         while len(cached(outputs)) < share * len(expected) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         assert process.wait(30) == -signal.SIGKILL
         assert cached(outputs)[: len(kept)] == kept, "a scored pair was scored again"
         kept = cached(outputs)
@@ -144,11 +146,13 @@ def test_a_reranker_that_fails_is_one_line_for_its_configuration_alone(tmp_path:
     assert "rerank 'endpoint': m at http://127.0.0.1:9/v1 failed 1 times, the last time with" in table["error"].iloc[1]
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "dense"])
 def test_the_plan_of_a_reranked_configuration_loads_no_model_and_knows_what_is_stored(
-    tmp_path: Path, handbook_few: Path, retriever: str, run_python: Callable[..., str]
+    tmp_path: Path, handbook_few: Path, fork: Callable[..., Forked]
 ) -> None:
-    experiment = write(tmp_path / "reranked.yaml", handbook_few, retriever, "[none, {kind: late-interaction, pool: 5}]")
+    reranker = f"{{kind: late-interaction, model: {save_model(tmp_path / 'model', 'BertModel')}, pool: 5}}"
+    dense = write(tmp_path / "dense.yaml", handbook_few, "dense", f"[none, {reranker}]")
+    dense.write_text(dense.read_text().replace("hashed, dimensions: 64", "sentence-transformers"))
+    bm25 = write(tmp_path / "reranked.yaml", handbook_few, "bm25", f"[none, {reranker}]")
     script = """
 import sys
 from pathlib import Path
@@ -157,7 +161,7 @@ from workbench.experiment.read import read_experiment
 plan = plan_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]))
 print(plan.complete, [each.error for each in plan.configurations], *(name for name in ("torch", "openvino") if name in sys.modules))
 """
-    assert run_python(script, experiment, tmp_path / "outputs") == "False ['', '']"
-    if retriever == "bm25":
-        swept(experiment)
-        assert run_python(script, experiment, tmp_path / "outputs") == "True ['', '']"
+    for experiment in (dense, bm25):
+        assert fork(script, experiment, tmp_path / "outputs").output() == "False ['', '']"
+    swept(bm25)
+    assert fork(script, bm25, tmp_path / "outputs").output() == "True ['', '']"

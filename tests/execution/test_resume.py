@@ -2,37 +2,37 @@
 
 import random
 import shutil
-import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests import small_sweep
+from tests.forked import Forked, command
+from tests.small_sweep import write_experiment
 from workbench.schemas import SCHEMAS
 
 pytestmark = pytest.mark.slow
 
-WORKBENCH = Path(sys.executable).parent / "workbench"
 LONGEST = 600
-# A sweep of the small experiment finishes 78 entries and indexes. A kill comes after fewer further ones than this, about half of them.
-ENTRIES = 40
+EXPERIMENT = """
+name: small
+dataset: {kind: golden, path: HANDBOOK, split: dev}
+pipeline: {chunking: {kind: fixed, size: 64}, embedding: {kind: hashed, dimensions: 64}}
+sweep: {retrieval: [{kind: dense}, {kind: bm25}]}
+metrics: [span_recall@2000t, recall@5]
+"""
 
 
 @contextmanager
-def sweeping(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with (folder / "log.txt").open("ab") as log:
-        process = subprocess.Popen([WORKBENCH, "sweep", "small.yaml"], cwd=folder, stdout=log, stderr=log)
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
+def sweeping(folder: Path) -> Iterator[Forked]:
+    with closing(Forked(command, "sweep", "small.yaml", cwd=folder, log=folder / "log.txt")) as process:
+        yield process
 
 
 def place(folder: Path, experiment: Path) -> Path:
@@ -75,15 +75,17 @@ def killed(folder: Path, further: int, later: float) -> bool:
         try:
             process.wait(later)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             return True
     assert process.returncode == 0, (folder / "log.txt").read_text()
     return False
 
 
-def check_kills(kills: int, seed: int, experiment: Path, undisturbed: Path) -> None:
+def check_kills(kills: int, seed: int, experiment: Path) -> None:
     """Kills at random moments of the work, as many times as asked for, each run of them ended by a resume to the tables undisturbed."""
-    moments = random.Random(seed)
+    undisturbed = small_sweep.finished(experiment).folder
+    # A kill comes after fewer further entries and indexes than a sweep finishes without its notebooks.
+    entries, moments = len(finished(experiment.parent)), random.Random(seed)
     round_, done = 0, 0
     while done < kills:
         round_ += 1
@@ -92,7 +94,7 @@ def check_kills(kills: int, seed: int, experiment: Path, undisturbed: Path) -> N
         rows: list[tuple[int, bytes]] = []
         running = True
         while running and done < kills:
-            running = killed(folder, moments.randrange(1, ENTRIES), moments.uniform(0, 1))
+            running = killed(folder, moments.randrange(1, entries), moments.uniform(0, 1))
             done += running
             assert before.items() <= finished(folder).items(), "something finished was made again"
             assert embedded(folder)[: len(rows)] == rows, "something embedded was embedded again"
@@ -113,10 +115,10 @@ def same_tables(found: Path, expected: Path) -> None:
     assert (found / "report.html").stat().st_size > 50_000
 
 
-def test_a_sweep_killed_twice_resumes_to_the_same_tables(experiment_file, outcome):
-    check_kills(2, 7, experiment_file, outcome.folder)
+def test_a_sweep_killed_twice_resumes_to_the_same_tables(tmp_path: Path, handbook_few: Path) -> None:
+    check_kills(2, 7, write_experiment(EXPERIMENT, handbook_few, tmp_path / "small.yaml"))
 
 
 @pytest.mark.soak
-def test_a_sweep_killed_at_twenty_random_moments_resumes_to_the_same_tables(experiment_file, outcome):
-    check_kills(20, 20, experiment_file, outcome.folder)
+def test_a_sweep_killed_at_twenty_random_moments_resumes_to_the_same_tables(experiment_file: Path) -> None:
+    check_kills(20, 20, experiment_file)

@@ -46,12 +46,12 @@ with writing(Path(sys.argv[1]), lambda line: print(line, flush=True)):
 """
 
 
-def test_two_sweeps_of_one_name_leave_the_files_of_one(tmp_path: Path, handbook_few: Path, start: Callable) -> None:
+def test_two_sweeps_of_one_name_leave_the_files_of_one(tmp_path: Path, handbook_few: Path, fork: Callable) -> None:
     outputs, ready = tmp_path / "outputs", []
     children = []
     for size in (64, 96):
         path = write_experiment(FEW.replace("SIZE", str(size)), handbook_few, tmp_path / f"{size}.yaml")
-        children.append(start(PUBLISH, path, outputs))
+        children.append(fork(PUBLISH, path, outputs))
         ready.append(path.with_name(f"{path.name}.ready"))
     while not all(path.exists() for path in ready):
         assert all(child.poll() is None for child in children), [child.communicate() for child in children]
@@ -72,11 +72,11 @@ def test_two_sweeps_of_one_name_leave_the_files_of_one(tmp_path: Path, handbook_
     assert pd.read_parquet(outputs / "history.parquet")["run"].nunique() == 2
 
 
-def test_a_killed_sweep_does_not_block_the_next(tmp_path: Path, start: Callable) -> None:
+def test_a_killed_sweep_does_not_block_the_next(tmp_path: Path, fork: Callable) -> None:
     folder = tmp_path / "outputs" / "few"
-    killed = start(HOLD, folder, 600)
+    killed = fork(HOLD, folder, 600)
     assert killed.stdout.readline() == "writing\n"
-    second = start(HOLD, folder, 0)
+    second = fork(HOLD, folder, 0)
     assert second.stdout.readline() == f"waiting for another process that writes to {folder}\n"
     killed.kill()
     assert second.communicate(timeout=60)[0] == "writing\n"

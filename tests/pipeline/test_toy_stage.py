@@ -1,18 +1,17 @@
 """A stage that another package registers is planned, run, stored, resumed, run on workers, timed and in the history without another edit."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests.conftest import ROOT
+from tests.forked import Forked
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 EXPERIMENT = """
 name: toy
 dataset: {kind: golden, path: HANDBOOK}
@@ -20,23 +19,27 @@ pipeline: {retrieval: {kind: bm25}}
 sweep: {chunking: [{kind: fixed, size: 64}, {kind: whole}]}
 metrics: [recall@5, mrr@10]
 """
+SCRIPT = """
+import os, sys
+sys.path.insert(0, os.environ["PYTHONPATH"])
+from workbench.cli.main import main
+print("driver", os.getpid(), flush=True)
+main()
+"""
 Command = Callable[..., str]
 
 
 @pytest.fixture
-def command(tmp_path: Path, handbook_few: Path) -> Command:
+def command(tmp_path: Path, handbook_few: Path, fork: Callable[..., Forked]) -> Command:
     (tmp_path / "toy.yaml").write_text(EXPERIMENT.replace("HANDBOOK", str(handbook_few)))
 
     def run(*words: str, version: int = 1) -> str:
-        path = os.pathsep.join([str(ROOT / "tests" / "plugins" / "toy"), str(ROOT)])
-        environment = os.environ | {"PYTHONPATH": path, "TOY_VERSION": str(version)}
-        script = "import os; from workbench.cli.main import main; print('driver', os.getpid(), flush=True); main()"
-        arguments = [words[0], str(tmp_path / "toy.yaml"), "--outputs", str(tmp_path / "outputs"), *words[1:]]
-        done = subprocess.run(
-            [sys.executable, "-c", script, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
+        environment = {"PYTHONPATH": str(ROOT / "tests" / "plugins" / "toy"), "TOY_VERSION": str(version)}
+        arguments = [words[0], tmp_path / "toy.yaml", "--outputs", tmp_path / "outputs", *words[1:]]
+        process = fork(SCRIPT, *arguments, env=environment)
+        out, err = process.communicate(300)
+        assert process.returncode == 0, err
+        return out + err
 
     return run
 

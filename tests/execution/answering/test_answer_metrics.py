@@ -20,7 +20,7 @@ METRIC = "labelled_correctness"
 
 
 @pytest.fixture(scope="module")
-def confident_run(recorded: Recorded) -> RunTables:
+def confident_run(tmp_path_factory: pytest.TempPathFactory, recorded: Recorded) -> RunTables:
     """Answers of which the confident ones are right, some refused and one missing."""
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -30,7 +30,7 @@ def confident_run(recorded: Recorded) -> RunTables:
             for condition in ("gold", "retrieved"):
                 yield {"query_id": query_id, "condition": condition, "answer": "x", "correct": correct, "refused": refused, **confidence}
 
-    return recorded.run(rows, name="confident", conditions=["gold", "retrieved"], repeats=2)
+    return recorded.run(tmp_path_factory.mktemp("confident"), rows, conditions=["gold", "retrieved"], repeats=2)
 
 
 def test_the_mean_of_a_condition_is_that_of_its_questions_over_repeats_and_perturbations(handbook_run: RunTables) -> None:

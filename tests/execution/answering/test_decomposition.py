@@ -28,7 +28,7 @@ PLANTED = {
 
 
 @pytest.fixture(scope="module")
-def planted_run(recorded: Recorded) -> RunTables:
+def planted_run(tmp_path_factory: pytest.TempPathFactory, recorded: Recorded) -> RunTables:
     def rows() -> Iterator[dict[str, Any]]:
         for place, query_id in enumerate(recorded.query_ids):
             for (condition, variant), wrong in PLANTED.items():
@@ -36,7 +36,7 @@ def planted_run(recorded: Recorded) -> RunTables:
                 yield {"query_id": query_id, "condition": condition, "variant": variant, "answer": "x", "correct": correct}
 
     conditions = ["none", "gold", "gold_distractors", "retrieved", "injection"]
-    return recorded.run(rows, name="planted", conditions=conditions, metrics=["recall@5", METRIC])
+    return recorded.run(tmp_path_factory.mktemp("planted"), rows, conditions=conditions, metrics=["recall@5", METRIC])
 
 
 def scored_ids(run: RunTables, condition: str, perturbation: str) -> set[str]:

@@ -23,11 +23,11 @@ print((run.answers["error"] == "").sum(), flush=True)
 """
 
 
-def test_two_processes_make_each_call_once(asked_sweep: AskedSweep, start: Callable) -> None:
+def test_two_processes_make_each_call_once(asked_sweep: AskedSweep, fork: Callable) -> None:
     asked_sweep.provider.seconds = 0.05
     path = asked_sweep.write(conditions=["none", "gold", "retrieved"], answering={"concurrency": 2})
     gate = asked_sweep.folder / "both are ready"
-    processes = [start(SWEEP, path, asked_sweep.outputs, gate) for _ in range(2)]
+    processes = [fork(SWEEP, path, asked_sweep.outputs, gate) for _ in range(2)]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
     gate.touch()

@@ -1,13 +1,11 @@
 """kill -9 while answers are judged: the next sweep makes the calls that were in flight again, and no others."""
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.judged_sweeps import JudgedSweep, about_the_run
 
 pytestmark = pytest.mark.slow
@@ -25,13 +23,12 @@ run_experiment(experiment_of(settings, "here"), Path(sys.argv[2]), lambda _: Non
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.soak)])
-def test_a_kill_loses_at_most_the_calls_in_flight(judged_sweep: JudgedSweep, start: Callable, kills: int) -> None:
+def test_a_kill_loses_at_most_the_calls_in_flight(judged_sweep: JudgedSweep, fork: Callable, kills: int) -> None:
     provider = judged_sweep.provider
     judging = dict.fromkeys(("support", "relevance", "correctness"), judged_sweep.judge(concurrency=CONCURRENCY))
     path = judged_sweep.write(judging=judging)
-    environment = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "plugins" / "parts")])}
     for number in range(1, kills + 1):
-        process = start(SWEEP, path, judged_sweep.outputs, env=environment)
+        process = fork(SWEEP, path, judged_sweep.outputs)
         provider.seconds = 0.0
         while len(about_the_run(provider)) < 6 * number and process.poll() is None:
             # Only the calls about the run take long enough to be under way when the process is killed.

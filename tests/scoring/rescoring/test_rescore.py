@@ -20,8 +20,6 @@ from workbench.results.run_tables import RunTables
 from workbench.scoring.rescoring.rescore import READS, Rescorer
 from workbench.scoring.rescoring.what_if import SliceMembers, WhatIfQuestion, rescored_row
 
-pytestmark = pytest.mark.slow
-
 EVERY = [
     *(f"{name}@3" for name in ("recall", "precision", "success", "mrr", "ndcg", "map", "recall_cap", "judged", "irrelevant")),
     *("recall@10", "hit_recall@4", "hit_precision@4", "chunk_precision@4"),
@@ -71,6 +69,7 @@ def of_sweep(results: wb.Results, metric: str, within: str) -> pd.DataFrame:
     return table[(table["metric"] == metric) & (table["slice"] == within)].set_index("configuration")
 
 
+@pytest.mark.slow
 def test_every_metric_of_rankings_equals_the_sweeps(measured: wb.Results) -> None:
     assert set(EVERY) <= set(measured.metrics["metric"])
     for metric in EVERY:
@@ -79,6 +78,7 @@ def test_every_metric_of_rankings_equals_the_sweeps(measured: wb.Results) -> Non
         equal(own, of_sweep(measured, metric, "all").loc[own.index])
 
 
+@pytest.mark.slow
 def test_every_slice_equals_the_sweeps(measured: wb.Results) -> None:
     for metric in ("span_recall@300t", "irrelevant@3", "chunk_precision@4"):
         table = measured.metrics.loc[measured.metrics["metric"] == metric, "slice"]
@@ -94,6 +94,7 @@ def test_the_builtin_metrics_are_all_known() -> None:
     assert set(READS) == builtin
 
 
+@pytest.mark.slow
 def test_a_value_of_the_sweep_is_read_and_another_is_computed(measured: wb.Results) -> None:
     assert set(measured.what_if("recall@3")["source"]) == {"sweep"}
     table = measured.what_if("recall@2")
@@ -102,6 +103,7 @@ def test_a_value_of_the_sweep_is_read_and_another_is_computed(measured: wb.Resul
     assert measured.what_if("irrelevant@2")["value"].is_monotonic_increasing
 
 
+@pytest.mark.slow
 def test_only_the_primary_metric_over_all_questions_decides(measured: wb.Results) -> None:
     assert measured.what_if().attrs["claim"] == "span_recall@300t over all questions decides this experiment"
     for table in (measured.what_if("recall@3"), measured.what_if(within=next(iter(measured.rescorer.stored.slices.keys() - {"all"})))):
