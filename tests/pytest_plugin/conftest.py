@@ -1,42 +1,54 @@
 """A copy of the sample project, in which pytest runs with the plugin."""
 
-import shutil
+import contextlib
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.forked import Forked
+from tests.shared import shared_folder
+
 SAMPLE = Path(__file__).parents[1] / "sample_project"
-# By its module, also where the package was installed before it had an entry point. The entry point would register it a second time.
-PLUGIN = ("-p", "workbench.pytest_plugin", "-p", "no:rag-workbench", "-p", "no:randomly")
 GATE = ("--rag-experiment", "experiments/gate.yaml")
-
-
-@pytest.fixture(scope="session")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample project with a store, so that most sweeps read their results from it."""
-    folder = tmp_path_factory.mktemp("sample") / "project"
-    shutil.copytree(SAMPLE, folder)
-    return folder
+Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
-def project(swept: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The sample project as working directory, with the files of a test's own."""
-    for place in swept.iterdir():
-        if place.name != "outputs":
-            (pytester.path / place.name).symlink_to(place)
-    (swept / "outputs" / ".store").mkdir(parents=True, exist_ok=True)
-    monkeypatch.setenv("WORKBENCH_STORE", str(swept / "outputs" / ".store"))
-    return pytester.path
+def project(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sample project as working directory, with a store that all tests share."""
+    for place in SAMPLE.iterdir():
+        (tmp_path / place.name).symlink_to(place)
+    monkeypatch.setenv("WORKBENCH_STORE", str(shared_folder(tmp_path_factory, "sample_store")))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture
-def run(project: Path, pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
-    """Run pytest in a process of its own, since extension modules cannot be imported again, without the project's own tests unless they are named."""
+def run(project: Path) -> Run:
+    """Run pytest in a forked process, with no other plugin, and without the project's own tests unless they are named."""
 
     def call(*args: str) -> pytest.RunResult:
-        assert Path.cwd() == project
-        return pytester.runpytest_subprocess(*PLUGIN, "--ignore=tests", *args)
+        own = [] if "tests" in args else ["--ignore=tests"]
+        # The process has imported Workbench, which the plugin's registration would rewrite.
+        options = [
+            "-p",
+            "workbench.pytest_plugin",
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+            f"--basetemp={project / 'temporary'}",
+        ]
+        with contextlib.closing(Forked(main_of_pytest, *options, *own, *args, cwd=project)) as process:
+            out, err = process.communicate()
+        return pytest.RunResult(process.wait(), out.splitlines(), err.splitlines(), 0)
 
     return call
+
+
+def main_of_pytest(*args: str) -> None:
+    """Do what `python -m pytest` does in an environment without other plugins."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.path.insert(0, "")
+    sys.exit(pytest.main([*args]))

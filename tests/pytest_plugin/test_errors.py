@@ -1,14 +1,10 @@
 """Wrong input is an error of one line."""
 
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.pytest_plugin.conftest import GATE
-
-pytestmark = pytest.mark.slow
-
-Run = Callable[..., pytest.RunResult]
+from tests.pytest_plugin.conftest import GATE, Run
 
 
 def test_a_faulty_experiment_interrupts_the_session_with_every_fault(run: Run) -> None:
@@ -48,9 +44,9 @@ def test_a_dataset_that_is_missing_is_an_error_of_every_test(run: Run) -> None:
     result.stdout.fnmatch_lines(["the dataset hanbook does not exist*did you mean handbook?"])
 
 
-def test_a_fixture_without_an_experiment_names_the_option(run: Run, pytester: pytest.Pytester) -> None:
-    own = pytester.makepyfile("def test_it(rag_results): pass")
-    result = run(own.name)
+def test_a_fixture_without_an_experiment_names_the_option(run: Run, project: Path) -> None:
+    (project / "test_own.py").write_text("def test_it(rag_results): pass")
+    result = run("test_own.py")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["there is no experiment; run pytest --rag-experiment*"])
 

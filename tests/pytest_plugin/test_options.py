@@ -1,15 +1,11 @@
 """One test for each option, with the exit code."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.pytest_plugin.conftest import GATE
+from tests.pytest_plugin.conftest import GATE, Run
 
-pytestmark = pytest.mark.slow
-
-Run = Callable[..., pytest.RunResult]
 UNDECIDED = "--rag-set=pipeline.chunking.size=8"
 RECALL = "experiments/gate.yaml::recall@3 against baselines/gate.json"
 WORSE = "--rag-set=pipeline.chunking.size=12"
@@ -127,9 +123,8 @@ def test_a_broken_baseline_is_an_error_of_one_line(run: Run, project: Path) -> N
     result.stdout.no_fnmatch_line("*another exception*")
 
 
-def test_code_runs_only_on_request(run: Run, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(own_chunker="def split(text):\n    return [text]\n")
-    pytester.syspathinsert()
+def test_code_runs_only_on_request(run: Run, project: Path) -> None:
+    (project / "own_chunker.py").write_text("def split(text):\n    return [text]\n")
     code = "--rag-set=pipeline.chunking={kind: callable, callable: 'own_chunker:split'}"
     refused = run(*GATE, code, "-k", "0.9")
     refused.assert_outcomes(errors=1, deselected=3)

@@ -1,35 +1,38 @@
 """The sample project: its suites by the plugin, and the same rules by `workbench gate`."""
 
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.pytest_plugin.conftest import GATE, PLUGIN
-
-pytestmark = pytest.mark.slow
-
-Run = Callable[..., pytest.RunResult]
-COMMAND = """
-import sys
-from pathlib import Path
-from workbench.cli.main import run
+from tests.commands import workbench
+from tests.pytest_plugin.conftest import GATE, SAMPLE, Run
+from workbench.errors import InputError
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
-spec = read_experiment(Path("experiments/gate.yaml"), sys.argv[1:])
-write_outputs(run_experiment(spec, Path("outputs"), lambda _: None))
-sys.argv = ["workbench", "gate", "outputs/gate"]
-run()
-"""
+from workbench.suite.options import SuiteOptions
+from workbench.suite.rag_suite import RagSuite
+
 SUITE = ("--rag-experiment", "experiments/suite.yaml")
+# Counts the sweeps of all processes.
+SWEEPS = """
+from workbench.suite.rag_suite import RagSuite
+sweep = RagSuite._sweep
+def counted(self):
+    with open("sweeps.txt", "a") as file:
+        file.write("sweep\\n")
+    return sweep(self)
+RagSuite._sweep = counted
+"""
 
 
-def test_the_five_tests_run_from_one_file_and_print_one_table(run: Run) -> None:
-    result = run(*SUITE)
+def test_the_five_tests_and_the_projects_own_run_from_one_file_and_print_one_table(run: Run) -> None:
+    result = run(*SUITE, "tests")
     assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=6 + 4)
     result.stdout.fnmatch_lines(
         [
             "test * passed  failed  undecided  error",
@@ -42,16 +45,10 @@ def test_the_five_tests_run_from_one_file_and_print_one_table(run: Run) -> None:
     )
 
 
-@pytest.mark.usefixtures("project")
-def test_its_own_tests_use_the_fixtures(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess(*PLUGIN, *SUITE, "tests", "-m", "not rag")
-    result.assert_outcomes(passed=4, deselected=6)
-
-
-def test_an_old_page_beside_the_new_one_is_stale_data(run: Run, swept: Path, project: Path) -> None:
+def test_an_old_page_beside_the_new_one_is_stale_data(run: Run, project: Path) -> None:
     (project / "handbook").unlink()
-    shutil.copytree(swept / "handbook", project / "handbook")
-    shutil.copy(swept / "handbook" / "earlier" / "beans.md", project / "handbook" / "documents" / "beans-2024.md")
+    shutil.copytree(SAMPLE / "handbook", project / "handbook")
+    shutil.copy(SAMPLE / "handbook" / "earlier" / "beans.md", project / "handbook" / "documents" / "beans-2024.md")
     result = run(*SUITE, "-k", "stale")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["fail: no stale data (handbook): *beans*", "stale data * 1 *"])
@@ -69,26 +66,19 @@ def test_an_old_page_beside_the_new_one_is_stale_data(run: Run, swept: Path, pro
     ids=["pass", "fail", "undecided", "unknown metric", "no baseline"],
 )
 @pytest.mark.usefixtures("project")
-def test_the_command_exits_with(pytester: pytest.Pytester, change: list[str], code: int) -> None:
-    # In a process of its own: pytester forgets what is imported in a test, and extension modules cannot be imported twice.
-    assert pytester.run(sys.executable, "-c", COMMAND, *change).ret == code
+def test_the_command_exits_with(change: list[str], code: int) -> None:
+    spec = read_experiment(Path("experiments/gate.yaml"), change)
+    write_outputs(run_experiment(spec, Path("outputs"), lambda _: None))
+    assert workbench("gate", "outputs/gate").returncode == code
 
 
-def test_the_processes_of_xdist_sweep_once(pytester: pytest.Pytester, project: Path) -> None:
-    pytester.makepyfile(
-        sweeps="""
-        from pathlib import Path
-        from workbench.suite.rag_suite import RagSuite
-        sweep = RagSuite._sweep
-        def counted(self):
-            with open("sweeps.txt", "a") as file:
-                file.write("sweep\\n")
-            return sweep(self)
-        RagSuite._sweep = counted
-        """
-    )
-    pytester.syspathinsert()
-    result = pytester.runpytest_subprocess(*PLUGIN, "-p", "sweeps", "--ignore=tests", *GATE, "-n", "2", "--dist", "each")
+@pytest.mark.slow
+def test_the_processes_of_xdist_sweep_once(project: Path) -> None:
+    """By the program and the entry point, beside all plugins of this environment."""
+    (project / "sweeps.py").write_text(SWEEPS)
+    command = [sys.executable, "-m", "pytest", "-p", "sweeps", "-p", "no:langsmith_plugin", "--ignore=tests", *GATE, "-n2", "--dist=each"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    result = pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0)
     assert result.ret == pytest.ExitCode.OK
     result.assert_outcomes(passed=8)
     assert (project / "sweeps.txt").read_text() == "sweep\n"
@@ -96,7 +86,10 @@ def test_the_processes_of_xdist_sweep_once(pytester: pytest.Pytester, project: P
 
 
 @pytest.mark.usefixtures("project")
-def test_the_processes_of_xdist_report_the_error_of_the_one_that_sweeps(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess(*PLUGIN, "--ignore=tests", *GATE, "--rag-set=dataset.path=gone", "-n", "2", "--dist", "each")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(errors=8)
+def test_the_processes_of_a_session_raise_the_error_of_the_one_that_sweeps() -> None:
+    options = SuiteOptions(Path("experiments/gate.yaml"), Path("outputs"), ("dataset.path=gone",), None, None, False, False, session="one")
+    for _ in range(2):
+        with pytest.raises(InputError, match="the dataset gone does not exist"):
+            RagSuite(options).gate  # noqa: B018  # sweeps
+        # The next process finds the error, not the dataset.
+        Path("gone").mkdir(exist_ok=True)
