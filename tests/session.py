@@ -61,14 +61,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--minutes") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Progress(config.pluginmanager.getplugin("terminalreporter")))
+        config.pluginmanager.register(Progress(config))
 
 
 class Progress:
     """A line a minute: how many tests have ended and which file runs."""
 
-    def __init__(self, terminal: pytest.TerminalReporter) -> None:
-        self._terminal, self._begin, self._lines, self._counts = terminal, time.monotonic(), 0, Counter[str]()
+    def __init__(self, config: pytest.Config) -> None:
+        self._config, self._begin, self._lines, self._counts = config, time.monotonic(), 0, Counter[str]()
+
+    def _print(self, line: str) -> None:
+        # Registered after the conftest files are read.
+        terminal = self._config.pluginmanager.getplugin("terminalreporter")
+        terminal.ensure_newline()
+        terminal.write_line(line)
+        terminal.flush()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
@@ -79,13 +86,10 @@ class Progress:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self._terminal.ensure_newline()
-            self._terminal.write_line(f"FAILED {report.nodeid}")
-        if report.when == "teardown":
-            self._counts["ended"] += 1
+            self._print(f"FAILED {report.nodeid}")
+        self._counts["ended"] += report.when == "teardown"
         self._counts["failed"] += report.failed
         minutes = int((time.monotonic() - self._begin) / 60)
         if minutes > self._lines:
             self._lines = minutes
-            self._terminal.ensure_newline()
-            self._terminal.write_line(f"{minutes} min: {self._counts['ended']} tests, {self._counts['failed']} failed, {report.nodeid}")
+            self._print(f"{minutes} min: {self._counts['ended']} tests, {self._counts['failed']} failed, {report.nodeid}")
