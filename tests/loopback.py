@@ -1,9 +1,11 @@
 """A real server on the loopback that plays a provider: it answers well unless a test queues faults, and keeps what it was asked."""
 
+import contextlib
 import json
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
@@ -101,6 +103,25 @@ def serving(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Server]) -> Iter
         server.closing.set()
         server.shutdown()
         server.server_close()
+
+
+@contextlib.contextmanager
+def serving_application(application: Any) -> Iterator[str]:
+    """Serve an ASGI application in a thread, and return its address."""
+    import uvicorn
+
+    server = uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=0, log_level="critical", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the server ended"
+        time.sleep(0.005)
+    try:
+        (listening,) = server.servers[0].sockets
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
 
 
 def closed_port() -> int:

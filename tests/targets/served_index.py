@@ -1,17 +1,17 @@
-"""A program that serves rankings written to a file, by HTTP or by MCP: `python served_index.py FILE http|mcp [PORT]`."""
+"""Rankings from a file, served by HTTP or by MCP. As a program: `python served_index.py FILE`, by MCP on stdin and stdout."""
 
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-FILE, INTERFACE, *PORT = sys.argv[1:]
-RANKINGS: dict[str, list[dict[str, Any]]] = json.loads(Path(FILE).read_text("utf-8"))
+from mcp.server.mcpserver import MCPServer
+
+Rankings = dict[str, list[dict[str, Any]]]
 
 
-def by_http(port: int) -> None:
-    """Serve `POST /search`."""
-    import uvicorn
+def by_http(rankings: Rankings) -> Any:
+    """Return an application that answers `POST /search`."""
     from fastapi import FastAPI
     from pydantic import BaseModel
 
@@ -23,30 +23,22 @@ def by_http(port: int) -> None:
 
     @app.post("/search")
     def search(request: Request) -> dict[str, list[dict[str, Any]]]:
-        return {"found": RANKINGS[request.question][: request.limit]}
+        return {"found": rankings[request.question][: request.limit]}
 
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
+    return app
 
 
-def by_mcp(port: int | None) -> None:
-    """Serve the tool `find` on stdin and stdout, or at a port."""
-    from mcp.server.mcpserver import MCPServer
-
+def by_mcp(rankings: Rankings) -> MCPServer:
+    """Return a server with the tool `find`."""
     server = MCPServer("rankings")
 
     @server.tool()
     def find(question: str, limit: int) -> list[dict[str, Any]]:
         """Search."""
-        return RANKINGS[question][:limit]
+        return rankings[question][:limit]
 
-    if port is None:
-        server.run()
-    else:
-        server.run("streamable-http", host="127.0.0.1", port=port)
+    return server
 
 
 if __name__ == "__main__":
-    if INTERFACE == "http":
-        by_http(int(PORT[0]))
-    else:
-        by_mcp(int(PORT[0]) if PORT else None)
+    by_mcp(json.loads(Path(sys.argv[1]).read_text("utf-8"))).run()

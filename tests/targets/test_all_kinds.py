@@ -1,24 +1,23 @@
 """One dataset and one ranking through all kinds of targets: every metric of retrieval is the same to the bit."""
 
 import json
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import workbench as wb
-from tests.loopback import closed_port
+from tests.loopback import serving_application
+from tests.targets import served_index
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import write_outputs
 
 pytestmark = pytest.mark.slow
 
-SERVED = Path(__file__).parent / "served_index.py"
 MODULE = """
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from langchain_core.documents import Document
@@ -72,31 +71,7 @@ def rankings(dataset: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="module")
-def serve(rankings: Path) -> Iterator[Callable[[str], int]]:
-    """Start a server process and return its port."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(interface: str) -> int:
-        port, deadline = closed_port(), time.monotonic() + 60
-        processes.append(subprocess.Popen([sys.executable, str(SERVED), str(rankings), interface, str(port)]))
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return port
-            assert processes[-1].poll() is None, "the server ended"
-            assert time.monotonic() < deadline, "the server does not listen"
-            time.sleep(0.05)
-
-    try:
-        yield start
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-@pytest.fixture(scope="module")
-def results(dataset: wb.Dataset, rankings: Path, serve: Callable[[str], int], tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
+def results(dataset: wb.Dataset, rankings: Path, tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
     folder = tmp_path_factory.mktemp("kinds")
     (folder / "my_kinds.py").write_text(MODULE.format(file=str(rankings)))
     recorded = folder / "recorded.jsonl"
@@ -104,15 +79,14 @@ def results(dataset: wb.Dataset, rankings: Path, serve: Callable[[str], int], tm
     recorded.write_text("".join(json.dumps({"query": query, "hits": hits}) + "\n" for query, hits in rows.items()), "utf-8")
     tool = {"tool": "find", "arguments": {"question": "{query}", "limit": "{k}"}, "reply": {"hits": "$.result", **REPLY}}
     search = {"url": "search", "body": {"question": "{query}", "limit": "{k}"}, "reply": {"hits": "$.found", **REPLY}}
-    targets = [
-        wb.HttpTarget(name="http", k=100, url=f"http://127.0.0.1:{serve('http')}", search=search),
-        wb.McpTarget(name="mcp-stdio", k=100, command="python", args=[str(SERVED), str(rankings), "mcp"], search=tool),
-        wb.McpTarget(name="mcp-http", k=100, transport="http", url=f"http://127.0.0.1:{serve('mcp')}/mcp", search=tool),
-        wb.RecordedTarget(name="recorded", k=100, path=str(recorded)),
-    ]
-    with pytest.MonkeyPatch.context() as patch:
+    by_http, by_mcp = served_index.by_http(rows), served_index.by_mcp(rows).streamable_http_app()
+    with pytest.MonkeyPatch.context() as patch, serving_application(by_http) as http, serving_application(by_mcp) as mcp:
         patch.syspath_prepend(str(folder))
-        targets += [
+        targets = [
+            wb.HttpTarget(name="http", k=100, url=http, search=search),
+            wb.McpTarget(name="mcp-stdio", k=100, command="python", args=[served_index.__file__, str(rankings)], search=tool),
+            wb.McpTarget(name="mcp-http", k=100, transport="http", url=f"{mcp}/mcp", search=tool),
+            wb.RecordedTarget(name="recorded", k=100, path=str(recorded)),
             wb.CallableTarget(name="callable", k=100, search="my_kinds:search"),
             wb.CallableTarget(name="langchain", k=100, search="my_kinds:Retriever"),
         ]
@@ -123,7 +97,9 @@ def results(dataset: wb.Dataset, rankings: Path, serve: Callable[[str], int], tm
             targets=targets,
             metrics=METRICS,
         )
-        return wb.sweep(experiment, folder / "outputs", allow_code=True)
+        outcome = run_experiment(replace(experiment._spec, allow_code=True), folder / "outputs", lambda _: None)
+    write_outputs(outcome)
+    return wb.load(outcome.folder)
 
 
 @pytest.mark.parametrize("kind", ["callable", "langchain", "http", "mcp-stdio", "mcp-http", "recorded"])

@@ -1,13 +1,12 @@
 """The page about functions: its module is evaluated by its experiment, on the command line."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tests.docs.conftest import DOCS, ROOT, WORKBENCH, blocks
+from tests import forked
+from tests.docs.conftest import DOCS, ROOT, blocks
 
 pytestmark = pytest.mark.slow
 
@@ -18,12 +17,11 @@ def test_the_experiment_of_the_page_evaluates_its_module(tmp_path: Path) -> None
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")
     (tmp_path / "my_rag.py").write_text(blocks(PAGE, "python")[0])
     (tmp_path / "my_function.yaml").write_text(blocks(PAGE, "yaml")[0])
-    command = [str(WORKBENCH), "sweep", "my_function.yaml"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    refused = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    command = ["sweep", "my_function.yaml"]
+    refused = forked.run(*command, cwd=tmp_path)
     assert refused.returncode == 2
     assert "--allow-code" in refused.stderr
-    done = subprocess.run([*command, "--allow-code"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = forked.run(*command, "--allow-code", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     metrics = pd.read_parquet(tmp_path / "outputs" / "my-function" / "metrics.parquet")
     means = metrics[metrics["slice"] == "all"].set_index("metric")["value"]

@@ -18,8 +18,6 @@ from workbench.targets.freshness.check import FreshnessLimits, check_freshness, 
 from workbench.targets.freshness.report import CHECKS, FreshnessReport
 from workbench.targets.pipeline import PipelineTarget
 
-pytestmark = pytest.mark.slow
-
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 RESOURCES = TargetResources(CallResources())
 EXTRACTIVE = {"kind": "extractive"}
@@ -44,6 +42,7 @@ def appended(data: FreshnessData) -> FreshnessReport:
     return check_freshness(PipelineTarget(name="ours", answering=EXTRACTIVE, mode="append"), data, RESOURCES)
 
 
+@pytest.mark.slow
 def test_an_index_that_replaces_documents_passes_every_check(replaced: FreshnessReport, data: FreshnessData) -> None:
     assert replaced.verdict == "passed"
     assert len(data.cases) >= 15
@@ -54,6 +53,7 @@ def test_an_index_that_replaces_documents_passes_every_check(replaced: Freshness
     assert replaced.leftover == ""
 
 
+@pytest.mark.slow
 def test_an_index_that_only_adds_fails_every_check(appended: FreshnessReport, data: FreshnessData) -> None:
     assert appended.verdict == "failed"
     # A question whose hits are full of copies can find neither version.
@@ -67,7 +67,7 @@ def test_an_index_that_only_adds_fails_every_check(appended: FreshnessReport, da
 
 
 def test_an_index_that_overwrites_numbered_chunks_leaves_those_beyond_a_shorter_version(data: FreshnessData) -> None:
-    report = check_freshness(PipelineTarget(name="ours", mode="upsert"), data, RESOURCES)
+    report = check_freshness(PipelineTarget(name="ours", embedder={"kind": "hashed"}, mode="upsert"), data, RESOURCES)
     assert report.verdict == "failed"
     assert {each.check for each in report.outcomes if each.state == "failed"} == {"shrink"}
     assert report.count("failed", "shrink") == 3
@@ -75,6 +75,7 @@ def test_an_index_that_overwrites_numbered_chunks_leaves_those_beyond_a_shorter_
     assert {each.seen for each in report.outcomes if each.part == "answer"} == {"the target does not answer"}
 
 
+@pytest.mark.slow
 def test_every_case_has_an_outcome_with_what_was_seen(replaced: FreshnessReport, appended: FreshnessReport, data: FreshnessData) -> None:
     for report in (replaced, appended):
         expected = {(check, part, case.case_id) for case in data.cases for check in ("update", "delete") for part in ("chunks", "answer")}
@@ -88,6 +89,7 @@ def test_every_case_has_an_outcome_with_what_was_seen(replaced: FreshnessReport,
     assert first.seen == f"still there: {data.cases[0].before.value}, beside the new value"
 
 
+@pytest.mark.slow
 def test_the_report_is_a_table_of_text(appended: FreshnessReport) -> None:
     title, header, *rows = appended.lines()
     assert title == "ours: failed"

@@ -1,4 +1,4 @@
-"""The check for stale data through a real MCP server, whose notes are replaced or only added to."""
+"""The check for stale data through an MCP server, whose notes are replaced or only added to."""
 
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,6 @@ from workbench.targets.freshness.cases import FreshnessData, read_freshness
 from workbench.targets.freshness.check import check_freshness
 from workbench.targets.freshness.report import FreshnessReport
 
-pytestmark = pytest.mark.slow
-
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 
 
@@ -24,15 +22,15 @@ def data() -> FreshnessData:
     return whole.only([document.doc_id for document in whole.earlier[:4]])
 
 
-def check(data: FreshnessData, provider: ChatProvider, **settings: Any) -> FreshnessReport:
+def check(data: FreshnessData, provider: ChatProvider, url: str, **settings: Any) -> FreshnessReport:
     """Check the notes server with a model that repeats the notes that it gets."""
     provider.reply_to = lambda body: {"text": body["messages"][-1]["content"]}
     sampling = {"kind": "chat", "provider": "openai", "model": "m", "base_url": f"{provider.host}/v1", "retries": 0}
-    return check_freshness(notes(sampling=sampling, **settings), data, TargetResources(CallResources()))
+    return check_freshness(notes(url=url, sampling=sampling, **settings), data, TargetResources(CallResources()))
 
 
-def test_a_server_that_replaces_notes_passes(data: FreshnessData, provider: ChatProvider) -> None:
-    report = check(data, provider)
+def test_a_server_that_replaces_notes_passes(data: FreshnessData, provider: ChatProvider, notes_url: str) -> None:
+    report = check(data, provider, notes_url)
     assert report.verdict == "passed"
     assert report.count("failed") == 0
     for name in ("update", "delete"):
@@ -44,9 +42,9 @@ def test_a_server_that_replaces_notes_passes(data: FreshnessData, provider: Chat
     assert report.leftover == ""
 
 
-def test_a_server_to_which_notes_are_only_added_fails(data: FreshnessData, provider: ChatProvider) -> None:
+def test_a_server_to_which_notes_are_only_added_fails(data: FreshnessData, provider: ChatProvider, notes_url: str) -> None:
     # Without an id each ingestion makes a new note.
-    report = check(data, provider, ingest={"tool": "create_note", "arguments": {"title": "{doc_id}", "content": "{text}"}})
+    report = check(data, provider, notes_url, ingest={"tool": "create_note", "arguments": {"title": "{doc_id}", "content": "{text}"}})
     assert report.verdict == "failed"
     for name in ("update", "delete"):
         assert report.count("failed", name, "chunks") >= 0.9 * len(data.cases)
@@ -55,9 +53,9 @@ def test_a_server_to_which_notes_are_only_added_fails(data: FreshnessData, provi
     assert report.count("failed", "shrink") == len(data.earlier)
 
 
-def test_a_client_without_a_model_leaves_answers_unscored(data: FreshnessData) -> None:
+def test_a_client_without_a_model_leaves_answers_unscored(data: FreshnessData, notes_url: str) -> None:
     small = data.only([data.earlier[0].doc_id])
-    report = check_freshness(notes(), small, TargetResources(CallResources()))
+    report = check_freshness(notes(url=notes_url), small, TargetResources(CallResources()))
     assert report.verdict == "passed"
     answers = [each for each in report.outcomes if each.part == "answer"]
     assert {each.state for each in answers} == {"unscored"}

@@ -1,18 +1,18 @@
-"""Servers as real processes, and sessions with them."""
+"""Servers at addresses of this process or as processes of their own, and sessions with them."""
 
 import asyncio
+import contextlib
+import functools
+import importlib.util
 import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
 
-from tests.loopback import closed_port
+from tests.loopback import serving_application
 from workbench.llm.session import CallResources
 from workbench.targets.base import TargetResources, TargetSession
 from workbench.targets.mcp.target import McpTarget
@@ -49,9 +49,10 @@ def notes(**settings: Any) -> McpTarget:
 
 
 def strange(tool: str = "find", args: Sequence[str] = (), **settings: Any) -> McpTarget:
-    """The strange server, searched by a tool of it."""
+    """The strange server, searched by a tool of it, as a process unless the settings have a URL."""
     search = {"tool": tool, "arguments": {"query": "{query}"}, "reply": {"hits": "$.result", "id": "id"}}
-    return McpTarget(**{"name": "strange", "command": "python", "args": [str(STRANGE), *args], "search": search, **settings})
+    where = {"transport": "http"} if "url" in settings else {"command": "python", "args": [str(STRANGE), *args]}
+    return McpTarget(**{"name": "strange", **where, "search": search, **settings})
 
 
 def during(target: McpTarget, work: Callable[[TargetSession], Awaitable[T]], calls: CallResources | None = None, seconds: float = 60) -> T:
@@ -64,24 +65,33 @@ def during(target: McpTarget, work: Callable[[TargetSession], Awaitable[T]], cal
     return asyncio.run(run())
 
 
-@pytest.fixture(scope="module")
-def notes_url() -> Iterator[str]:
-    """The address of a notes server that runs during a module."""
-    port = closed_port()
-    process = subprocess.Popen([sys.executable, str(NOTES), "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None, "the notes server ended"
-            assert time.monotonic() < deadline, "the notes server does not listen"
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        process.wait(30)
+@pytest.fixture(scope="session")
+def served() -> Iterator[Callable[[Path], tuple[ModuleType, str]]]:
+    """Serve the MCP server of a file at an address, and return its module and the address."""
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def serve(path: Path) -> tuple[ModuleType, str]:
+            spec = importlib.util.spec_from_file_location(path.stem, path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module, f"{stack.enter_context(serving_application(module.server.streamable_http_app()))}/mcp"
+
+        yield serve
+
+
+@pytest.fixture
+def notes_url(served: Callable[[Path], tuple[ModuleType, str]]) -> str:
+    """The address of a notes server without notes."""
+    module, url = served(NOTES)
+    module.store = module.NoteStore()
+    return url
+
+
+@pytest.fixture
+def strange_url(served: Callable[[Path], tuple[ModuleType, str]]) -> str:
+    """The address of the strange server."""
+    return served(STRANGE)[1]
 
 
 @pytest.fixture

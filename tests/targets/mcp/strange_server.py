@@ -1,7 +1,6 @@
 """A server with the faults that real ones have. It prints on stdout where only messages belong, and on stderr what it was started with."""
 
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -101,8 +100,4 @@ def _request(text: str) -> Sample:
 
 
 if __name__ == "__main__":
-    if "crash" in sys.argv:
-        raise SystemExit(f"no license for {os.environ.get('SECRET_KEY')}")
-    if "silent" in sys.argv:
-        time.sleep(60)
     server.run("stdio")

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from tests.loopback import Loopback, LoopbackHandler, closed_port, serving
-from tests.targets.mcp.conftest import TOOLS, during, notes, strange
+from tests.targets.mcp.conftest import TOOLS, during, notes
 from workbench.targets.base import TargetDownError, TargetSession
+from workbench.targets.mcp.target import McpTarget
+
+SEARCH = TOOLS["search"]
 
 
 async def nothing(_: TargetSession) -> None:
@@ -40,8 +43,9 @@ def test_tools_and_their_arguments_are_checked_at_the_start(settings: dict[str, 
 
 
 def test_a_process_that_ends_at_once_is_reported_with_its_last_line_without_secrets(secret: str) -> None:
+    crash = "import os; raise SystemExit(f'no license for {os.environ[\"SECRET_KEY\"]}')"
     with pytest.raises(TargetDownError) as raised:
-        during(strange(args=("crash",), env=["SECRET_KEY"]), nothing)
+        during(McpTarget(name="strange", command="python", args=("-c", crash), env=["SECRET_KEY"], search=SEARCH), nothing)
     message = str(raised.value)
     assert "'strange': it cannot be reached" in message
     assert "no license for" in message
@@ -49,9 +53,10 @@ def test_a_process_that_ends_at_once_is_reported_with_its_last_line_without_secr
 
 
 def test_a_process_that_never_speaks_is_given_up_and_ended() -> None:
+    silent = ("-c", "import time; time.sleep(60)")
     started = time.monotonic()
     with pytest.raises(TargetDownError, match=r"no connection within 0\.5 seconds"):
-        during(strange(args=("silent",), start_timeout=0.5), nothing)
+        during(McpTarget(name="strange", command="python", args=silent, start_timeout=0.5, search=SEARCH), nothing)
     assert time.monotonic() - started < 20
 
 

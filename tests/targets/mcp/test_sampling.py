@@ -26,6 +26,7 @@ def model(provider: ChatProvider, **settings: Any) -> dict[str, Any]:
 
 
 def answering(tool: str, **settings: Any) -> McpTarget:
+    """The strange server, asked for answers by a tool of it."""
     return strange(answer={"tool": tool, "arguments": {"query": "{query}"}, "reply": {"text": "$.answer"}}, **settings)
 
 
@@ -34,9 +35,8 @@ async def answer_cats(session: TargetSession) -> TargetAnswer:
     return await session.answer(CATS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("transport", [pytest.param("stdio", marks=pytest.mark.slow), "http"])
 def test_an_answer_is_written_by_the_configured_model(transport: str, mode: str, notes_url: str, provider: ChatProvider) -> None:
     provider.reply_to = lambda _: {"text": "Because they are content.", "tokens": (100, 10)}
     where = {"url": notes_url} if transport == "http" else {}
@@ -70,15 +70,15 @@ def test_answers_at_the_same_time_keep_their_texts_apart(mode: str, provider: Ch
         assert (answer.input_tokens, answer.output_tokens) == (20, 2)
 
 
-def test_a_text_that_was_written_before_comes_from_the_cache(provider: ChatProvider, tmp_path: Path) -> None:
+def test_a_text_that_was_written_before_comes_from_the_cache(notes_url: str, provider: ChatProvider, tmp_path: Path) -> None:
     resources = CallResources(CallCache(tmp_path / "calls"))
-    first, second = (during(notes(sampling=model(provider)), answer_cats, resources) for _ in range(2))
+    first, second = (during(notes(url=notes_url, sampling=model(provider)), answer_cats, resources) for _ in range(2))
     assert (first.text, first.cached, second.text, second.cached) == ("yes", False, "yes", True)
     assert len(provider.asked) == 1
 
 
-@pytest.mark.slow
-def test_a_failure_of_the_model_fails_the_question_whatever_the_server_makes_of_it(provider: ChatProvider) -> None:
+@pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
+def test_a_failure_of_the_model_fails_the_question_whatever_the_server_makes_of_it(strange_url: str, provider: ChatProvider) -> None:
     provider.faults_of = {"bad": {"status": 400, "message": "no such word"}}
 
     async def work(session: TargetSession) -> str:
@@ -87,8 +87,8 @@ def test_a_failure_of_the_model_fails_the_question_whatever_the_server_makes_of_
         assert not isinstance(raised.value, TargetDownError)
         return (await session.answer(Query("q2", "good"))).text
 
-    assert during(answering("answer_in_the_old_way", sampling=model(provider), mode="legacy"), work) == "yes"
-    assert during(answering("answer_in_two_steps", sampling=model(provider)), work) == "yes"
+    for tool, mode in (("answer_in_the_old_way", "legacy"), ("answer_in_two_steps", "auto")):
+        assert during(answering(tool, url=strange_url, sampling=model(provider), mode=mode), work) == "yes"
 
 
 def test_the_server_does_not_learn_why_the_model_failed(provider: ChatProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_the_server_does_not_learn_why_the_model_failed(provider: ChatProvider, 
     assert (tmp_path / "report").read_text() == "the client could not write a text"
 
 
-def test_more_texts_than_the_budget_allows_fail_their_question(provider: ChatProvider) -> None:
+def test_more_texts_than_the_budget_allows_fail_their_question(strange_url: str, provider: ChatProvider) -> None:
     resources = CallResources(budget=CallBudget(CallLimits(calls=3)))
 
     async def work(session: TargetSession) -> TargetAnswer:
@@ -109,39 +109,40 @@ def test_more_texts_than_the_budget_allows_fail_their_question(provider: ChatPro
             await session.answer(Query("q2", "two"))
         return answer
 
-    assert len(during(answering("answer_in_two_steps", sampling=model(provider)), work, resources).samples) == 2
+    assert len(during(answering("answer_in_two_steps", url=strange_url, sampling=model(provider)), work, resources).samples) == 2
     assert len(provider.asked) == 3
 
 
-def test_a_server_gets_only_so_many_texts_for_a_question(provider: ChatProvider) -> None:
+def test_a_server_gets_only_so_many_texts_for_a_question(strange_url: str, provider: ChatProvider) -> None:
     reason = re.escape("the server asked for more than 1 text (sampling.most_calls)")
+    target = answering("answer_in_two_steps", url=strange_url, sampling=model(provider, most_calls=1))
     with pytest.raises(TargetError, match=reason):
-        during(answering("answer_in_two_steps", sampling=model(provider, most_calls=1)), lambda session: session.answer(CATS))
+        during(target, lambda session: session.answer(CATS))
 
 
-def test_a_wrong_key_ends_everything(provider: ChatProvider) -> None:
+def test_a_wrong_key_ends_everything(notes_url: str, provider: ChatProvider) -> None:
     provider.faults, provider.lasting = [{"status": 401, "message": "bad key"}], True
     with pytest.raises(TargetDownError, match="the model of sampling: "):
-        during(notes(sampling=model(provider)), answer_cats)
+        during(notes(url=notes_url, sampling=model(provider)), answer_cats)
 
 
-def test_an_answer_that_is_missing_says_whether_the_server_asked_for_a_text(provider: ChatProvider) -> None:
+def test_an_answer_that_is_missing_says_whether_the_server_asked_for_a_text(strange_url: str, provider: ChatProvider) -> None:
     with pytest.raises(TargetError, match=r"^\$\.answer of the reply is null, not a text, and the server asked for no text"):
-        during(answering("answer_nothing", sampling=model(provider)), lambda session: session.answer(CATS))
+        during(answering("answer_nothing", url=strange_url, sampling=model(provider)), lambda session: session.answer(CATS))
     with pytest.raises(TargetError, match=r"^\$\.answer of the reply is null, not a text$"):
-        during(answering("answer_nothing"), lambda session: session.answer(CATS))
+        during(answering("answer_nothing", url=strange_url), lambda session: session.answer(CATS))
 
 
-def test_settings_of_the_model_limit_what_the_server_asks_for(provider: ChatProvider) -> None:
-    during(notes(sampling=model(provider, max_tokens=7, temperature=0.5)), answer_cats)
+def test_settings_of_the_model_limit_what_the_server_asks_for(notes_url: str, provider: ChatProvider) -> None:
+    during(notes(url=notes_url, sampling=model(provider, max_tokens=7, temperature=0.5)), answer_cats)
     (asked,) = provider.asked
     assert 7 in (asked.get("max_tokens"), asked.get("max_completion_tokens"))
     assert asked["temperature"] == 0.5
 
 
-def test_a_model_in_a_file_writes_answers(gguf: Path) -> None:
+def test_a_model_in_a_file_writes_answers(notes_url: str, gguf: Path) -> None:
     sampling = {"kind": "local", "path": str(gguf), "context_window": 1024, "max_tokens": 8, "temperature": 0.0}
-    answer = during(notes(sampling=sampling), answer_cats)
+    answer = during(notes(url=notes_url, sampling=sampling), answer_cats)
     assert answer.text == answer.samples[0].reply
     assert answer.input_tokens > 20
     assert answer.model == gguf.name

@@ -38,9 +38,7 @@ async def life_of_a_note(session: TargetSession) -> list[list[tuple[str | None, 
     return seen
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize(("transport", "mode"), [("stdio", "auto"), ("http", "auto"), ("http", "legacy")])
 def test_a_document_is_found_replaced_and_deleted(transport: str, mode: str, notes_url: str) -> None:
     target = notes(mode=mode, url=notes_url) if transport == "http" else notes(mode=mode)
     assert during(target, life_of_a_note) == [
@@ -58,15 +56,15 @@ def test_notes_in_a_file_outlive_the_process(tmp_path: Path) -> None:
     assert [hit.doc_id for hit in during(target, lambda session: session.search(QUERY, 5))] == ["cats", "dogs"]
 
 
-def test_many_documents_go_in_one_call_and_are_waited_for() -> None:
+def test_many_documents_go_in_one_call_and_are_waited_for(notes_url: str) -> None:
     ready = {"tool": "semantic_search", "arguments": {"query": "bark"}, "path": "$.total_found", "equals": 1}
     one_title = {"tool": "update_note", "arguments": {"note_id": "all", "title": "{titles}", "content": "{texts}", "create": True}}
     whole = {**one_title, "arguments": {**one_title["arguments"], "title": "of {titles}", "content": "{{texts}} {texts}"}, "ready": ready}
-    (hit,) = during(notes(ingest=whole), lambda session: _ingested(session, "bark"))
+    (hit,) = during(notes(url=notes_url, ingest=whole), lambda session: _ingested(session, "bark"))
     assert hit.text == "{texts} Cats purr when content.\n\nDogs bark at strangers."
     never = {**whole, "ready": {**ready, "equals": 7, "seconds": 0.5}}
     with pytest.raises(TargetError, match=r"cannot be found after 0\.5 seconds: \$\.total_found of 'semantic_search' is not 7"):
-        during(notes(ingest=never), lambda session: _ingested(session, "bark"))
+        during(notes(url=notes_url, ingest=never), lambda session: _ingested(session, "bark"))
 
 
 async def _ingested(session: TargetSession, text: str) -> list[TargetHit]:
@@ -74,7 +72,7 @@ async def _ingested(session: TargetSession, text: str) -> list[TargetHit]:
     return list(await session.search(Query("q", text), 5))
 
 
-def test_a_tool_that_is_not_set_is_an_error_of_the_request() -> None:
+def test_a_tool_that_is_not_set_is_an_error_of_the_request(notes_url: str) -> None:
     async def everything(session: TargetSession) -> list[str]:
         requests = (session.answer(QUERY), session.ingest([CATS]), session.remove(["cats"]))
         outcomes = await asyncio.gather(*requests, return_exceptions=True)
@@ -82,10 +80,10 @@ def test_a_tool_that_is_not_set_is_an_error_of_the_request() -> None:
         return [str(outcome) for outcome in outcomes]
 
     expected = ["the target does not answer", "the target takes no documents", "the target deletes no documents"]
-    assert during(notes(answer=None, ingest=None, remove=None), everything) == expected
+    assert during(notes(url=notes_url, answer=None, ingest=None, remove=None), everything) == expected
 
 
-def test_a_hit_can_come_from_json_in_a_text_and_an_answer_from_a_plain_text() -> None:
+def test_a_hit_can_come_from_json_in_a_text_and_an_answer_from_a_plain_text(strange_url: str) -> None:
     columns = {"columns": True, "id": "$.ids[0]", "text": "$.documents[0]", "score": "$.distances[0]"}
     search = {"tool": "find_as_text", "arguments": {"query": "{query}"}, "reply": columns}
     answer = {"tool": "answer_as_text", "arguments": {"query": "{query}"}, "reply": {"text": "$"}}
@@ -95,10 +93,9 @@ def test_a_hit_can_come_from_json_in_a_text_and_an_answer_from_a_plain_text() ->
         assert [(hit.doc_id, hit.text, hit.score) for hit in hits] == [("b", "bees", 0.1)]
         assert (await session.answer(Query("q", "life"))).text == "The answer to life is 42."
 
-    during(strange(search=search, answer=answer), both)
+    during(strange(url=strange_url, search=search, answer=answer), both)
 
 
-@pytest.mark.slow
 def test_noise_on_stdout_an_error_and_a_hang_leave_the_session_usable(capfd: pytest.CaptureFixture[str]) -> None:
     async def work(session: TargetSession) -> None:
         with pytest.raises(TargetError, match=r"^the tool 'find' failed: \w.*"):
@@ -109,12 +106,6 @@ def test_noise_on_stdout_an_error_and_a_hang_leave_the_session_usable(capfd: pyt
 
     during(strange(), work)
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-def test_a_question_that_kills_the_process_once_is_asked_again(tmp_path: Path) -> None:
-    hits = during(strange(), ask(f"die once {tmp_path / 'mark'}"))
-    assert [hit.doc_id for hit in hits] == ["a", "b"]
 
 
 def test_a_process_that_is_started_again_gets_its_documents_again(tmp_path: Path) -> None:
@@ -148,9 +139,9 @@ def test_a_process_that_ends_again_and_again_is_given_up() -> None:
     during(strange(restarts=0), work)
 
 
-def test_a_misspelt_collection_finds_nothing() -> None:
+def test_a_misspelt_collection_finds_nothing(strange_url: str) -> None:
     search = {"tool": "find", "arguments": {"query": "{query}", "collection": "ntoes"}, "reply": {"hits": "$.result", "id": "id"}}
-    assert during(strange(search=search), ask("x")) == []
+    assert during(strange(url=strange_url, search=search), ask("x")) == []
 
 
 @pytest.mark.usefixtures("secret")
@@ -161,10 +152,10 @@ def test_the_process_gets_named_variables_only(monkeypatch: pytest.MonkeyPatch) 
     assert names <= {"NAMED", "PATH", "HOME", "LOGNAME", "SHELL", "TERM", "USER", "LC_CTYPE"}
 
 
-def test_an_answer_marked_as_degraded_is_an_error() -> None:
+def test_an_answer_marked_as_degraded_is_an_error(notes_url: str) -> None:
     async def work(session: TargetSession) -> None:
         await session.ingest([CATS])
         with pytest.raises(TargetError, match=r"degraded: \$\.search_method is the text 'semantic_sampling_unsupported'"):
             await session.answer(QUERY)
 
-    during(notes(), work)
+    during(notes(url=notes_url), work)
