@@ -4,7 +4,8 @@ import pytest
 
 from workbench.statistics.change_points import FEWEST_RESULTS, LEVEL, MOST_OBSERVATIONS, _gaps, change_points
 
-HISTORIES, RUNS = 150, 30
+# tests/soak/test_histories.py has enough of them for rates.
+HISTORIES, RUNS = 40, 30
 
 
 def series(values) -> pd.Series:
@@ -59,16 +60,15 @@ def test_the_same_series_gives_the_same_points():
 
 
 def test_noise_alone_is_split_in_few_histories():
-    share = np.mean([bool(change_points(series(values)).points) for values in noise(1)])
-    assert share <= 0.10
+    # Of these none is split, and two would be without the correction for two tests.
+    assert sum(bool(change_points(series(values)).points) for values in noise(1)) <= 1
 
 
 def test_a_step_of_three_standard_deviations_is_found_within_a_run():
     steps = noise(2) + 0.03 * (np.arange(RUNS) >= 15)
-    hits = [any(point.run in ("r14", "r15", "r16") for point in change_points(series(values)).points) for values in steps]
-    extra = [len(change_points(series(values)).points) > 1 for values in steps]
-    assert np.mean(hits) >= 0.90
-    assert np.mean(extra) <= 0.15
+    found = [[point.run for point in change_points(series(values)).points] for values in steps]
+    assert np.mean([not {"r14", "r15", "r16"}.isdisjoint(runs) for runs in found]) >= 0.90
+    assert np.mean([len(runs) > 1 for runs in found]) <= 0.15
 
 
 def test_a_long_history_is_looked_at_from_its_end():

@@ -8,10 +8,9 @@ from workbench.statistics.comparison import paired_difference
 from workbench.statistics.effects import Effect, EffectReading, effects
 from workbench.statistics.verdict import verdict
 
-RANDOM = np.random.default_rng(11)
 QUERIES = 120
 CLUSTERS = Clusters.of(np.arange(QUERIES) // 4)
-NOISE = RANDOM.normal(0, 0.1, (3, QUERIES))
+NOISE = np.random.default_rng(11).normal(0, 0.1, (3, QUERIES))
 
 
 def effect(change: np.ndarray, clusters: Clusters = CLUSTERS, **options: float) -> Effect:
@@ -26,8 +25,9 @@ def test_the_effect_is_the_paired_difference_of_the_pairs_averaged_within_each_q
 
 
 def test_one_pair_has_the_p_of_a_verdict_on_its_two_configurations() -> None:
-    a = RANDOM.random(QUERIES)
-    b = np.clip(a + RANDOM.normal(0.02, 0.1, QUERIES), 0, 1)
+    random = np.random.default_rng(12)
+    a = random.random(QUERIES)
+    b = np.clip(a + random.normal(0.02, 0.1, QUERIES), 0, 1)
     (judged,) = verdict("recall@5", {"a": a, "b": b}, CLUSTERS).comparisons
     found = effect((a - b)[None]).comparison
     assert (found.p, found.p_adjusted, found.low_adjusted) == pytest.approx((judged.p, judged.p_adjusted, judged.low_adjusted))
@@ -39,7 +39,6 @@ def test_a_question_counts_if_all_pairs_have_a_value() -> None:
     assert effect(change).comparison.difference.n == QUERIES - 20
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "sign", "reading"), [(0.1, 1, "gain"), (-0.1, 1, "loss"), (0.1, -1, "loss"), (0.0, 1, "undecided")])
 def test_a_gain_is_in_the_direction_of_better(shift: float, sign: float, reading: str) -> None:
     centred = NOISE - NOISE.mean(axis=1, keepdims=True)
@@ -48,13 +47,12 @@ def test_a_gain_is_in_the_direction_of_better(shift: float, sign: float, reading
 
 @pytest.mark.parametrize(("questions", "documents"), [(29, 29), (120, 9)])
 def test_too_few_questions_or_documents_allow_no_claim(questions: int, documents: int) -> None:
-    change = RANDOM.normal(0.3, 0.05, (2, questions))
+    change = np.random.default_rng(13).normal(0.3, 0.05, (2, questions))
     found = effect(change, Clusters.of(np.arange(questions) % documents))
     assert found.comparison.p_adjusted <= 0.05
     assert found.reading is EffectReading.TOO_FEW
 
 
-@pytest.mark.slow
 def test_effects_are_corrected_for_their_number() -> None:
     random = np.random.default_rng(11)
     weak = random.normal(0, 0.1, (1, QUERIES))
@@ -67,7 +65,6 @@ def test_effects_are_corrected_for_their_number() -> None:
     assert among.low_adjusted < alone.low_adjusted
 
 
-@pytest.mark.slow
 def test_an_effect_that_differs_between_the_pairs_is_found_and_an_equal_one_is_not() -> None:
     crossed = NOISE[:2] + np.array([[0.1], [-0.1]])
     assert effect(crossed).p_differs <= 0.001

@@ -93,7 +93,6 @@ def test_fewer_than_5_documents_have_neither_interval_nor_p(values) -> None:
     assert math.isnan(found.selected.low)
 
 
-@pytest.mark.slow
 def test_shared_documents_widen_the_intervals_or_limit_the_claim(values) -> None:
     alone = verdict("m", values, np.arange(120))
     some = verdict("m", values, Clusters.linked(np.arange(120), [[place, (place + 1) % 120] for place in range(120)]))
@@ -128,7 +127,6 @@ def test_a_difference_that_leans_on_unseen_losses_is_judged_with_its_skew() -> N
     assert row.p_adjusted > row.p
 
 
-@pytest.mark.slow
 def test_the_corrected_p_and_the_simultaneous_interval_agree(values) -> None:
     for baseline in (None, "middle"):
         for row in verdict("m", values, CLUSTERS, baseline=baseline).comparisons:
@@ -139,7 +137,6 @@ def test_the_corrected_p_and_the_simultaneous_interval_agree(values) -> None:
             assert row.reversed().simultaneous.high == -row.low_adjusted
 
 
-@pytest.mark.slow
 def test_behind_are_those_with_a_corrected_p_over_all_pairs(values) -> None:
     every, based = verdict("m", values, CLUSTERS), verdict("m", values, CLUSTERS, baseline="low")
     significant = {row.b if row.difference.value > 0 else row.a for row in every.comparisons if row.p_adjusted <= 0.05}
@@ -168,7 +165,6 @@ def test_a_metric_of_faults_is_the_same_turned_round(values) -> None:
     assert faults.comparisons[0].p == pytest.approx(one.comparisons[0].p)
 
 
-@pytest.mark.slow
 def test_order_of_queries_and_added_constants_change_nothing(values) -> None:
     one, order = verdict("m", values, CLUSTERS), np.random.default_rng(2).permutation(120)
     for changed in (
@@ -242,7 +238,6 @@ def test_a_bound_at_0_is_open_if_0_is_excluded(values) -> None:
     assert replace(closed, p_adjusted=0.04).reversed().simultaneous.bounds() == "[−0.200, 0.000)"
 
 
-@pytest.mark.slow
 def test_with_a_baseline_all_pairs_are_corrected_beside_it(values) -> None:
     every, based = verdict("m", values, CLUSTERS), verdict("m", values, CLUSTERS, baseline="low")
     assert (len(based.comparisons), len(based.all_pairs)) == (3, 6)
@@ -265,7 +260,6 @@ def test_ahead_of_a_configuration_is_the_better_one_with_the_smallest_corrected_
     assert replace(found, all_pairs=limit).ahead_of("low") is not None
 
 
-@pytest.mark.slow
 def test_a_verdict_prints_its_conclusion(values) -> None:
     found = verdict("margin", values, CLUSTERS)
     assert str(found) == "high wins by margin"

@@ -50,7 +50,6 @@ def test_a_mean_without_values_has_no_interval() -> None:
     assert mean_interval(np.full(QUESTIONS, np.nan), CLUSTERS, True) is None
 
 
-@pytest.mark.slow
 def test_true_losses_are_covered_together_in_a_few_worlds() -> None:
     # tests/soak/test_losses.py draws enough worlds for the rates.
     world = LossWorld(true=(0.0, 0.2))

@@ -19,7 +19,7 @@ HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 @pytest.fixture
 def data() -> FreshnessData:
     whole = read_freshness(HANDBOOK)
-    return whole.only([document.doc_id for document in whole.earlier[:4]])
+    return whole.only([document.doc_id for document in whole.earlier[:2]])
 
 
 def check(data: FreshnessData, provider: ChatProvider, url: str, **settings: Any) -> FreshnessReport:
