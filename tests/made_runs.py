@@ -51,7 +51,7 @@ def settings(place: Path, **changes: object) -> dict[str, object]:
 
 
 @pytest.fixture(scope="session")
-def run(place: Path) -> Callable[..., Outcome]:
+def tiny_sweep(place: Path) -> Callable[..., Outcome]:
     """Run the tiny experiment with changes; `evidence=False` takes the same questions without their spans."""
 
     def ran(evidence: bool = True, **changes: object) -> Outcome:
@@ -61,17 +61,23 @@ def run(place: Path) -> Callable[..., Outcome]:
     return ran
 
 
+@pytest.fixture(scope="session")
+def run(tiny_sweep: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """The same, in files that have no `run` of their own."""
+    return tiny_sweep
+
+
 # Chunks of three sizes, the largest beyond the window. They are measured once for all runs that have no other configurations.
 SIZES = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]}
 
 
 @pytest.fixture(scope="session")
-def outcome_of_sizes(run: Callable[..., Outcome]) -> Callable[..., Outcome]:
+def outcome_of_sizes(tiny_sweep: Callable[..., Outcome]) -> Callable[..., Outcome]:
     """Run chunks of three sizes."""
     metrics = ["span_recall@500t", "span_recall@2", "complete@2", "recall@3"]
 
     def ran(**changes: object) -> Outcome:
-        outcome = run(name="sizes", sweep=SIZES, metrics=metrics, **changes)
+        outcome = tiny_sweep(name="sizes", sweep=SIZES, metrics=metrics, **changes)
         assert not outcome.failures
         return outcome
 
