@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from benchmarks.gate_error_rates import Rates, simulated, table, worlds
-from workbench.statistics.gates.paired import ALARM, corrected
+from workbench.statistics.comparison import holm
+from workbench.statistics.gates.paired import ALARM
 
 pytestmark = pytest.mark.soak
 REPETITIONS, HISTORIES = 400, 100
@@ -59,6 +60,6 @@ def test_of_several_rules_one_rarely_fails_without_a_drop() -> None:
     for correlation in (0.0, 0.8):
         shared, own = random.normal(size=(4_000, 1)), random.normal(size=(4_000, 6))
         p = stats.norm.cdf(correlation**0.5 * shared + (1 - correlation) ** 0.5 * own)
-        failed = np.mean([corrected(row).min() <= ALARM for row in p])
+        failed = np.mean([holm(row).min() <= ALARM for row in p])
         assert failed <= most(ALARM, 4_000)
         assert np.mean(p.min(axis=1) <= ALARM) > 2 * failed
