@@ -96,15 +96,15 @@ def queries_do_not_affect_each_other(kind: Kind) -> Iterator[str]:
     world = small_world()
     n = len(world.queries)
     orders = [list(range(n))[::-1], *(sorted({*range(first, n, 3), NEGATIVE}) for first in range(3))]
+    others = [(order, world.only(order)) for order in orders]
     for cut, spans in _ways(kind):
         together = _table(kind, world, cut, spans)
-        for order in orders:
-            other = _table(kind, world.only(order), cut, spans)
-            for place, query in enumerate(order):
-                expected, again = (table.drop(columns="query").iloc[row] for table, row in ((together, query), (other, place)))
-                if not expected.equals(again):
-                    how = "in the opposite order of queries" if len(order) == n else f"beside {len(order) - 1} queries"
-                    yield f"{_at(cut, spans)}, the query {world.queries[query]} has the value {expected['value']}, and {how} {again['value']}"
+        for order, other in others:
+            expected, again = (table.drop(columns="query") for table in (together.iloc[order], _table(kind, other, cut, spans)))
+            if (place := _difference(expected.reset_index(drop=True), again)) is not None:
+                query, values = world.queries[order[place]], (expected["value"].iloc[place], again["value"][place])
+                how = "in the opposite order of queries" if len(order) == n else f"beside {len(order) - 1} queries"
+                yield f"{_at(cut, spans)}, the query {query} has the value {values[0]}, and {how} {values[1]}"
 
 
 @law
@@ -129,8 +129,9 @@ def results_beyond_the_cut_do_not_count(kind: Kind) -> Iterator[str]:
 def a_slice_found_twice_counts_once(kind: Kind) -> Iterator[str]:
     """A second hit that delivers the same slice changes no value, because it is delivered once; family `other` may differ."""
     world = small_world()
+    found_twice = world.found_twice()
     for cut, spans in _ways(kind) if kind.family != "other" else ():
-        once, twice = (_table(kind, each, cut, spans) for each in (world, world.found_twice()))
+        once, twice = (_table(kind, each, cut, spans) for each in (world, found_twice))
         if (place := _difference(once, twice)) is not None:
             values = f"{once['value'][place]}, and {twice['value'][place]} when every slice is found twice"
             yield f"{_at(cut, spans)}, the query {world.queries[place]} has the value {values}"
@@ -140,8 +141,9 @@ def a_slice_found_twice_counts_once(kind: Kind) -> Iterator[str]:
 def nothing_retrieved_earns_no_credit(kind: Kind) -> Iterator[str]:
     """A query without results scores 0 or is unscored, if higher is better and the metric reads the results."""
     world = small_world()
+    empty = world.cut(0)
     for cut, spans in _ways(kind) if kind.higher_is_better else ():
-        full, nothing = (_table(kind, each, cut, spans)["value"] for each in (world, world.cut(0)))
+        full, nothing = (_table(kind, each, cut, spans)["value"] for each in (world, empty))
         credit = nothing[nothing.notna() & (nothing != 0)]
         if len(credit) and not full.equals(nothing):
             yield f"{_at(cut, spans)}, the query {world.queries[int(credit.index[0])]} scores {credit.iloc[0]:.6g} without results"
@@ -210,8 +212,9 @@ def _table(kind: Kind, world: SmallWorld, cut: Cut, spans: SpanDefinition) -> pd
 def _every_table(kind: Kind) -> Iterator[tuple[str, pd.DataFrame, SmallWorld]]:
     """Yield the values of the small world, of one without results and of one without chunks."""
     world = small_world()
+    parts = ((world, ""), (world.cut(0), " without results"), (replace(world.cut(0), chunks=()), " without chunks"))
     for cut, spans in _ways(kind):
-        for part, what in ((world, ""), (world.cut(0), " without results"), (replace(world.cut(0), chunks=()), " without chunks")):
+        for part, what in parts:
             yield f"{_at(cut, spans)}{what}", _table(kind, part, cut, spans), part
 
 

@@ -1,5 +1,6 @@
 """Small labels and results, written by position, and a world of them with the cases on which metrics go wrong."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,12 +64,12 @@ class SmallWorld:
     chunks: tuple[SmallChunk, ...]
     hits: tuple[tuple[int, ...], ...]
 
-    @property
+    @functools.cached_property
     def labels(self) -> Labels:
         """The labels of the queries."""
         return labels_of(self.texts, *self.queries)
 
-    @property
+    @functools.cached_property
     def retrieved(self) -> Retrieved:
         """The results of the queries."""
         return retrieved_of(self.chunks, *self.hits)
