@@ -35,6 +35,7 @@ pytest_plugins = [
     "tests.judged_sweeps",
     "tests.forked",
     "tests.gguf",
+    "tests.tiny_models",
     "tests.small_worlds",
     "tests.small_sweep",
     "tests.made_runs",

@@ -158,11 +158,9 @@ def test_an_archive_that_changed_since_it_was_recorded_is_refused(
     assert len(NfcorpusSource().load().documents) == 3_633
 
 
-def test_a_killed_download_leaves_nothing_that_is_believed(
-    server: Archive, cache: Path, good: bytes, start: Callable, run_python: Callable
-) -> None:
+def test_a_killed_download_leaves_nothing_that_is_believed(server: Archive, cache: Path, good: bytes, fork: Callable) -> None:
     server.stall = len(good) // 2
-    child = start(LOAD)
+    child = fork(LOAD)
     assert server.stalled.wait(60)
     while not list(cache.rglob("nfcorpus.zip")):
         assert child.poll() is None
@@ -170,12 +168,12 @@ def test_a_killed_download_leaves_nothing_that_is_believed(
     child.wait()
     assert not (cache / "nfcorpus").exists()
     server.stall = None
-    assert run_python(LOAD) == "3633"
+    assert fork(LOAD).output() == "3633"
     assert not list(cache.glob("*.part"))
 
 
-def test_processes_that_need_it_at_once_fetch_it_once(server: Archive, start: Callable) -> None:
-    children = [start(LOAD) for _ in range(2)]
+def test_processes_that_need_it_at_once_fetch_it_once(server: Archive, fork: Callable) -> None:
+    children = [fork(LOAD) for _ in range(2)]
     answers = [child.communicate(timeout=60) for child in children]
     assert [out.strip() for out, _ in answers] == ["3633", "3633"], answers
     assert server.requests == 1
@@ -189,7 +187,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(cache: Path) -> None:
 
 
 @pytest.mark.usefixtures("server")
-def test_a_full_disk_is_one_line(cache: Path, run_python: Callable) -> None:
+def test_a_full_disk_is_one_line(cache: Path, fork: Callable) -> None:
     script = """
 import resource, signal
 from workbench.datasets.sources import NfcorpusSource
@@ -201,5 +199,5 @@ try:
 except InputError as error:
     print(*error.lines)
 """
-    assert "(OSError: File too large); give dataset.path" in run_python(script)
+    assert "(OSError: File too large); give dataset.path" in fork(script).output()
     assert os.listdir(cache) in (["nfcorpus.lock"], [])

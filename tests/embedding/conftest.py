@@ -1,7 +1,6 @@
 """A real server on the loopback that speaks OpenAI's and Ollama's protocols, and a small real model of words."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.loopback import Loopback, LoopbackHandler, serving
+from tests.tiny_models import small_tokenizer
 from workbench.models.files import MINILM, locate
 
 DIMENSION = 16
-WORDS = 3_000
 
 
 def vector(text: str, dimension: int = DIMENSION) -> list[float]:
@@ -71,9 +70,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The bundled model with the first 3,000 tokens of its vocabulary, which are distilled in seconds."""
     folder = tmp_path_factory.mktemp("small")
     copy_model(folder, "tokenizer.json", "vocab.txt")
-    tokenizer = json.loads((locate(MINILM) / "tokenizer.json").read_text("utf-8"))
-    tokenizer["model"]["vocab"] = {word: number for word, number in tokenizer["model"]["vocab"].items() if number < WORDS}
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    small_tokenizer().save(str(folder / "tokenizer.json"))
     return str(folder)
 
 

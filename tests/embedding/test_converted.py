@@ -1,25 +1,21 @@
 """Models of many kinds, tiny and of random weights: each goes through OpenVINO with torch's vectors, or through torch with a reason."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import tokenizers
 import torch
 import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as models
 
+from tests.tiny_models import WORDS, small_tokenizer
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder, encoder_of
 from workbench.errors import ModelError
-from workbench.models.files import MINILM, locate
 from workbench.storage.vector_cache import VectorCache
-
-from .conftest import WORDS
 
 SIZES = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 64}
 POSITIONS = 96
@@ -56,7 +52,7 @@ FAMILIES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.fixture
-def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_tokenizer: tokenizers.Tokenizer) -> Callable[..., str]:
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """A model of a family as sentence-transformers saves it, with a cache of its own."""
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
 
@@ -66,20 +62,13 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_tokenizer: toke
         FAMILIES[family]().save_pretrained(plain)
         special = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
         transformers.PreTrainedTokenizerFast(
-            tokenizer_object=small_tokenizer, model_max_length=POSITIONS, model_input_names=["input_ids", "attention_mask"], **special
+            tokenizer_object=small_tokenizer(), model_max_length=POSITIONS, model_input_names=["input_ids", "attention_mask"], **special
         ).save_pretrained(plain)
         parts = [models.Transformer(str(plain)), models.Pooling(32, pooling_mode=pooling), *rest]
         SentenceTransformer(modules=parts, device="cpu", **settings).save(str(tmp_path / family))
         return str(tmp_path / family)
 
     return save
-
-
-@pytest.fixture
-def small_tokenizer() -> tokenizers.Tokenizer:
-    raw = json.loads((locate(MINILM) / "tokenizer.json").read_text("utf-8"))
-    raw["model"]["vocab"] = {word: number for word, number in raw["model"]["vocab"].items() if number < WORDS}
-    return tokenizers.Tokenizer.from_str(json.dumps(raw | {"truncation": None, "padding": None}))
 
 
 def is_as_sentence_transformers_has_it(model: str) -> str:
@@ -133,13 +122,11 @@ def test_more_tokens_than_a_family_has_positions_for_are_refused(saved: Callable
         SentenceTransformerEmbedder(model=saved("roberta"), max_tokens=97).window()
 
 
-def test_a_model_without_a_transformer_has_no_window_and_goes_through_torch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_tokenizer: tokenizers.Tokenizer
-) -> None:
+def test_a_model_without_a_transformer_has_no_window_and_goes_through_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
     torch.manual_seed(0)
     model = str(tmp_path / "static")
-    SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer, embedding_dim=32)], device="cpu").save(model)
+    SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer(), embedding_dim=32)], device="cpu").save(model)
     embedder = SentenceTransformerEmbedder(model=model)
     assert encoder_of(model, "auto").why.endswith("is none of Transformer, Pooling, Dense, Normalize")
     texts = [text for text in TEXTS if text]

@@ -1,15 +1,13 @@
 """What the command line prints and leaves when a server repeats keys and sends escape sequences, by real processes and a real server."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from tests import forked
 from workbench.cli.main import main
 
 from .conftest import Provider
@@ -18,7 +16,6 @@ KEY = "sk-very-secret-key"
 # They retitle the terminal, clear it, colour it, reverse a line and break it.
 PARTS = ["\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\u202e", "\u2028"]
 ESCAPES = "".join(PARTS)
-COMMAND = "from workbench.cli.main import run; run()"
 
 
 @pytest.fixture
@@ -56,9 +53,8 @@ def test_a_servers_error_prints_no_escape_sequence_and_no_key_and_leaves_none(ex
     outputs = experiment.parent / "outputs"
     # A configuration without the server succeeds, since a sweep without any result leaves no tables.
     with_bm25 = "sweep.retrieval=[{kind: dense}, {kind: bm25}]"
-    command = [sys.executable, "-c", COMMAND, "sweep", str(experiment), "--outputs", str(outputs), "--set", with_bm25]
-    done = subprocess.run(command, capture_output=True, timeout=300, env=os.environ | {"OPENAI_API_KEY": KEY})
-    printed = (done.stdout + done.stderr).decode("utf-8")
+    done = forked.run("sweep", experiment, "--outputs", outputs, "--set", with_bm25, env={"OPENAI_API_KEY": KEY})
+    printed = done.stdout + done.stderr
     assert done.returncode == 3, printed
     assert all(f"{status}: " in printed for status in (401, 400, 500))
     assert r"\x1b]0;owned\x07" in printed

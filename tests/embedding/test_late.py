@@ -141,7 +141,6 @@ def test_a_long_document_is_seen_to_its_end_and_counted_once(page: Document, vec
     assert pool([DocumentSlices(page, slices)], reader_of(FAST), cache) == 0
 
 
-@pytest.mark.slow
 def test_a_vector_is_the_same_whatever_else_is_asked(page: Document, vectors: Callable[..., Vectors]) -> None:
     slices = slices_of(page, 60)
     found = vectors(DocumentSlices(page, slices))
@@ -219,14 +218,14 @@ def test_a_document_of_very_many_tokens_is_pooled_in_little_memory() -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_pass_goes_on_with_the_next_document(tmp_path: Path, start: Callable) -> None:
+def test_a_killed_pass_goes_on_with_the_next_document(tmp_path: Path, fork: Callable) -> None:
     texts = [f"Number {number} of many. " * (60 + number) for number in range(24)]
     wanted = [DocumentSlices(Document(str(number), text), [Slice(0, 9, False), Slice(9, 40, False)]) for number, text in enumerate(texts)]
     (tmp_path / "wanted.json").write_text(json.dumps([[[one.document.doc_id, one.document.text], one.slices] for one in wanted]))
     path = tmp_path / "vectors.sqlite"
     keys = [reader_of(FAST).keys(one) for one in wanted]
     every = [key for pair in keys for key in pair]
-    child = start(POOL, tmp_path / "wanted.json", path)
+    child = fork(POOL, tmp_path / "wanted.json", path)
     while not path.exists() or not VectorCache(path).present(every):
         assert child.poll() is None, child.communicate()
         time.sleep(0.002)

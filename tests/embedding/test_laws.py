@@ -12,13 +12,13 @@ ENTRIES = [(kind, dict(example)) for kind in EMBEDDERS for example in EMBEDDERS[
 
 
 @pytest.fixture(params=ENTRIES, ids=lambda entry: "-".join([entry[0], *map(str, entry[1].values())]))
-def embedder(request: pytest.FixtureRequest, new_provider: Callable, small_model: str) -> Embedder:
+def embedder(request: pytest.FixtureRequest, new_provider: Callable, tiny_model: str) -> Embedder:
     kind, settings = request.param
     fields = EMBEDDERS[kind].model_fields
     if "base_url" in fields:
         settings = settings | {"base_url": new_provider().host + ("/v1" if kind == "openai" else "")}
     elif kind == "static":  # the whole vocabulary takes a minute to distil
-        settings = settings | {"model": small_model}
+        settings = settings | {"model": tiny_model}
     return EMBEDDERS[kind].model_validate(settings)
 
 

@@ -1,7 +1,4 @@
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -115,9 +112,8 @@ def test_chunks_are_counted_in_the_vocabulary_of_the_embedder_and_names_stay_rea
     assert not any(field in name for name in names for field in ("key", "timeout", "retries", "batch", "prompt"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["openai", "ollama"])
-def test_a_client_that_is_not_installed_is_one_line_with_the_command(kind):
+def test_a_client_that_is_not_installed_is_one_line_with_the_command(kind, fork):
     script = f"""
 import sys
 sys.modules["openai"] = None
@@ -129,5 +125,4 @@ try:
 except ModelError as error:
     print(*error.lines)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
-    assert done.stdout.strip().endswith(f"; {advice(kind)}"), done.stderr
+    assert fork(script).output().endswith(f"; {advice(kind)}")

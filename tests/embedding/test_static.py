@@ -1,8 +1,3 @@
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,7 +8,6 @@ from workbench.errors import ModelError
 from workbench.storage.vector_cache import VectorCache
 
 TEXTS = ["the city council voted for a new school", "the school and the city", "he plays music in a band", "music", "😀", "", "\x00"]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +21,6 @@ def static(small_model, cache_folder, monkeypatch):
     return StaticEmbedder(model=small_model, dimensions=64)
 
 
-@pytest.mark.slow
 def test_every_text_has_a_unit_vector_whatever_is_in_it(static):
     made = static.encode(TEXTS, "document")
     assert (made.shape, made.dtype) == ((7, 64), np.float32)
@@ -67,21 +60,19 @@ def test_nothing_is_truncated_unless_a_window_is_asked_for(static, tmp_path):
     assert static.identity("query") == static.identity("document") != narrow.identity("document")
 
 
-@pytest.mark.slow
-def test_it_is_distilled_once_for_all_processes_and_always_to_the_same_bytes(static, small_model, cache_folder, tmp_path):
-    made = static.encode(TEXTS, "document")
-    (entry,) = (cache_folder / "static").glob("*/table.npy")
+def test_it_is_distilled_once_for_all_processes_and_always_to_the_same_bytes(tiny_model, tmp_path, monkeypatch, fork):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    made = StaticEmbedder(model=tiny_model, dimensions=64).encode(TEXTS, "document")
+    (entry,) = (tmp_path / "cache" / "static").glob("*/table.npy")
     script = f"""
 import sys
 from workbench.embedding.static import StaticEmbedder
-made = StaticEmbedder(model={small_model!r}, dimensions=64).encode({TEXTS!r}, "document")
+made = StaticEmbedder(model={tiny_model!r}, dimensions=64).encode({TEXTS!r}, "document")
 print("torch" in sys.modules, made.tobytes().hex())
 """
-    for folder, loaded in ((cache_folder, "False"), (tmp_path, "True")):
-        env = os.environ | {"WORKBENCH_CACHE": str(folder)}
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, cwd=ROOT, env=env)
-        assert done.stdout.split() == [loaded, made.tobytes().hex()], done.stderr
-    (again,) = (tmp_path / "static").glob("*/table.npy")
+    for folder, loaded in (("cache", "False"), ("other", "True")):
+        assert fork(script, env={"WORKBENCH_CACHE": str(tmp_path / folder)}).output().split() == [loaded, made.tobytes().hex()]
+    (again,) = (tmp_path / "other" / "static").glob("*/table.npy")
     assert again.parent.name == entry.parent.name
     assert again.read_bytes() == entry.read_bytes()
 
@@ -91,9 +82,9 @@ def test_no_more_dimensions_than_the_model_has(static):
         StaticEmbedder(model=static.model, dimensions=400).window()
 
 
-def test_the_distillation_is_announced_until_it_is_done(small_model, tmp_path, monkeypatch):
+def test_the_distillation_is_announced_until_it_is_done(tiny_model, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
-    embedder = StaticEmbedder(model=small_model, dimensions=8)
+    embedder = StaticEmbedder(model=tiny_model, dimensions=8)
     least, most = embedder.preparation()
     assert 0 < least < most
     assert not list(tmp_path.iterdir())

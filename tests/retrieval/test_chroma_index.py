@@ -38,6 +38,13 @@ from workbench.records import Chunk, Document
 vectors = np.load(sys.argv[2])
 print(build_index(Path(sys.argv[1]), [Chunk(Document(f"d{n}", ""), n, n + 10) for n in range(len(vectors))], vectors))
 """
+# Prints whether Chroma would report what it does.
+TELEMETRY = """
+import os
+from workbench.retrieval.chroma_index import open_client
+with open_client(Path(sys.argv[1]).with_name("other")) as client:
+    print(os.environ["ANONYMIZED_TELEMETRY"], client.get_settings().anonymized_telemetry)
+"""
 
 
 def chunks(n: int) -> list[Chunk]:
@@ -68,10 +75,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory, like_embeddings: Callable
 
 
 @pytest.mark.slow
-def test_no_memory_of_the_process_is_in_the_files(folder: Path, tmp_path: Path, like_embeddings: Callable, run_python: Callable) -> None:
+def test_no_memory_of_the_process_is_in_the_files_and_chroma_tells_nobody(
+    folder: Path, tmp_path: Path, like_embeddings: Callable, run_python: Callable
+) -> None:
     np.save(tmp_path / "vectors.npy", like_embeddings(20))
     # The C library fills what it allocates with this byte, as memory that was used before has other content, such as keys.
-    assert run_python(BUILD, folder, tmp_path / "vectors.npy", env={"MALLOC_PERTURB_": "90"}).strip() == "True"
+    environment = {"MALLOC_PERTURB_": "90", "ANONYMIZED_TELEMETRY": "True"}
+    assert run_python(BUILD + TELEMETRY, folder, tmp_path / "vectors.npy", env=environment).split() == ["True", "False", "False"]
     (graph,) = folder.glob("*/data_level0.bin")
     assert graph.stat().st_size > 0
     assert not any(graph.read_bytes())
@@ -152,9 +162,9 @@ def test_ids_are_any_text(folder: Path, like_embeddings: Callable) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: Path, start: Callable, like_embeddings: Callable) -> None:
+def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: Path, fork: Callable, like_embeddings: Callable) -> None:
     np.save(tmp_path / "vectors.npy", like_embeddings(12_000, 64))
-    child = start(BUILD, folder, tmp_path / "vectors.npy")
+    child = fork(BUILD, folder, tmp_path / "vectors.npy")
     aside = folder.with_name("key.tmp")
     while not list(aside.glob("*/data_level0.bin")):
         assert child.poll() is None, child.communicate()
@@ -168,12 +178,11 @@ def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: 
     assert not aside.exists()
 
 
-@pytest.mark.slow
 def test_of_two_processes_one_builds_and_every_vector_finds_itself(
-    folder: Path, tmp_path: Path, start: Callable, like_embeddings: Callable
+    folder: Path, tmp_path: Path, fork: Callable, like_embeddings: Callable
 ) -> None:
     np.save(tmp_path / "vectors.npy", like_embeddings(2_000))
-    children = [start(BUILD, folder, tmp_path / "vectors.npy") for _ in range(2)]
+    children = [fork(BUILD, folder, tmp_path / "vectors.npy") for _ in range(2)]
     answers = [child.communicate(timeout=60) for child in children]
     assert sorted(out.strip() for out, _ in answers) == ["False", "True"], answers
     assert finds(folder, like_embeddings(2_000), chunks(2_000))
@@ -354,9 +363,8 @@ def test_vectors_that_do_not_find_themselves_are_not_kept(folder: Path, like_emb
     assert not [path for path in folder.parent.iterdir() if path.is_dir()]
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_is_one_line_and_leaves_nothing(
-    folder: Path, tmp_path: Path, run_python: Callable, like_embeddings: Callable
+    folder: Path, tmp_path: Path, fork: Callable, like_embeddings: Callable
 ) -> None:
     np.save(tmp_path / "vectors.npy", like_embeddings(6_000, 64))
     script = f"""
@@ -369,19 +377,7 @@ try:
 except RunError as error:
     print(error.lines)
 """
-    line = run_python(script, folder, tmp_path / "vectors.npy")
+    line = fork(script, folder, tmp_path / "vectors.npy").output()
     assert line.count("\n") == 0
     assert "check that the disk has room" in line
     assert [path for path in folder.parent.iterdir() if path.is_dir()] == []
-
-
-@pytest.mark.slow
-def test_chroma_tells_nobody_about_it(run_python: Callable, tmp_path: Path) -> None:
-    script = """
-import os, sys
-from pathlib import Path
-from workbench.retrieval.chroma_index import open_client
-with open_client(Path(sys.argv[1])) as client:
-    print(os.environ["ANONYMIZED_TELEMETRY"], client.get_settings().anonymized_telemetry)
-"""
-    assert run_python(script, tmp_path, env={"ANONYMIZED_TELEMETRY": "True"}) == "False False"
