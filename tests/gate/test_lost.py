@@ -25,6 +25,24 @@ def before(swept: Sweep) -> Baseline:
     return baseline_of([run], run.names[0])
 
 
+@pytest.fixture(scope="module")
+def good(unanswered: RunTables) -> RunTables:
+    """A run with answers."""
+    return answered(unanswered)
+
+
+@pytest.fixture(scope="module")
+def broken(unanswered: RunTables) -> RunTables:
+    """The same run with far more wrong answers."""
+    return answered(unanswered, Planted(right=dict.fromkeys(Planted().right, 0.2)))
+
+
+@pytest.fixture(scope="module")
+def explained(broken: RunTables) -> RunTables:
+    """The run with wrong answers and their causes."""
+    return with_causes(broken)
+
+
 def lost_of(run: RunTables, baseline: Baseline, *subjects: str) -> list[LostQuestion]:
     return lost_questions(run, run.names[0], baseline, [Subject(name) for name in subjects])
 
@@ -160,10 +178,8 @@ def lost_documents(run: RunTables, first: str, second: str) -> set[tuple[str, st
     return lost
 
 
-def test_worse_answers_have_their_values_their_text_and_the_attributed_cause(unanswered: RunTables) -> None:
-    good = answered(unanswered)
-    broken = with_causes(answered(unanswered, Planted(right=dict.fromkeys(Planted().right, 0.2))))
-    name = good.names[0]
+def test_worse_answers_have_their_values_their_text_and_the_attributed_cause(good: RunTables, explained: RunTables) -> None:
+    broken, name = explained, good.names[0]
     lost = [each for each in lost_questions(broken, name, baseline_of([good], name)) if each.subject == "answer"]
     metric = lost[0].metric
     one, two = (scores(run, name, metric) for run in (good, broken))
@@ -180,15 +196,13 @@ def test_worse_answers_have_their_values_their_text_and_the_attributed_cause(una
     assert drops == sorted(drops, reverse=True)
 
 
-def test_an_answer_without_judges_is_a_refusal_or_unexplained(unanswered: RunTables) -> None:
-    good, broken = answered(unanswered), answered(unanswered, Planted(right=dict.fromkeys(Planted().right, 0.2)))
+def test_an_answer_without_judges_is_a_refusal_or_unexplained(good: RunTables, broken: RunTables) -> None:
     name = good.names[0]
     lost = [each for each in lost_questions(broken, name, baseline_of([good], name)) if each.subject == "answer"]
     assert {(each.cause, each.answer.startswith("I cannot")) for each in lost} == {("refusal", True), ("unsure", False)}
 
 
-def test_answers_in_another_condition_are_compared_there(unanswered: RunTables) -> None:
-    good = answered(unanswered)
+def test_answers_in_another_condition_are_compared_there(unanswered: RunTables, good: RunTables) -> None:
     broken = answered(unanswered, Planted(right=dict(Planted().right) | {"gold": 0.1}))
     name = good.names[0]
     metric = next(each for each in good.measures if good.measures[each].family == "answers")
@@ -204,10 +218,8 @@ def scores(run: RunTables, configuration: str, metric: str) -> dict[str, float]:
     return dict(zip(rows["query_id"], rows["value"], strict=True))
 
 
-def test_an_answer_that_lacks_its_evidence_is_explained_by_what_happened_to_it(unanswered: RunTables) -> None:
-    good = answered(unanswered)
-    broken = with_causes(answered(unanswered, Planted(right=dict.fromkeys(Planted().right, 0.2))))
-    name = good.names[0]
+def test_an_answer_that_lacks_its_evidence_is_explained_by_what_happened_to_it(good: RunTables, explained: RunTables) -> None:
+    broken, name = explained, good.names[0]
     queries = broken.queries.assign(value=broken.queries["value"].mask(broken.queries["metric"] == "recall@3", 0.0))
     run = replace(broken, sources={**broken.sources, "hits": lambda _: broken.hits.iloc[:0], "queries": lambda _: queries})
     removed = Differences(removed=tuple(broken.judgements["doc_id"].unique()))
