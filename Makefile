@@ -9,8 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
-	@echo "make test        install into .venv and run the tests that are not slow (12 minutes)"
-	@echo "make slow        run the slow tests: whole sweeps, every page of the docs, killed processes (50 minutes)"
+	@echo "make test        install into .venv and run the tests that are not slow"
+	@echo "make slow        run the slow tests: whole sweeps, every page of the docs, killed processes"
 	@echo "make check       check lint, format, types and that generated docs are current"
 	@echo "make bench       run the benchmarks and write benchmarks/results/; BENCH=\"sweep\" runs only the one named"
 	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
