@@ -87,7 +87,6 @@ def test_judgements_that_differ_bound_the_difference(made) -> None:
         assert found.bounds.low <= found.margin.difference.value <= found.bounds.high
 
 
-@pytest.mark.slow
 def test_without_comparable_configurations_there_is_no_verdict(made, outcome_of_sizes) -> None:
     sizes = outcome_of_sizes()
     cut = [result for result in sizes.results if result.truncated.any()]

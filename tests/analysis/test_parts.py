@@ -186,7 +186,6 @@ def test_hybrids_of_different_settings_have_different_names(grid: Callable[..., 
     assert len({each.label for each in alternatives(run)["retrieval"]}) == 3
 
 
-@pytest.mark.slow
 def test_the_time_added_is_the_median_over_the_pairs_with_the_range_of_all(grid: Callable[..., RunTables]) -> None:
     times = {"fixed-dense": 2.0, "fixed-dense-reranked": 10.0, "sentence-dense": 3.0, "sentence-dense-reranked": 17.0}
     timings = {

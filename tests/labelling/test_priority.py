@@ -29,19 +29,20 @@ def truth(handbook_few: Path) -> wb.Dataset:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("order")
+def folder(truth: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the dataset with the relevant documents alone: the other judgements are what people still have to give."""
+    folder, relevant = tmp_path_factory.mktemp("order"), tuple(qrel for qrel in truth.qrels if qrel.relevance > 0)
+    wb.save_dataset(replace(truth, qrels=relevant), folder / "partial")
+    return folder
 
 
 @pytest.fixture(scope="module")
-def partial(truth: wb.Dataset, folder: Path) -> wb.Dataset:
-    """The dataset with the relevant documents alone: the other judgements are what people still have to give."""
-    relevant = tuple(qrel for qrel in truth.qrels if qrel.relevance > 0)
-    return wb.save_dataset(replace(truth, qrels=relevant), folder / "partial")
+def partial(folder: Path) -> wb.Dataset:
+    return wb.load_dataset(folder / "partial")
 
 
 @pytest.fixture(scope="module")
-def results(partial: wb.Dataset, folder: Path) -> wb.Results:
+def results(folder: Path) -> wb.Results:
     settings = {
         "name": "order",
         "dataset": {"kind": "golden", "path": str(folder / "partial")},

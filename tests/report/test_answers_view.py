@@ -38,7 +38,6 @@ def test_the_answers_are_a_table_that_a_caller_may_change(results):
     assert results.answers["answer"].any()
 
 
-@pytest.mark.slow
 def test_the_decomposition_has_a_row_for_each_part_of_each_configuration(results):
     table = results.decomposition().set_index(["configuration", "part"])
     for name in answering(results.tables):
@@ -65,7 +64,6 @@ def test_the_default_is_the_first_of_the_ranking_and_another_can_be_named(result
         results.answer_view(f"{first}1")
 
 
-@pytest.mark.slow
 def test_every_part_of_the_view_shows_something(view):
     for part in (view.overview, view.conditions, view.attacks, view.refusals, view.examples, view.costs):
         assert len(words(part())) > 100

@@ -99,7 +99,6 @@ def test_the_figure_of_a_cost_names_every_configuration_and_says_which_are_not_r
     assert ComparisonView(collect(made.ran(1))).costs().alt == ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("baseline", "reference", "heading"),
     [("fixed-16-0", "fixed-16-0", "minus the baseline"), (None, "fixed-24-0", "minus the leader")],

@@ -36,7 +36,6 @@ def test_every_part_of_the_view_shows_something_without_labels_too(results):
     assert "contradicted ones first" in words(view.claims())
 
 
-@pytest.mark.slow
 def test_labels_show_the_curve_disagreements_and_corrected_means(scored_run, tmp_path):
     view = Results(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path).judge_view()
     assert "Calibration of chat: qwen3:4b" in view.calibration().alt
@@ -55,7 +54,6 @@ def test_two_displays_of_the_same_answer_have_anchors_of_their_own(results):
     assert set(targets) <= set(first)
 
 
-@pytest.mark.slow
 def test_the_figures_of_causes_and_calibration_are_those_of_the_report(results, scored_run, unanswered, tmp_path):
     assert results.plot.causes().axes[0].get_xlabel() == "share of the answers that fail"
     labelled = Results(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path)

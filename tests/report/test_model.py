@@ -1,6 +1,7 @@
 """One presentation model: no second table, figure or section anywhere in the package."""
 
 import ast
+import functools
 from pathlib import Path
 
 from workbench.report import model
@@ -9,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "workbench").rglob("*.py"))
 
 
+@functools.cache
 def classes(path: Path) -> list[ast.ClassDef]:
     return [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)]
 

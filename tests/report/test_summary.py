@@ -24,8 +24,6 @@ from workbench.report.text.summary import SummaryAnswers, answers
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import METHODS
 
-pytestmark = pytest.mark.slow
-
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "comparison.ipynb"
 # What a null result must say of nothing.
 CLAIMS = ("winner", "winners", "wins", "win", "won", "best", "better", "beats", "beat", "superior", "outperforms", "leads", "victory")

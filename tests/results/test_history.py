@@ -50,7 +50,7 @@ def outcome(outcome_of_sizes, tmp_path_factory) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def run(outcome) -> RunTables:
+def swept(outcome) -> RunTables:
     return RunTables.read(outcome.folder)
 
 
@@ -71,8 +71,8 @@ def relabelled(outcome: Outcome, **context) -> RunTables:
     return collect(replace(outcome, experiment=replace(outcome.experiment, settings=settings), graph=graph))
 
 
-def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, run, tmp_path):
-    run_id = append(run, tmp_path, NOON)
+def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, swept, tmp_path):
+    run_id = append(swept, tmp_path, NOON)
     history = read_history(history_path(tmp_path))
     assert tuple(history.columns) == COLUMNS
     assert set(history["run"]) == {run_id}
@@ -88,8 +88,8 @@ def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, run,
     assert set(history["corpus"]) == {outcome.context.fingerprints["corpus"]}
 
 
-def test_the_types_of_the_columns_are_fixed(run, tmp_path):
-    append(run, tmp_path, NOON)
+def test_the_types_of_the_columns_are_fixed(swept, tmp_path):
+    append(swept, tmp_path, NOON)
     kinds = {field.name: str(field.type) for field in pq.read_schema(history_path(tmp_path))}
     assert list(kinds) == list(COLUMNS)
     assert kinds.pop("time") == "timestamp[ms, tz=UTC]"
@@ -99,16 +99,16 @@ def test_the_types_of_the_columns_are_fixed(run, tmp_path):
     assert set(kinds.values()) == {"string"}
 
 
-def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(run, tmp_path):
-    runs = [append(run, tmp_path, NOON) for _ in range(3)]
+def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(swept, tmp_path):
+    runs = [append(swept, tmp_path, NOON) for _ in range(3)]
     history = read_history(history_path(tmp_path))
     assert len(set(runs)) == 3
     assert history["run"].drop_duplicates().tolist() == runs
     assert len(history) == 3 * len(history[history["run"] == runs[0]])
 
 
-def test_times_are_in_utc(run, tmp_path):
-    append(run, tmp_path, NOON.astimezone(timezone(timedelta(hours=5))))
+def test_times_are_in_utc(swept, tmp_path):
+    append(swept, tmp_path, NOON.astimezone(timezone(timedelta(hours=5))))
     assert read_history(history_path(tmp_path))["time"].iloc[0] == pd.Timestamp("2026-05-01T12:00:00Z")
 
 
@@ -127,16 +127,16 @@ def test_a_run_that_finished_nothing_leaves_no_history(outcome, tmp_path):
         ({"embedding": {"max_tokens": 100}, "chunking": {"size": 100}}, "chunking, embedding"),
     ],
 )
-def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, run, tmp_path, stages, told):
-    append(run, tmp_path, NOON)
+def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, swept, tmp_path, stages, told):
+    append(swept, tmp_path, NOON)
     append(changed(outcome, **stages), tmp_path, NOON)
     history = read_history(history_path(tmp_path))
     assert changes(history, "sizes", outcome.results[0].configuration.name, "recall@3")["changed"].tolist() == ["", told]
     assert changes(history, "sizes", outcome.results[1].configuration.name, "recall@3")["changed"].tolist() == ["", ""]
 
 
-def test_changed_labels_and_a_changed_definition_of_spans_are_named(outcome, run, tmp_path):
-    append(run, tmp_path, NOON)
+def test_changed_labels_and_a_changed_definition_of_spans_are_named(outcome, swept, tmp_path):
+    append(swept, tmp_path, NOON)
     append(relabelled(outcome), tmp_path, NOON)
     append(relabelled(outcome, spans="chroma"), tmp_path, NOON)
     found = changes(read_history(history_path(tmp_path)), "sizes", "fixed-16-0", "recall@3")
@@ -159,14 +159,14 @@ def test_runs_with_equal_settings_and_value_are_the_same_result(past):
     assert found["unexplained"].tolist() == [False, False, False, True, False, False]
 
 
-def test_a_history_without_scores_is_read_and_lengthened(run, tmp_path):
-    first = append(run, tmp_path, NOON)
+def test_a_history_without_scores_is_read_and_lengthened(swept, tmp_path):
+    first = append(swept, tmp_path, NOON)
     path = history_path(tmp_path)
     for missing in (["scores"], ["stages", "scores"]):
         older = pq.read_table(path).drop_columns(missing)
         pq.write_table(older.filter(pc.equal(older["run"], first)), path)
         assert read_history(path)["scores"].isna().all()
-        second = append(run, tmp_path, NOON)
+        second = append(swept, tmp_path, NOON)
         scores = read_history(path).drop_duplicates(["run", "configuration", "primary"]).set_index(["run", "primary"])["scores"]
         assert scores[first].isna().all()
         assert scores[second, True].notna().all()
@@ -185,29 +185,29 @@ def test_what_was_not_scored_and_what_is_of_others_is_left_out(past):
     assert changes(read_history(history_path(past(rows))), "mine", "whole", "recall@5")["value"].tolist() == [0.5]
 
 
-def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(run, tmp_path, monkeypatch):
+def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(swept, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    append(run, tmp_path, NOON)
+    append(swept, tmp_path, NOON)
     (tmp_path / "prompt.txt").write_text("one")
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "prompt.txt"], [*who, "commit", "-qm", "first"], [*who, "tag", "-am", "one", "v1"]):
         subprocess.run(["git", *words], check=True)
-    append(run, tmp_path, NOON)
+    append(swept, tmp_path, NOON)
     (tmp_path / "prompt.txt").write_text("two")
-    append(run, tmp_path, NOON)
+    append(swept, tmp_path, NOON)
     commits = read_history(history_path(tmp_path)).drop_duplicates("run")["commit"].tolist()
     head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     assert pd.isna(commits[0])
     assert commits[1:] == [head, f"{head}-dirty"]
 
 
-def test_two_processes_that_append_at_once_lose_nothing_and_one_that_is_killed_leaves_the_old_file(fork, outcome, run, tmp_path):
+def test_two_processes_that_append_at_once_lose_nothing_and_one_that_is_killed_leaves_the_old_file(fork, outcome, swept, tmp_path):
     child = fork(CHILD, outcome.folder, tmp_path)
     while not history_path(tmp_path).exists():
         assert child.poll() is None, child.communicate()
         time.sleep(0.01)
-    own = [append(run, tmp_path, NOON) for _ in range(12)]
+    own = [append(swept, tmp_path, NOON) for _ in range(12)]
     (tmp_path / "enough").touch()
     assert child.wait(timeout=120) == -9
     others = int(child.stdout.readline())
@@ -217,15 +217,15 @@ def test_two_processes_that_append_at_once_lose_nothing_and_one_that_is_killed_l
     assert len(set(history.groupby("run").size())) == 1
     assert (history["run"] != history["run"].shift()).sum() == len(own) + others
     assert list(tmp_path.glob(".history.parquet.*.tmp"))
-    last = append(run, tmp_path, NOON)
+    last = append(swept, tmp_path, NOON)
     assert read_history(history_path(tmp_path))["run"].drop_duplicates().tolist() == [*history["run"].drop_duplicates(), last]
     assert not list(tmp_path.glob(".history.parquet.*.tmp"))
 
 
 @pytest.mark.parametrize("content", [b"", b"no parquet at all", b"PAR1" + bytes(100) + b"PAR1"])
-def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(run, tmp_path, content):
+def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(swept, tmp_path, content):
     history_path(tmp_path).write_bytes(content)
-    for use in (lambda: append(run, tmp_path, NOON), lambda: read_history(history_path(tmp_path))):
+    for use in (lambda: append(swept, tmp_path, NOON), lambda: read_history(history_path(tmp_path))):
         with pytest.raises(StoreError, match="is corrupt") as caught:
             use()
         (line,) = caught.value.lines
@@ -236,18 +236,18 @@ def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(
     assert history_path(tmp_path).read_bytes() == content
 
 
-def test_half_a_history_is_corrupt(run, tmp_path):
-    append(run, tmp_path, NOON)
+def test_half_a_history_is_corrupt(swept, tmp_path):
+    append(swept, tmp_path, NOON)
     whole = history_path(tmp_path).read_bytes()
     history_path(tmp_path).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(StoreError, match=r"history\.parquet is corrupt"):
-        append(run, tmp_path, NOON)
+        append(swept, tmp_path, NOON)
 
 
-def test_another_table_is_not_lengthened(run, tmp_path):
+def test_another_table_is_not_lengthened(swept, tmp_path):
     pd.DataFrame({"a": [1]}).to_parquet(history_path(tmp_path))
     with pytest.raises(StoreError, match="its columns are a"):
-        append(run, tmp_path, NOON)
+        append(swept, tmp_path, NOON)
     assert pd.read_parquet(history_path(tmp_path))["a"].tolist() == [1]
 
 
@@ -256,11 +256,10 @@ def test_without_a_history_the_fix_is_a_sweep(tmp_path):
         read_history(history_path(tmp_path))
 
 
-@pytest.mark.slow
-def test_a_run_takes_little_room(run, tmp_path):
+def test_a_run_takes_little_room(swept, tmp_path):
     sizes = []
     for number in range(40):
-        append(run, tmp_path, NOON + timedelta(days=number))
+        append(swept, tmp_path, NOON + timedelta(days=number))
         sizes.append(history_path(tmp_path).stat().st_size)
     rows = len(read_history(history_path(tmp_path))) / 40
     assert (sizes[-1] - sizes[0]) / 39 < 20 * rows

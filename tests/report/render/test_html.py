@@ -16,8 +16,6 @@ from workbench.report.render.html import policy, write_report
 from workbench.report.text.summary import answers
 from workbench.results.run_tables import RunTables
 
-pytestmark = pytest.mark.slow
-
 
 class Page(html.parser.HTMLParser):
     """Every element with its attributes, the text that is shown, and the contents of scripts and styles."""

@@ -1,10 +1,6 @@
-import pytest
-
 from workbench.execution.collect import collect
 from workbench.report.model import Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.render.markdown import markdown, markdown_table, summary_markdown
-
-pytestmark = pytest.mark.slow
 
 TABLE = Table(
     "what it is", [Column("name", "word"), Column("value", note="95 %")], [Row([Cell("a|b"), Cell("0.5", note="[0.1]")])], "a note"

@@ -26,7 +26,6 @@ def fills(figure: Figure) -> set[str]:
     return {"solid" if line.get_markerfacecolor() == line.get_color() else "ring" for line in lines}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("documents", "scored", "solid"), [(6, 4, "ring"), (8, 10, "ring"), (12, 10, "solid")])
 def test_a_difference_is_solid_only_with_enough_questions_and_documents_for_a_claim(made, documents: int, scored: int, solid: str) -> None:
     base = np.clip(0.4 + SPREAD.normal(0, 0.05, 10 * documents), 0, 1)

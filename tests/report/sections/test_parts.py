@@ -16,8 +16,6 @@ from workbench.report.sections.parts import parts_section
 from workbench.report.text.parts import added_text, missing_sentence, part_answers
 from workbench.results.run_tables import RunTables
 
-pytestmark = pytest.mark.slow
-
 SWEEP = {
     "embedding": [{"kind": "hashed"}],
     "chunking": [{"kind": "fixed", "size": [16, 24], "overlap": 0}],

@@ -26,14 +26,12 @@ def held(run):
     return does_it_hold(findings(run))
 
 
-@pytest.mark.slow
 def test_a_run_without_answers_has_no_such_question(unanswered):
     assert held(unanswered) is None
     assert QUESTION not in [answer.question for answer in first_screen(findings(unanswered)).items]
     assert not any("with what it retrieves" in line for line in summary_lines(unanswered))
 
 
-@pytest.mark.slow
 def test_the_first_screen_the_terminal_and_the_summary_have_the_same_sentence(answered_run):
     answer = first_screen(findings(answered_run)).items[2]
     assert answer.question == QUESTION
@@ -41,7 +39,6 @@ def test_the_first_screen_the_terminal_and_the_summary_have_the_same_sentence(an
     assert re.sub(r"\W", "", answer.sentence) in re.sub(r"\W", "", summary_markdown(answered_run))
 
 
-@pytest.mark.slow
 def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
     sentence = held(run).sentence
@@ -49,14 +46,12 @@ def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
     assert re.search(r"No loss is shown to distractors \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
 
 
-@pytest.mark.slow
 def test_shown_losses_share_a_sentence_and_no_other_follows(unanswered):
     right = {"gold": 1.0, "gold_distractors": 0.3, "retrieved": 0.2}
     sentence = held(answered(unanswered, Planted(conditions=list(right), right=right))).sentence
     assert re.search(r"It loses 0\.\d+ \[[^]]*\] through retrieval and 0\.\d+ \[[^]]*\] to distractors\.$", sentence)
 
 
-@pytest.mark.slow
 def test_contexts_without_all_evidence_are_counted(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
     table = run.answers
@@ -67,7 +62,6 @@ def test_contexts_without_all_evidence_are_counted(unanswered):
     assert "lack" not in held(run).sentence
 
 
-@pytest.mark.slow
 def test_means_over_other_questions_say_so(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
     means = run.metrics
@@ -82,7 +76,6 @@ def test_the_reason_of_failed_answers_comes_first(unanswered):
     assert re.fullmatch(r"No answer of \S+ is scored by answer_recall: the server timed out \(60 s\)[^.]*\. .*", held(run).sentence)
 
 
-@pytest.mark.slow
 def test_absent_losses_share_a_sentence(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=dict.fromkeys(LOSING, 0.5)))
     assert re.search(r"No loss is shown through retrieval \([^)]*\]\) or to distractors \([^)]*\]\)\.$", held(run).sentence)
@@ -149,13 +142,11 @@ def test_the_largest_claimed_loss_is_a_significant_one(answered_run):
     assert unsure.name not in sentence
 
 
-@pytest.mark.slow
 def test_without_expected_answers_the_reason_is_named(unanswered):
     sentence = held(without_expected(answered(unanswered))).sentence
     assert re.fullmatch(r"No answer of \S+ is scored by answer_recall: no expected answer; unanswerable\.", sentence)
 
 
-@pytest.mark.slow
 def test_an_attack_on_too_few_questions_does_not_hide_the_other_losses(unanswered):
     run = answered(unanswered, Planted(conditions=[*LOSING, "counterfactual"], right=LOSING | {"counterfactual": 0.9}))
     asked = run.questions["query_id"].tolist()

@@ -38,7 +38,6 @@ def test_a_winner_on_drafts_is_called_that_in_the_headline_in_the_terminal_and_a
     assert "though 118 of 120 questions are drafts" in summary_markdown(run)
 
 
-@pytest.mark.slow
 def test_the_report_and_the_terminal_warn_before_they_conclude(won: RunTables) -> None:
     run, warning = drafted(won, 120), "Every question is a draft that nobody has accepted: review them before you decide."
     assert opening(findings(run))[0].startswith(warning)
@@ -60,7 +59,6 @@ def test_lexical_search_is_named_only_if_the_run_has_it(won: RunTables) -> None:
     assert drafts_lines(replace(run, manifest={**run.manifest, "configurations": dense})) == [warning]
 
 
-@pytest.mark.slow
 def test_accepted_questions_are_not_warned_of(won: RunTables) -> None:
     run = drafted(won, 0)
     assert drafts_lines(run) == drafts_lines(won) == []

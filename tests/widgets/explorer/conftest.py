@@ -47,7 +47,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
     settings = {
         "name": "hostile",
         "dataset": {"kind": "golden", "path": str(folder)},
-        "pipeline": {"retrieval": {"kind": "bm25", "k": 3}, "answering": {"kind": "extractive", "embedding": {"kind": "hashed"}}},
+        "pipeline": {"retrieval": {"kind": "bm25", "k": 3}, "answering": {"kind": "extractive"}},
         "sweep": {"chunking": [{"kind": "fixed", "size": [16, 24], "overlap": 0}]},
         "metrics": ["span_recall@40t", "recall@3"],
         "judging": "none",
@@ -58,21 +58,23 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> wb.Results:
     return wb.load(outcome.folder)
 
 
+def with_failure(run: RunTables) -> RunTables:
+    """Return a run with a failed configuration whose name tries to be markup."""
+    row = pd.DataFrame([{"configuration": "<b>broken</b>", "error": "the model <i>x</i> is not there"}], columns=list(run.configurations))
+    schema = SCHEMAS["configurations"]
+    table = conform(schema, pd.concat([run.configurations, row], ignore_index=True).astype(schema.dtypes))
+    manifest = {**run.manifest, "failures": {**run.manifest["failures"], "<b>broken</b>": "the model <i>x</i> is not there"}}
+    return replace(run, manifest=manifest, sources={**run.sources, "configurations": lambda _: table})
+
+
 @pytest.fixture(scope="session")
 def untidy(untidy: RunTables) -> RunTables:
-    """The untidy run with a failed configuration whose name tries to be markup, and a single question."""
-    row = pd.DataFrame(
-        [{"configuration": "<b>broken</b>", "error": "the model <i>x</i> is not there"}], columns=list(untidy.configurations)
-    )
-    table = conform(
-        SCHEMAS["configurations"], pd.concat([untidy.configurations, row], ignore_index=True).astype(SCHEMAS["configurations"].dtypes)
-    )
-    one = untidy.questions.iloc[:1].reset_index(drop=True)
-    sources = {**untidy.sources, "configurations": lambda _: table, "questions": lambda _: one}
+    """The untidy run with one more failure, and a single question."""
+    run, one = with_failure(untidy), untidy.questions.iloc[:1].reset_index(drop=True)
+    sources = {**run.sources, "questions": lambda _: one}
     for name in ("queries", "hits", "context", "causes", "judgements", "evidence", "query_details"):
-        sources[name] = partial(of_questions, untidy.table(name), one)
-    manifest = {**untidy.manifest, "failures": {**untidy.manifest["failures"], "<b>broken</b>": "the model <i>x</i> is not there"}}
-    return replace(untidy, manifest=manifest, sources=sources)
+        sources[name] = partial(of_questions, run.table(name), one)
+    return replace(run, sources=sources)
 
 
 def of_questions(table: pd.DataFrame, questions: pd.DataFrame, _: RunTables) -> pd.DataFrame:

@@ -10,8 +10,6 @@ from workbench.errors import InputError
 from workbench.execution.collect import collect
 from workbench.results.run_tables import RETRIEVED
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def explorer(results):
@@ -151,6 +149,7 @@ def test_further_panels_are_tabs(results):
     assert tabs.children[1] is other
 
 
+@pytest.mark.slow
 def test_many_configurations_with_long_names_one_question_and_a_failed_one(untidy):
     explorer = made_explorer(untidy)
     assert len(explorer.panel.first.options) == 27

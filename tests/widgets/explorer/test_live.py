@@ -1,7 +1,6 @@
+import importlib
 import importlib.util
-import json
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,28 +8,26 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from tests.reranking.conftest import save_model
 from workbench.errors import InputError
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.widgets.explorer.live import LiveSearch
 
-pytestmark = pytest.mark.slow
-
 QUESTIONS = ["who pays for the taxi?", "how many days of leave are left after a cruise", "xyzzy"]
-# Prints what retrieve.py returns for each question.
-ASK = "import json, sys; from retrieve import retrieve; print(json.dumps([retrieve(question) for question in sys.argv[1:]]))"
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory, handbook_corner):
-    """BM25 alone, dense with few tokens delivered, and both fused and ordered again."""
+def searched(tmp_path_factory, handbook_few):
+    """BM25 alone, dense, and both fused. An export asks with torch, whose vectors differ from those of OpenVINO."""
+    model = save_model(tmp_path_factory.mktemp("encoder"), "BertModel")
     settings = {
         "name": "searched",
-        "dataset": {"kind": "golden", "path": str(handbook_corner), "split": "dev"},
+        "dataset": {"kind": "golden", "path": str(handbook_few)},
         "pipeline": {
             "chunking": {"kind": "fixed", "size": 96, "overlap": 16},
-            "embedding": {"kind": "sentence-transformers", "backend": "torch"},
+            "embedding": {"kind": "sentence-transformers", "model": model, "backend": "torch"},
         },
         "sweep": {
             "retrieval": [
@@ -47,13 +44,20 @@ def searched(tmp_path_factory, handbook_corner):
     return wb.load(outcome.folder)
 
 
-def exported(results, name, folder):
-    """What the exported retriever returns for the questions."""
+def exported(results, name, folder, monkeypatch):
+    """What the exported retriever returns for the questions, in this process: `tests/export` runs it without Workbench."""
     results.export(name, folder)
-    command = [sys.executable, "-c", ASK, *QUESTIONS]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    modules = [path.stem for path in folder.glob("*.py")]
+    monkeypatch.syspath_prepend(folder)
+    try:
+        retrieve = importlib.import_module("retrieve").retrieve
+        return [retrieve(question) for question in QUESTIONS]
+    finally:
+        if (folder / "collection").exists():
+            # Its copy of the index ends with the process.
+            importlib.import_module("searchers").copied(folder / "collection").cleanup()
+        for module in modules:
+            sys.modules.pop(module, None)
 
 
 def assert_same(hits, passages):
@@ -63,18 +67,19 @@ def assert_same(hits, passages):
     assert [hit.score for hit in hits] == pytest.approx([passage["score"] for passage in passages], abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_a_typed_question_gets_what_the_exported_retriever_returns(searched, tmp_path, number):
+def test_a_typed_question_gets_what_the_exported_retriever_returns(searched, tmp_path, monkeypatch, number):
     name, live, said = searched.tables.names[number], LiveSearch(searched.tables, searched.folder), []
-    for question, passages in zip(QUESTIONS, exported(searched, name, tmp_path / "export"), strict=True):
+    for question, passages in zip(QUESTIONS, exported(searched, name, tmp_path / "export", monkeypatch), strict=True):
         assert_same(live.ask(name, question, said.append), passages)
     assert [line for line in said if line.startswith("loading")] == [f"loading documents and index of {name} …"]
 
 
 @pytest.mark.parametrize("name", ["fixed-64-16", "hierarchical-64-256"])
-def test_chunks_that_overlap_and_parents_are_delivered_as_exported(results, tmp_path, name):
+def test_chunks_that_overlap_and_parents_are_delivered_as_exported(results, tmp_path, monkeypatch, name):
     live = LiveSearch(results.tables, results.folder)
-    for question, passages in zip(QUESTIONS, exported(results, name, tmp_path / "export"), strict=True):
+    for question, passages in zip(QUESTIONS, exported(results, name, tmp_path / "export", monkeypatch), strict=True):
         assert_same(live.ask(name, question, lambda _: None), passages)
 
 

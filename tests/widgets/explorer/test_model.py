@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.widgets.explorer.conftest import with_failure
 from workbench.errors import InputError
 from workbench.execution.collect import collect
 from workbench.widgets.explorer.model import ExplorerModel
@@ -115,19 +116,20 @@ def test_a_run_without_answers_has_no_conditions_and_one_without_evidence_still_
     assert [document.doc_id for document in side.documents] == ["boats"]
 
 
-def test_an_unknown_question_and_a_failed_configuration_are_one_line(model, untidy):
+def test_an_unknown_question_and_a_failed_configuration_are_one_line(model):
     with pytest.raises(InputError, match=r"has no question 'hb-00' \(did you mean"):
         model.question("hb-00")
     with pytest.raises(InputError, match="failed: the model <i>x</i> is not there; choose a finished one"):
-        ExplorerModel(untidy).known("<b>broken</b>")
+        ExplorerModel(with_failure(model.run)).known("<b>broken</b>")
     with pytest.raises(InputError, match=r"no configuration 'fixed-64' \(did you mean 'fixed-64-0'"):
         model.known("fixed-64")
 
 
-def test_a_run_in_which_everything_failed_cannot_be_explored(untidy):
-    nothing = untidy.configurations[untidy.configurations["error"].notna()].reset_index(drop=True)
-    run = type(untidy)(untidy.manifest, {**untidy.sources, "configurations": lambda _: nothing})
-    with pytest.raises(InputError, match="no configuration of the run untidy finished"):
+def test_a_run_in_which_everything_failed_cannot_be_explored(model):
+    failing = with_failure(model.run)
+    nothing = failing.configurations[failing.configurations["error"].notna()].reset_index(drop=True)
+    run = type(failing)(failing.manifest, {**failing.sources, "configurations": lambda _: nothing})
+    with pytest.raises(InputError, match="no configuration of the run few finished"):
         ExplorerModel(run)
 
 

@@ -52,7 +52,6 @@ def test_a_run_without_answers_has_none_of_the_sections(unanswered):
     assert [build(findings(unanswered)) for build in SECTIONS] == [None] * len(SECTIONS)
 
 
-@pytest.mark.slow
 def test_the_page_has_all_sections_after_those_of_retrieval(answered_run):
     anchors = [section.anchor for section in document_of(answered_run).sections]
     assert anchors[anchors.index("queries") + 1 :][:5] == ["answers", "attacks", "refusals", "examples", "answer-costs"]
@@ -105,7 +104,6 @@ def test_the_share_that_complies_is_there_for_each_family(found, first):
     assert all(0 < float(value) < 0.4 for value in row(table, first)[:6])
 
 
-@pytest.mark.slow
 def test_answers_that_are_copied_have_a_note_and_losses_but_no_outcomes(copied_run):
     section = attacks(findings(copied_run))
     assert isinstance(section.blocks[0], Prose)

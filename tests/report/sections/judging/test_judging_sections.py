@@ -18,8 +18,6 @@ from workbench.report.sections.judging.judges import judges
 from workbench.report.text.judges import OVERLAP_ERROR, warnings
 from workbench.report.text.summary import faults
 
-pytestmark = pytest.mark.slow
-
 SECTIONS = (answer_failures, unsupported_claims, judges)
 
 
@@ -209,6 +207,7 @@ def test_one_model_that_answers_and_judges_is_warned_of_once_and_accepted_questi
     assert own.startswith("qwen3:4b judges its own answers.")
 
 
+@pytest.mark.slow
 def test_26_configurations_with_long_names_are_shown(untidy):
     run = judged(answered(untidy, Planted(conditions=["retrieved"])))
     section = answer_failures(findings(run))
