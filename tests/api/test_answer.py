@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from workbench.execution.collect import collect
+from workbench.execution.local import run_experiment
 
 PIPELINES = [
     wb.Pipeline(
@@ -20,11 +22,10 @@ def dataset(handbook_few: Path) -> wb.Dataset:
     return wb.load_dataset(handbook_few)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=["ends", "distinct"])
 def test_an_answer_and_its_context_are_those_of_the_sweep(pipeline: wb.Pipeline, dataset: wb.Dataset, tmp_path: Path) -> None:
-    experiment = wb.Experiment("answered", dataset, pipeline=pipeline, metrics=["recall@5"])
-    rows = wb.sweep(experiment, outputs=tmp_path).answers.set_index("query_id")
+    experiment = wb.Experiment("answered", dataset, pipeline=pipeline, metrics=["recall@5"], judging="none")
+    rows = collect(run_experiment(experiment._spec, tmp_path, lambda _: None)).answers.set_index("query_id")
     index = pipeline.index(dataset, tmp_path)
     assert len(rows) == len(dataset.queries) > 10
     for query in dataset.queries:

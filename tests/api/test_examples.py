@@ -8,6 +8,8 @@ import pytest
 
 import workbench as wb
 from workbench.api.plots import Plots
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import publish
 
 pytestmark = pytest.mark.slow
 
@@ -31,13 +33,13 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "experiments").symlink_to(ROOT / "experiments")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        wb.sweep(
-            wb.Experiment(
-                "sizes",
-                wb.load_dataset("experiments/handbook", split="dev"),
-                sweep={"chunking": [wb.FixedChunker(size=size) for size in (128, 256)], "retrieval": [wb.BM25Retriever()]},
-            )
+        experiment = wb.Experiment(
+            "sizes",
+            wb.load_dataset("experiments/handbook", split="dev"),
+            sweep={"chunking": [wb.FixedChunker(size=size) for size in (128, 256)], "retrieval": [wb.BM25Retriever()]},
         )
+        # The example of `sweep` is this one with notebooks.
+        publish(run_experiment(experiment._spec, Path("outputs"), lambda _: None), lambda _: None, notebooks=False)
     return folder
 
 

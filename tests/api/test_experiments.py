@@ -8,7 +8,8 @@ import workbench as wb
 from tests.small_sweep import FEW, write_experiment
 from workbench.api.experiments import ExperimentSettings
 from workbench.errors import ExperimentError
-from workbench.execution.local import Outcome
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import KEYS
 from workbench.schemas import SCHEMAS
 
@@ -35,16 +36,11 @@ def built(corner: wb.Dataset) -> wb.Experiment:
     )
 
 
-@pytest.mark.slow
 def test_an_experiment_of_values_leaves_the_tables_of_the_same_file(built: wb.Experiment, few: Outcome, tmp_path: Path) -> None:
-    results = wb.sweep(built, tmp_path)
+    made = run_experiment(built._spec, tmp_path, lambda _: None)
+    write_outputs(made)
     for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:
-        pd.testing.assert_frame_equal(
-            pd.read_parquet(tmp_path / "few" / f"{name}.parquet"), pd.read_parquet(few.folder / f"{name}.parquet")
-        )
-    assert list(results.configurations["configuration"]) == built.names
-    assert (tmp_path / "few" / "report.html").is_file()
-    assert len(list((tmp_path / "few" / "notebooks").glob("*.ipynb"))) == len(built.names) + 1
+        pd.testing.assert_frame_equal(pd.read_parquet(made.folder / f"{name}.parquet"), pd.read_parquet(few.folder / f"{name}.parquet"))
 
 
 def test_a_written_file_reads_as_the_same_experiment(built: wb.Experiment, handbook_corner: Path, tmp_path: Path) -> None:
@@ -91,38 +87,39 @@ def test_a_plan_says_what_is_missing_and_what_is_reused(built: wb.Experiment, fe
     assert "fixed-64-16" in plan._repr_html_()
 
 
-def test_one_configuration_that_fails_leaves_the_others_and_is_named(corner: wb.Dataset, tmp_path: Path) -> None:
-    failing = {"kind": "callable", "callable": "json:loads"}
-    experiment = wb.Experiment(
-        "broken", corner, pipeline={"retrieval": wb.BM25Retriever()}, sweep={"chunking": [failing, wb.FixedChunker(size=64)]}
+def test_what_fails_is_named_and_what_does_not_stays(corner: wb.Dataset, tmp_path: Path) -> None:
+    failing, good = {"kind": "callable", "callable": "json:loads"}, wb.FixedChunker(size=64)
+    broken, mixed = (
+        wb.Experiment("mine", corner, pipeline={"retrieval": wb.BM25Retriever()}, sweep={"chunking": chunking})
+        for chunking in ([failing], [failing, good])
     )
-    results = wb.sweep(experiment, tmp_path, allow_code=True)
+
+    def files() -> dict[Path, tuple[int, bytes]]:
+        return {path: (path.stat().st_ino, path.read_bytes()) for path in tmp_path.glob("mine/**/*") if path.is_file()}
+
+    # A sweep without any result.
+    with pytest.raises(
+        wb.RunError, match=r"every configuration failed; the first, .*JSONDecodeError.*; the tracebacks are in \S+\.errors/mine$"
+    ):
+        wb.sweep(broken, tmp_path, allow_code=True)
+    assert not (tmp_path / "mine").exists()
+    (traceback,) = tmp_path.glob(".errors/mine/*.txt")
+    assert traceback.read_text().startswith("Traceback")
+    # One configuration fails and leaves the other.
+    results = wb.sweep(mixed, tmp_path, allow_code=True)
+    assert sorted(results.configurations["configuration"]) == sorted(mixed.names)
     ((name, line),) = results.failures.items()
     assert "JSONDecodeError" in line
     assert "fixed-64-0" in results.leaderboard().index
     with pytest.raises(wb.InputError, match=f"the configuration {name} failed: .*JSONDecodeError"):
         results.configuration(name)
-
-
-def test_a_sweep_without_any_result_leaves_an_earlier_run_as_it_was(corner: wb.Dataset, tmp_path: Path) -> None:
-    def files() -> dict[Path, tuple[int, bytes]]:
-        return {path: (path.stat().st_ino, path.read_bytes()) for path in tmp_path.glob("mine/**/*") if path.is_file()}
-
-    good = wb.Experiment("mine", corner, pipeline={"chunking": wb.FixedChunker(size=64), "retrieval": wb.BM25Retriever()})
-    failing = {"kind": "callable", "callable": "json:loads"}
-    bad = wb.Experiment("mine", corner, pipeline={"chunking": failing, "retrieval": wb.BM25Retriever()})
-    alone = r"every configuration failed; the first, .*JSONDecodeError.*; the tracebacks are in \S+\.errors/mine$"
-    with pytest.raises(wb.RunError, match=alone):
-        wb.sweep(bad, tmp_path, allow_code=True)
-    assert not (tmp_path / "mine").exists()
-    (traceback,) = tmp_path.glob(".errors/mine/*.txt")
-    assert traceback.read_text().startswith("Traceback")
-    wb.sweep(good, tmp_path)
     assert not (tmp_path / ".errors" / "mine").exists()
     before, history = files(), (tmp_path / "history.parquet").read_bytes()
     assert tmp_path / "mine" / "report.html" in before
+    assert {path.name for path in before if path.suffix == ".ipynb"} == {"fixed-64-0.ipynb", "comparison.ipynb"}
+    # A sweep without any result leaves the earlier run as it was.
     with pytest.raises(wb.RunError, match=r"\.errors/mine; \S+mine was left as it is: its results are of an earlier run$"):
-        wb.sweep(bad, tmp_path, allow_code=True)
+        wb.sweep(broken, tmp_path, allow_code=True)
     assert files() == before
     assert (tmp_path / "history.parquet").read_bytes() == history
 

@@ -12,7 +12,6 @@ from workbench.execution.local import Outcome
 CONFIGURATIONS = ("fixed-128-0", "fixed-512-0", "hierarchical-64-256")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_a_search_delivers_what_the_sweep_delivers(name: str, indexes: dict[str, wb.Index], outcome: Outcome, part: wb.Dataset) -> None:
     hits = pd.read_parquet(outcome.folder / "hits.parquet").query("configuration == @name and delivered")

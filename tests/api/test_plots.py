@@ -6,9 +6,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import workbench as wb
+from tests.forked import Forked
 from workbench.execution.local import Outcome
-
-pytestmark = pytest.mark.slow
 
 DISPLAYED = """
 import json, sys
@@ -22,8 +21,8 @@ print(json.dumps([sorted(data), len(data["image/png"]), "matplotlib.pyplot" in s
 
 
 @pytest.fixture(scope="module")
-def results(outcome: Outcome) -> wb.Results:
-    return wb.load(outcome.folder)
+def results(few: Outcome) -> wb.Results:
+    return wb.load(few.folder)
 
 
 @pytest.mark.parametrize("name", ["leaderboard", "differences", "frontier", "curves"])
@@ -41,7 +40,7 @@ def test_the_leaderboard_is_plotted_in_the_order_and_with_the_values_of_the_tabl
     board = results.leaderboard().dropna(subset="place")
     assert [label.get_text() for label in axes.get_yticklabels()] == list(board.index)
     points = [line.get_xdata()[0] for line in axes.get_lines() if line.get_marker() == "o"]
-    assert points == pytest.approx(board["span_recall@2000t"].tolist())
+    assert points == pytest.approx(board["span_recall@500t"].tolist())
     ends = [tuple(line.get_xdata()) for line in axes.get_lines() if len(line.get_xdata()) == 2]
     assert ends == [tuple(row) for row in board[["low", "high"]].to_numpy().tolist()]
 
@@ -55,7 +54,7 @@ def test_every_configuration_has_its_lengths(results: wb.Results) -> None:
     ("draw", "says"),
     [
         (lambda results: results.plot.frontier("delivred"), r"there is no cost 'delivred' \(did you mean 'delivered'\?\)"),
-        (lambda results: results.plot.lengths("fixed-128-1"), "did you mean 'fixed-128-0'"),
+        (lambda results: results.plot.lengths("fixed-128-1"), "did you mean 'fixed-128-"),
     ],
 )
 def test_a_wrong_name_is_an_input_error(results: wb.Results, draw: Callable[[wb.Results], Figure], says: str) -> None:
@@ -63,8 +62,8 @@ def test_a_wrong_name_is_an_input_error(results: wb.Results, draw: Callable[[wb.
         draw(results)
 
 
-def test_ipython_displays_a_plot_although_pyplot_is_not_imported(outcome: Outcome, run_python: Callable[..., str]) -> None:
-    kinds, size, pyplot = json.loads(run_python(DISPLAYED, outcome.folder).splitlines()[-1])
+def test_ipython_displays_a_plot_although_pyplot_is_not_imported(few: Outcome, fork: Callable[..., Forked]) -> None:
+    kinds, size, pyplot = json.loads(fork(DISPLAYED, few.folder).output().splitlines()[-1])
     assert kinds == ["image/png", "text/plain"]
     assert size > 5_000
     assert not pyplot

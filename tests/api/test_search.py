@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hashed_embedder import HashedEmbedder
 
 import workbench as wb
 from workbench.execution.local import Outcome, run_experiment
@@ -14,14 +15,13 @@ from workbench.experiment.read import experiment_of
 pytestmark = pytest.mark.slow
 
 CHUNKING = wb.FixedChunker(size=128)
-EMBEDDING = wb.SentenceTransformerEmbedder(backend="torch")
+EMBEDDING = HashedEmbedder()
 RETRIEVAL = [
     wb.HybridRetriever(k=5),
     wb.BM25Retriever(k=5),
     wb.DenseRetriever(k=5, neighbours=1),
     wb.BM25Retriever(k=6, neighbours=2),
 ]
-RERANK: list[wb.Reranker | None] = [wb.LateInteractionReranker(pool=20), None, wb.MMRReranker(pool=10), None]
 REWRITE: list[wb.Rewriter | None] = [None, wb.RM3Rewriter(documents=5), wb.RocchioRewriter(documents=3), None]
 
 
@@ -49,10 +49,11 @@ def rewritten(dataset: Path) -> wb.Pipeline:
 
 
 @pytest.fixture(scope="module")
-def pipelines(rewritten: wb.Pipeline) -> list[wb.Pipeline]:
+def pipelines(rewritten: wb.Pipeline, tiny_model: str) -> list[wb.Pipeline]:
+    reranking: list[wb.Reranker | None] = [wb.LateInteractionReranker(model=tiny_model, pool=20), None, wb.MMRReranker(pool=10), None]
     made = [
         wb.Pipeline(chunking=CHUNKING, embedding=EMBEDDING, retrieval=retrieval, rerank=rerank, rewrite=rewrite)
-        for retrieval, rerank, rewrite in zip(RETRIEVAL, RERANK, REWRITE, strict=True)
+        for retrieval, rerank, rewrite in zip(RETRIEVAL, reranking, REWRITE, strict=True)
     ]
     return [*made, rewritten]
 

@@ -1,6 +1,5 @@
 """The snippet of the design, run on a part of the handbook."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,10 @@ metrics: [span_recall@2000t, recall@5]
 """
 
 
-def test_the_snippet_runs(tmp_path: Path, handbook_corner: Path, run_python: Callable[..., str]) -> None:
+def test_the_snippet_runs(tmp_path: Path, handbook_corner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "handbook").symlink_to(handbook_corner)
     (tmp_path / "experiments" / "quickstart.yaml").write_text(QUICKSTART)
-    run_python(f"import os; os.chdir({str(tmp_path)!r})\n{SNIPPET}")
+    monkeypatch.chdir(tmp_path)
+    exec(SNIPPET, {})
     assert (tmp_path / "report.html").stat().st_size > 100_000

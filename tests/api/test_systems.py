@@ -9,8 +9,8 @@ from workbench.errors import InputError, RunError
 
 
 @pytest.fixture(scope="module")
-def dataset(handbook_part: Path) -> wb.Dataset:
-    return wb.load_dataset(handbook_part, split="dev")
+def dataset(handbook_few: Path) -> wb.Dataset:
+    return wb.load_dataset(handbook_few)
 
 
 @pytest.fixture(scope="module")
@@ -19,12 +19,13 @@ def index(dataset: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> wb.I
     return pipeline.index(dataset, tmp_path_factory.mktemp("outputs"))
 
 
-@pytest.mark.slow
-def test_two_versions_of_a_function_are_compared_on_the_same_questions(dataset, index):
+def test_two_versions_of_a_function_are_compared_on_the_same_questions(part, tmp_path):
+    index = wb.Pipeline(chunking=wb.FixedChunker(size=128), retrieval=wb.BM25Retriever()).index(part, tmp_path)
+
     def backwards(query, k):
         return list(reversed(index.search(query, k)))
 
-    results = wb.compare({"old": index.search, "new": backwards}, dataset, [wb.mrr @ 10, "recall@5"], k=10)
+    results = wb.compare({"old": index.search, "new": backwards}, part, [wb.mrr @ 10, "recall@5"], k=10)
     assert list(results.leaderboard().index) == ["old", "new"]
     assert results.verdict.winner == "old"
     difference = results.compare("old", "new")
@@ -32,7 +33,6 @@ def test_two_versions_of_a_function_are_compared_on_the_same_questions(dataset, 
     assert results.to_html(results.folder / "report.html").stat().st_size > 50_000
 
 
-@pytest.mark.slow
 def test_a_function_that_answers_is_scored_on_its_sources_and_its_answers(dataset, index):
     def my_rag(question):
         hits = index.search(question, 5)
@@ -65,7 +65,7 @@ def _distinct(index, query):
 
 def test_a_changed_function_does_not_get_the_results_of_an_earlier_one(dataset, index, tmp_path):
     first = wb.compare({"mine": index.search}, dataset, "recall@5", outputs=tmp_path)
-    second = wb.compare({"mine": lambda query, k: index.search(query, k)[:1]}, dataset, "recall@5", outputs=tmp_path)
+    second = wb.compare({"mine": lambda query, k: index.search(query, k)[-1:]}, dataset, "recall@5", outputs=tmp_path)
     assert first.folder == second.folder == tmp_path / "comparison"
     values = second.queries.query("metric == 'recall@5' and state == 'scored'")["value"]
     assert values.mean() < 0.9
@@ -73,12 +73,12 @@ def test_a_changed_function_does_not_get_the_results_of_an_earlier_one(dataset, 
 
 def test_a_system_that_fails_on_a_question_is_unscored_there(dataset, index):
     def flaky(query, k):
-        if "hotel" in query.lower():
+        if query == dataset.queries[0].text:
             raise OSError("the disk is away")
         return index.search(query, k)
 
     scores = wb.evaluate({"mine": flaky}["mine"], dataset, ["recall@5"])
-    assert scores.table["unscored"][0] > 0
+    assert scores.table["unscored"][0] == 1
     results = wb.compare({"flaky": flaky, "whole": index.search}, dataset, ["recall@5"])
     assert "OSError: the disk is away" in set(results.queries["reason"])
 

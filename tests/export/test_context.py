@@ -1,14 +1,12 @@
 """An exported configuration packs the context of a question as the sweep did."""
 
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.export.exported import Asked, Reply, ask
+from tests.forked import Forked
 from workbench.answering.base import Generator
 from workbench.answering.chat import ChatGenerator
 from workbench.answering.extractive import ExtractiveGenerator
@@ -41,43 +39,32 @@ def answered(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) ->
     return finished
 
 
-def contexts(folder: Path, questions: dict[int, str]) -> dict[str, list[dict[str, Any]]]:
-    script = (
-        "import json, sys; sys.modules['workbench'] = None; from retrieve import context; questions = json.load(sys.stdin); "
-        "print(json.dumps({number: context(text) for number, text in questions.items()}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        input=json.dumps(questions),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=dict(os.environ),
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+@pytest.fixture(scope="module")
+def replies(answered: Outcome, tmp_path_factory: pytest.TempPathFactory) -> list[Reply]:
+    """The context of every question by each exported configuration."""
+    made, names = tmp_path_factory.mktemp("exported"), [result.configuration.name for result in answered.results]
+    questions = {str(number): query.text for number, query in enumerate(answered.context.dataset.queries)}
+    folders = [export_configuration(answered.folder, name, made / str(number)) for number, name in enumerate(names)]
+    return ask(Asked(folder, "retrieve.context(text)", questions) for folder in folders)
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_every_question_gets_the_context_of_the_sweep(answered: Outcome, tmp_path: Path, number: int) -> None:
-    result = answered.results[number]
-    folder = export_configuration(answered.folder, result.configuration.name, tmp_path / "chosen")
-    expected = passages_of(result.entries["contexts"][""])
-    found = contexts(folder, {number: query.text for number, query in enumerate(answered.context.dataset.queries)})
-    assert {
-        number: [(each["doc_id"], each["start"], each["end"], each["text"]) for each in passages] for number, passages in found.items()
-    } == {str(number): [(each.doc_id, each.start, each.end, each.text) for each in passages] for number, passages in expected.items()}
-    assert result.entries["contexts"][""].table("cuts").shape[0] > 0
+def test_every_question_gets_the_context_of_the_sweep(answered: Outcome, replies: list[Reply], number: int) -> None:
+    contexts = answered.results[number].entries["contexts"][""]
+    found = {
+        int(query): [(each["doc_id"], each["start"], each["end"], each["text"]) for each in passages]
+        for query, passages in replies[number].answers.items()
+    }
+    expected = passages_of(contexts)
+    assert found == {query: [(each.doc_id, each.start, each.end, each.text) for each in passages] for query, passages in expected.items()}
+    assert contexts.table("cuts").shape[0] > 0
 
 
-def test_a_sweep_without_answers_has_no_context(few: Outcome, tmp_path: Path) -> None:
+def test_a_sweep_without_answers_has_no_context(few: Outcome, tmp_path: Path, fork: Callable[..., Forked]) -> None:
     folder = export_configuration(few.folder, few.experiment.configurations[0].name, tmp_path / "chosen")
-    done = subprocess.run(
-        [sys.executable, "-c", "from retrieve import context; context('a taxi')"], cwd=folder, capture_output=True, text=True, timeout=300
-    )
-    assert done.stderr.splitlines()[-1] == "LookupError: the sweep answered no questions; export a configuration with answering"
+    script = "import sys; sys.path.insert(0, ''); from retrieve import context; context('a taxi')"
+    _, err = fork(script, cwd=folder).communicate()
+    assert err.splitlines()[-1] == "LookupError: the sweep answered no questions; export a configuration with answering"
     assert not (folder / "prompt.npz").exists()
 
 

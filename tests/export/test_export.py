@@ -1,16 +1,14 @@
+import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
+from tests.export.exported import Asked, Reply, ask
 from workbench import printable
 from workbench.context import packing
 from workbench.errors import InputError
@@ -21,17 +19,22 @@ from workbench.export.export import export_configuration
 
 pytestmark = pytest.mark.slow
 
-# What retrieve.py may not lean on: the package is made impossible to import.
-ALONE = "import runpy, sys; sys.modules['workbench'] = None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+NAMES = ("hierarchical-64-256", "hierarchical-64-256-bm25")
+# Searches in both ways, and reranks by every model that is there offline.
+BEYOND = [
+    {"kind": "hybrid", "k": 5, "rerank": "none"},
+    {"kind": "hybrid", "k": 5, "fusion": "weighted", "weights": {"dense": 0.7}, "rerank": {"kind": "late-interaction", "pool": 20}},
+    {"kind": "bm25", "k": 5, "rerank": {"kind": "mmr", "pool": 10}},
+]
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Outcome:
+def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path, tiny_model: str) -> Outcome:
     settings = {
         "name": "out",
-        "dataset": {"kind": "golden", "path": str(handbook_part), "split": "dev"},
+        "dataset": {"kind": "golden", "path": str(handbook_corner)},
         # OpenVINO's vectors differ from those of torch, which an export asks with.
-        "pipeline": {"embedding": {"kind": "sentence-transformers", "backend": "torch"}},
+        "pipeline": {"embedding": {"kind": "sentence-transformers", "model": tiny_model, "backend": "torch"}},
         "sweep": {
             "chunking": [{"kind": "hierarchical", "child": 64, "parent": 256}],
             "retrieval": [{"kind": "dense", "k": 5}, {"kind": "bm25", "k": 5}],
@@ -54,107 +57,6 @@ def by_tokens(outcome: Outcome) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def exported(outcome: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    return cache(lambda name: export_configuration(outcome.folder, name, tmp_path_factory.mktemp("exported") / "chosen"))
-
-
-def answers(folder: Path, question: str) -> list[str]:
-    command = [sys.executable, "-c", ALONE, "retrieve.py", question]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=os.environ | {"HF_HUB_OFFLINE": "1"})
-    assert done.returncode == 0, done.stderr
-    return [line for line in done.stdout.splitlines() if line.startswith("[")]
-
-
-@pytest.mark.parametrize("name", ["hierarchical-64-256", "hierarchical-64-256-bm25"])
-def test_the_folder_answers_as_the_sweep_did_without_workbench(outcome: Outcome, exported: Callable[[str], Path], name: str) -> None:
-    folder = exported(name)
-    (result,) = [result for result in outcome.results if result.configuration.name == name]
-    query = outcome.context.dataset.queries[2]
-    delivered = result.delivered[result.delivered["query"] == 2]
-    chunks = result.chunks_table.loc[delivered["chunk"]]
-    ids = [document.doc_id for document in outcome.context.dataset.documents]
-    expected = [
-        f"{ids[doc]}:{start}-{end}"
-        for doc, start, end in zip(chunks["doc"], chunks["delivered_start"], chunks["delivered_end"], strict=True)
-    ]
-    assert [line.split()[1] for line in answers(folder, query.text)] == expected
-    assert json.loads((folder / "settings.json").read_text())["configuration"] == name
-    assert {line.split("==")[0] for line in (folder / "requirements.txt").read_text().split()} <= {
-        "chromadb",
-        "sentence-transformers",
-        "torch",
-        "bm25s",
-        "PyStemmer",
-        "numpy",
-    }
-    assert not list(folder.parent.glob(".*"))
-
-
-def retrieved(folder: Path, call: str, questions: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """What a call of `retrieve` with `text` returns for each question."""
-    script = (
-        "import json, sys; sys.modules['workbench'] = None; from retrieve import retrieve; asked = json.load(sys.stdin); "
-        f"print(json.dumps({{one: {call} for one, text in asked.items()}}))"
-    )
-    command, environment = [sys.executable, "-c", script], os.environ | {"HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, cwd=folder, input=json.dumps(questions), capture_output=True, text=True, timeout=300, env=environment)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.parametrize("name", ["hierarchical-64-256", "hierarchical-64-256-bm25"])
-@pytest.mark.parametrize("budget", [None, 300])
-def test_every_passage_is_the_delivered_text_of_the_hits(
-    outcome: Outcome, by_tokens: Outcome, tmp_path: Path, name: str, budget: int | None
-) -> None:
-    swept = by_tokens if budget else outcome
-    folder = export_configuration(swept.folder, name, tmp_path / "chosen")
-    assert json.loads((folder / "settings.json").read_text())["deliver"] == ({"tokens": budget} if budget else None)
-    assert (folder / "tokens.npz").exists() == bool(budget)
-    hits = pd.read_parquet(swept.folder / "hits.parquet").query("configuration == @name and delivered")
-    texts = {document.doc_id: document.text for document in outcome.context.dataset.documents}
-    questions = {query.query_id: query.text for query in outcome.context.dataset.queries}
-    found = retrieved(folder, "[retrieve(text), retrieve(text, k=3)]", questions)
-    cut = 0
-    for query_id, (passages, three) in found.items():
-        expected = hits[hits["query_id"] == query_id]
-        rows = expected[["doc_id", "start", "kept"]].itertuples(index=False, name=None)
-        assert [(one["doc_id"], one["start"], one["end"]) for one in passages] == list(rows)
-        assert [one["text"] for one in passages] == [
-            texts[doc][start:kept] for doc, start, kept in expected[["doc_id", "start", "kept"]].values
-        ]
-        assert all(one["text"] == texts[one["doc_id"]][one["start"] : one["end"]] for one in three)
-        assert len(three) == 3
-        cut += int((expected["kept"] < expected["end"]).sum())
-    assert (cut > 30) == bool(budget)
-
-
-@pytest.mark.parametrize("name", ["hierarchical-64-256", "hierarchical-64-256-bm25"])
-def test_every_question_gets_the_hits_that_the_sweep_delivered(outcome: Outcome, exported: Callable[[str], Path], name: str) -> None:
-    folder = exported(name)
-    (result,) = [result for result in outcome.results if result.configuration.name == name]
-    chunks, queries = outcome.context.chunks(result.entry("chunks")), outcome.context.dataset.queries
-    expected = {query.query_id: [] for query in queries}
-    for query, chunk, score in result.delivered[["query", "chunk", "score"]].itertuples(index=False):
-        expected[queries[query].query_id].append([chunks[chunk].chunk_id, score])
-    answered = retrieved(folder, "retrieve(text)", {query.query_id: query.text for query in queries})
-    found = {one: [[hit["chunk_id"], hit["score"]] for hit in hits] for one, hits in answered.items()}
-    assert {one: [chunk for chunk, _ in hits] for one, hits in found.items()} == {
-        one: [chunk for chunk, _ in hits] for one, hits in expected.items()
-    }
-    for one, hits in expected.items():
-        assert [score for _, score in found[one]] == pytest.approx([score for _, score in hits], abs=2e-6)
-
-
-# Searches in both ways, and reranks by every model that is there offline.
-BEYOND = [
-    {"kind": "hybrid", "k": 5, "rerank": "none"},
-    {"kind": "hybrid", "k": 5, "fusion": "weighted", "weights": {"dense": 0.7}, "rerank": {"kind": "late-interaction", "pool": 20}},
-    {"kind": "bm25", "k": 5, "rerank": {"kind": "mmr", "pool": 10}},
-]
-
-
-@pytest.fixture(scope="module")
 def beyond(outcome: Outcome) -> Outcome:
     """Hybrid and reranked configurations whose chunks have headers, with tokens delivered."""
     settings = outcome.experiment.settings | {"name": "beyond", "metrics": ["span_recall@300t"]}
@@ -165,36 +67,103 @@ def beyond(outcome: Outcome) -> Outcome:
     return finished
 
 
-@pytest.mark.parametrize("number", range(len(BEYOND)))
-def test_hybrid_and_reranked_configurations_answer_as_the_sweep_did(beyond: Outcome, tmp_path: Path, number: int) -> None:
-    result = beyond.results[number]
-    name = result.configuration.name
-    folder = export_configuration(beyond.folder, name, tmp_path / "chosen")
-    hits = pd.read_parquet(beyond.folder / "hits.parquet").query("configuration == @name and delivered")
-    questions = {query.query_id: query.text for query in beyond.context.dataset.queries}
-    answered = retrieved(folder, "retrieve(text)", questions)
-    assert len(answered) > 30
-    for query_id, passages in answered.items():
+@pytest.fixture(scope="module")
+def folders(outcome: Outcome, by_tokens: Outcome, beyond: Outcome, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The exports of all configurations, by `<run> <configuration>`."""
+    made = tmp_path_factory.mktemp("exported")
+    exports = [(run, result.configuration.name) for run in (outcome, by_tokens, beyond) for result in run.results]
+    return {
+        f"{run.experiment.name} {name}": export_configuration(run.folder, name, made / run.experiment.name / name) for run, name in exports
+    }
+
+
+@pytest.fixture(scope="module")
+def replies(outcome: Outcome, folders: dict[str, Path]) -> dict[str, Reply]:
+    """The passages for every question, as many as the sweep delivered and 3, and the lines printed for a question."""
+    questions = {query.query_id: query.text for query in outcome.context.dataset.queries}
+    call, words = "[retrieve.retrieve(text), retrieve.retrieve(text, k=3)]", outcome.context.dataset.queries[2].text
+    return dict(zip(folders, ask(Asked(folder, call, questions, words) for folder in folders.values()), strict=True))
+
+
+def delivered_by(run: Outcome, name: str) -> pd.DataFrame:
+    """The hits that the sweep delivered for a configuration."""
+    hits = pd.read_parquet(run.folder / "hits.parquet")
+    return hits[hits["delivered"] & (hits["configuration"] == name)]
+
+
+def check_passages(run: Outcome, name: str, reply: Reply) -> pd.DataFrame:
+    """Check that passages are the hits of the sweep with their texts and scores. Return the hits."""
+    hits = delivered_by(run, name)
+    texts = {document.doc_id: document.text for document in run.context.dataset.documents}
+    assert len(reply.answers) == len(run.context.dataset.queries) > 20
+    for query_id, (passages, three) in reply.answers.items():
         expected = hits[hits["query_id"] == query_id]
         assert [one["chunk_id"] for one in passages] == expected["chunk_id"].tolist()
-        assert [one["end"] for one in passages] == expected["kept"].tolist()
-        assert [one["score"] for one in passages] == pytest.approx(expected["score"].tolist(), abs=1e-5)
+        assert [(one["doc_id"], one["start"], one["end"]) for one in passages] == [
+            tuple(row) for row in expected[["doc_id", "start", "kept"]].values
+        ]
+        assert [one["score"] for one in passages] == pytest.approx(expected["score"].tolist(), abs=2e-6)
+        assert all(one["text"] == texts[one["doc_id"]][one["start"] : one["end"]] for one in [*passages, *three])
+        assert len(three) == 3
+    return hits
 
 
-def test_the_packing_rule_and_the_printing_of_text_are_exported_as_they_are(exported: Callable[[str], Path]) -> None:
-    folder = exported("hierarchical-64-256-bm25")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("budget", [None, 300])
+def test_every_question_gets_the_hits_that_the_sweep_delivered(
+    outcome: Outcome, by_tokens: Outcome, folders: dict[str, Path], replies: dict[str, Reply], name: str, budget: int | None
+) -> None:
+    run = by_tokens if budget else outcome
+    exported = f"{run.experiment.name} {name}"
+    settings = json.loads((folders[exported] / "settings.json").read_text())
+    assert settings["configuration"] == name
+    assert settings["deliver"] == ({"tokens": budget} if budget else None)
+    assert (folders[exported] / "tokens.npz").exists() == bool(budget)
+    hits = check_passages(run, name, replies[exported])
+    cut = int((hits["kept"] < hits["end"]).sum())
+    assert (cut > 10) == bool(budget), cut
+
+
+@pytest.mark.parametrize("number", range(len(BEYOND)))
+def test_hybrid_and_reranked_configurations_answer_as_the_sweep_did(beyond: Outcome, replies: dict[str, Reply], number: int) -> None:
+    name = beyond.results[number].configuration.name
+    check_passages(beyond, name, replies[f"beyond {name}"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_prints_what_the_sweep_delivered(
+    outcome: Outcome, folders: dict[str, Path], replies: dict[str, Reply], name: str
+) -> None:
+    hits = delivered_by(outcome, name).groupby("query_id").get_group(outcome.context.dataset.queries[2].query_id)
+    lines = [line.split()[1] for line in replies[f"out {name}"].printed.splitlines() if line.startswith("[")]
+    assert lines == [f"{row.doc_id}:{row.start}-{row.kept}" for row in hits.itertuples()]
+    needed = {line.split("==")[0] for line in (folders[f"out {name}"] / "requirements.txt").read_text().split()}
+    assert needed <= {"chromadb", "sentence-transformers", "torch", "bm25s", "PyStemmer", "numpy"}
+    assert not list(folders[f"out {name}"].parent.glob(".*"))
+
+
+def command(folder: Path, question: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "retrieve.py", question], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def test_the_program_runs_and_a_question_without_a_match_has_no_answer(outcome: Outcome, folders: dict[str, Path]) -> None:
+    query = outcome.context.dataset.queries[2]
+    folder = folders["out hierarchical-64-256-bm25"]
+    for question, count in ((query.text, 5), ("xyzzy", 0)):
+        done = command(folder, question)
+        assert done.returncode == 0, done.stderr
+        assert sum(line.startswith("[") for line in done.stdout.splitlines()) == count
+
+
+def test_the_packing_rule_and_the_printing_of_text_are_exported_as_they_are(folders: dict[str, Path]) -> None:
+    folder = folders["out hierarchical-64-256-bm25"]
     for module in (packing, printable):
         assert (folder / Path(str(module.__file__)).name).read_bytes() == Path(str(module.__file__)).read_bytes()
 
 
-def test_a_question_without_a_match_has_no_answer(outcome: Outcome) -> None:
-    folder = export_configuration(outcome.folder, "hierarchical-64-256-bm25", None)
-    assert folder == outcome.folder / "export" / "hierarchical-64-256-bm25"
-    assert answers(folder, "xyzzy") == []
-
-
 def test_the_default_folder_is_replaced_if_it_is_an_earlier_export_of_the_configuration(outcome: Outcome) -> None:
     folder = export_configuration(outcome.folder, "hierarchical-64-256-bm25", None)
+    assert folder == outcome.folder / "export" / "hierarchical-64-256-bm25"
     (folder / "passages.jsonl").unlink()
     assert export_configuration(outcome.folder, "hierarchical-64-256-bm25", None) == folder
     assert (folder / "passages.jsonl").is_file()
@@ -204,15 +173,21 @@ def test_the_default_folder_is_replaced_if_it_is_an_earlier_export_of_the_config
     shutil.rmtree(folder)
 
 
-def test_a_damaged_collection_is_one_line_and_a_search_changes_none(outcome: Outcome, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("replies")
+def test_searches_change_no_collection(folders: dict[str, Path]) -> None:
+    folder = folders["out hierarchical-64-256"] / "collection"
+    digests = {name: digest for name, (_, digest) in json.loads((folder / "workbench.json").read_text())["files"].items()}
+    assert {name: hashlib.blake2b((folder / name).read_bytes()).hexdigest() for name in digests} == digests
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert files == {*digests, "workbench.json"}
+
+
+def test_a_damaged_collection_is_one_line(outcome: Outcome, tmp_path: Path) -> None:
     folder = export_configuration(outcome.folder, "hierarchical-64-256", tmp_path / "chosen")
     database = folder / "collection" / "chroma.sqlite3"
     content = database.read_bytes()
-    assert answers(folder, "a taxi")
-    assert database.read_bytes() == content
     database.write_bytes(content[:5_000] + bytes([content[5_000] ^ 1]) + content[5_001:])
-    command = [sys.executable, "retrieve.py", "a taxi"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+    done = command(folder, "a taxi")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("is damaged (chroma.sqlite3 has changed); export the configuration again")
 
