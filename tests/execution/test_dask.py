@@ -25,7 +25,7 @@ from distributed import Client
 
 from tests.commands import workbench
 from tests.forked import Forked, command
-from tests.small_sweep import finished, write_experiment
+from tests.small_sweep import ran, write_experiment
 from workbench.core.environment import advice
 from workbench.errors import InputError
 from workbench.execution.dask.cluster import connected
@@ -106,7 +106,9 @@ def small_file(tmp_path: Path, handbook_few: Path) -> Path:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory, handbook_few: Path) -> Outcome:
     """The sweep of one process."""
-    return finished(write_experiment(EXPERIMENT, handbook_few, tmp_path_factory.mktemp("alone") / "small.yaml"))
+    outcome = ran(write_experiment(EXPERIMENT, handbook_few, tmp_path_factory.mktemp("alone") / "small.yaml"))
+    write_outputs(outcome)
+    return outcome
 
 
 def wait_for(there: Callable[[], object]) -> None:
@@ -213,10 +215,10 @@ def test_chunks_cut_by_vectors_and_words_without_any_are_those_of_one_process(sm
     assert vectors(tmp_path / "workers") == vectors(tmp_path / "alone")
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(handbook_part, tmp_path, two_workers):
+def test_a_worker_killed_in_the_middle_changes_nothing(handbook_corner, tmp_path, two_workers):
     # Many vectors, so that some are left when the first are stored.
-    path = write_experiment(EXPERIMENT, handbook_part, tmp_path / "small.yaml")
-    path.write_text(path.read_text().replace("size: [32, 128]", "size: [8, 16, 32]"))
+    path = write_experiment(EXPERIMENT, handbook_corner, tmp_path / "small.yaml")
+    path.write_text(path.read_text().replace("size: [32, 128]", "size: 8"))
     victim = two_workers.worker()
     wait_for(lambda: workers_of(two_workers) == 3)
     outputs, moment = tmp_path / "outputs", {}
@@ -295,13 +297,16 @@ def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_worke
     module.write_text(module.read_text() + "# changed\n")
     command = [sys.executable, "-m", "dask", "worker", two_workers.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
     with (tmp_path / "log.txt").open("wb") as log:
-        environment = os.environ | {"PYTHONPATH": str(tmp_path / "other")}
+        path = os.pathsep.join([str(tmp_path / "other"), str(ROOT / "tests" / "plugins" / "parts")])
+        environment = os.environ | {"PYTHONPATH": path}
         strange = subprocess.Popen([*command, "--host", "127.0.0.1"], cwd=tmp_path, env=environment, stdout=log, stderr=log)
-    wait_for(lambda: workers_of(two_workers) == count + 1)
-    with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):
-        run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
-    strange.kill()
-    strange.wait()
+    try:
+        wait_for(lambda: workers_of(two_workers) == count + 1)
+        with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):
+            run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
+    finally:
+        strange.kill()
+        strange.wait()
     wait_for(lambda: workers_of(two_workers) == count)
 
 

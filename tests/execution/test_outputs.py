@@ -96,14 +96,15 @@ def test_a_stored_report_that_was_damaged_is_an_error_and_not_shown(
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_reports_and_notebooks_are_never_taken_from_a_shared_store(
-    handbook_corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    handbook_few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared, outputs = tmp_path / "shared", tmp_path / "outputs"
     monkeypatch.setenv("WORKBENCH_STORE", str(shared))
     settings = {
         "name": "x",
-        "dataset": {"kind": "golden", "path": str(handbook_corner)},
+        "dataset": {"kind": "golden", "path": str(handbook_few)},
         "pipeline": {"retrieval": {"kind": "bm25"}},
     }
     outcome = run_experiment(experiment_of(settings, "test"), outputs, lambda _: None)
