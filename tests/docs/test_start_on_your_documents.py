@@ -1,7 +1,5 @@
 """The page on one's own documents, followed from its files to the experiment that it shows."""
 
-import pytest
-
 from tests.docs.conftest import DOCS
 from tests.docs.lesson import Reader, lesson_blocks
 from workbench.conversion.registry import BY_SUFFIX
@@ -10,7 +8,6 @@ from workbench.datasets.sources import GoldenSource
 PAGE = DOCS / "how-to" / "start_on_your_documents.md"
 
 
-@pytest.mark.slow
 def test_the_page_leads_from_its_files_to_an_experiment(tmp_path):
     Reader(tmp_path).follow(lesson_blocks(PAGE.read_text("utf-8")))
     questions = GoldenSource(path=str(tmp_path / "experiments" / "guide")).load().queries
