@@ -114,19 +114,19 @@ def test_the_difference_of_two_runs_is_paired_by_question(made, tmp_path):
     assert "paired by question" in said(view.unexplained())
 
 
-def test_another_metric_than_the_primary_one_has_no_scores_by_question(run, place):
+def test_another_metric_than_the_primary_one_has_no_scores_by_question(run, tmp_path):
     for day, kind in enumerate(("bm25", "dense"), 1):
         outcome = run(name="secondary", pipeline={"retrieval": {"kind": kind}}, metrics=["span_recall@1", "recall@3"])
-        append(collect(outcome), place / "secondary", datetime(2026, 3, day, tzinfo=UTC))
-    (row,) = rows(load_history(place / "secondary", metric="recall@3").changes())
+        append(collect(outcome), tmp_path, datetime(2026, 3, day, tzinfo=UTC))
+    (row,) = rows(load_history(tmp_path, metric="recall@3").changes())
     assert (row[3], row[6:8]) == ("model, retrieval", ["no scores by question", "–"])
 
 
-def test_equal_scores_of_different_settings_are_called_identical(run, place):
+def test_equal_scores_of_different_settings_are_called_identical(run, tmp_path):
     for day, k in enumerate((5, 4), 1):
         outcome = run(name="identical", pipeline={"retrieval": {"kind": "bm25", "k": k}}, metrics=["span_recall@1", "recall@3"])
-        append(collect(outcome), place / "identical", datetime(2026, 3, day, tzinfo=UTC))
-    (row,) = rows(load_history(place / "identical").changes())
+        append(collect(outcome), tmp_path, datetime(2026, 3, day, tzinfo=UTC))
+    (row,) = rows(load_history(tmp_path).changes())
     assert row[3:8] == ["retrieval", row[4], "0.000", "identical", "1.000"]
 
 

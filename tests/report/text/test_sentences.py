@@ -37,15 +37,13 @@ def test_configurations_that_only_answer_differently_need_a_metric_of_answers(ru
     assert ("They differ only in how they answer; choose a metric of answers as primary." in lines) == hinted
 
 
-def test_a_run_counts_them(place):
-    folder = place / "repeated"
-    folder.mkdir()
+def test_a_run_counts_them(place, tmp_path):
     rows = [json.loads(line) for line in (place / "data" / "questions.jsonl").read_text("utf-8").splitlines()]
     rows += [rows[0] | {"query_id": "same", "query": rows[0]["query"].upper()}, rows[1] | {"query_id": "other", "query": rows[0]["query"]}]
-    shutil.copytree(place / "data" / "documents", folder / "documents")
-    (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    data = {"kind": "golden", "path": str(folder)}
+    shutil.copytree(place / "data" / "documents", tmp_path / "documents")
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    data = {"kind": "golden", "path": str(tmp_path)}
     experiment = experiment_of(settings(place, name="repeated", dataset=data, pipeline={"retrieval": {"kind": "bm25", "k": 5}}), "here")
-    tables = collect(run_experiment(experiment, place / "outputs", lambda _: None))
+    tables = collect(run_experiment(experiment, tmp_path / "outputs", lambda _: None))
     assert (tables.dataset["repeated"], tables.dataset["relabelled"]) == (2, 1)
     assert "2 questions repeat the text of another, 1 with other labels" in about_dataset(tables)
