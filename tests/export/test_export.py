@@ -79,10 +79,11 @@ def folders(outcome: Outcome, by_tokens: Outcome, beyond: Outcome, tmp_path_fact
 
 @pytest.fixture(scope="module")
 def replies(outcome: Outcome, folders: dict[str, Path]) -> dict[str, Reply]:
-    """The passages for every question, as many as the sweep delivered and 3, and the lines printed for a question."""
+    """The passages for every question, as many as the sweep delivered and, of single retrievers, 3, and the lines printed for a question."""
     questions = {query.query_id: query.text for query in outcome.context.dataset.queries}
-    call, words = "[retrieve.retrieve(text), retrieve.retrieve(text, k=3)]", outcome.context.dataset.queries[2].text
-    return dict(zip(folders, ask(Asked(folder, call, questions, words) for folder in folders.values()), strict=True))
+    words, twice = outcome.context.dataset.queries[2].text, "[retrieve.retrieve(text), retrieve.retrieve(text, k=3)]"
+    calls = {name: "[retrieve.retrieve(text)]" if name.startswith("beyond") else twice for name in folders}
+    return dict(zip(folders, ask(Asked(folder, calls[name], questions, words) for name, folder in folders.items()), strict=True))
 
 
 def delivered_by(run: Outcome, name: str) -> pd.DataFrame:
@@ -96,15 +97,15 @@ def check_passages(run: Outcome, name: str, reply: Reply) -> pd.DataFrame:
     hits = delivered_by(run, name)
     texts = {document.doc_id: document.text for document in run.context.dataset.documents}
     assert len(reply.answers) == len(run.context.dataset.queries) > 20
-    for query_id, (passages, three) in reply.answers.items():
+    for query_id, (passages, *fewer) in reply.answers.items():
         expected = hits[hits["query_id"] == query_id]
         assert [one["chunk_id"] for one in passages] == expected["chunk_id"].tolist()
         assert [(one["doc_id"], one["start"], one["end"]) for one in passages] == [
             tuple(row) for row in expected[["doc_id", "start", "kept"]].values
         ]
         assert [one["score"] for one in passages] == pytest.approx(expected["score"].tolist(), abs=2e-6)
-        assert all(one["text"] == texts[one["doc_id"]][one["start"] : one["end"]] for one in [*passages, *three])
-        assert len(three) == 3
+        assert all(one["text"] == texts[one["doc_id"]][one["start"] : one["end"]] for one in sum(fewer, passages))
+        assert all(len(three) == 3 for three in fewer)
     return hits
 
 
