@@ -94,7 +94,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def two_workers(cluster: Cluster) -> Cluster:
     for _ in range(2):
         cluster.worker()
-    wait_for(lambda: workers_of(cluster) == 2)
+    wait_for_workers(cluster, 2)
     return cluster
 
 
@@ -118,9 +118,9 @@ def wait_for(there: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def workers_of(cluster: Cluster) -> int:
+def wait_for_workers(cluster: Cluster, count: int) -> None:
     with connected(None, cluster.address) as workers:
-        return len(workers.addresses())
+        wait_for(lambda: len(workers.addresses()) == count)
 
 
 def run(experiment: Path, outputs: Path, say: Callable[[str], None] = lambda _: None, **where: object) -> Outcome:
@@ -220,7 +220,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(handbook_corner, tmp_path
     path = write_experiment(EXPERIMENT, handbook_corner, tmp_path / "small.yaml")
     path.write_text(path.read_text().replace("size: [32, 128]", "size: 8"))
     victim = two_workers.worker()
-    wait_for(lambda: workers_of(two_workers) == 3)
+    wait_for_workers(two_workers, 3)
     outputs, moment = tmp_path / "outputs", {}
 
     def kill() -> None:
@@ -285,13 +285,12 @@ def test_unusable_workers_are_reported_before_anything_runs(two_workers, small_f
 
 
 def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_workers, small_file, tmp_path):
-    count = workers_of(two_workers)
     wide = two_workers.worker(threads=2)
-    wait_for(lambda: workers_of(two_workers) == count + 1)
+    wait_for_workers(two_workers, 3)
     with pytest.raises(InputError, match="runs 2 tasks at once; start it with --nthreads 1"):
         run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     wide.kill()
-    wait_for(lambda: workers_of(two_workers) == count)
+    wait_for_workers(two_workers, 2)
     shutil.copytree(ROOT / "workbench", tmp_path / "other" / "workbench", ignore=shutil.ignore_patterns("__pycache__"))
     module = tmp_path / "other" / "workbench" / "core" / "fingerprint.py"
     module.write_text(module.read_text() + "# changed\n")
@@ -301,13 +300,13 @@ def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_worke
         environment = os.environ | {"PYTHONPATH": path}
         strange = subprocess.Popen([*command, "--host", "127.0.0.1"], cwd=tmp_path, env=environment, stdout=log, stderr=log)
     try:
-        wait_for(lambda: workers_of(two_workers) == count + 1)
+        wait_for_workers(two_workers, 3)
         with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):
             run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     finally:
         strange.kill()
         strange.wait()
-    wait_for(lambda: workers_of(two_workers) == count)
+    wait_for_workers(two_workers, 2)
 
 
 def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(small_file, tmp_path):
