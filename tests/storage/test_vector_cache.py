@@ -1,6 +1,7 @@
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -116,6 +117,17 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path, fork: Callabl
             assert all((vector == batch + 1).all() for vector in found.values())
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT count(*) FROM checked_vectors").fetchone() == (2 * 15 * 200,)
+
+
+def test_a_new_cache_waits_for_another_process_that_prepares_it(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.sqlite"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    ending = Timer(0.1, other.rollback)
+    ending.start()
+    assert VectorCache(path).present(keys(1)) == set()
+    ending.join()
+    other.close()
 
 
 def test_a_damaged_file_is_one_line_with_the_fix_which_works(cache: VectorCache) -> None:

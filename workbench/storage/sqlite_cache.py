@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +98,7 @@ class SqliteCache:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection for one call. SQLite's connections cannot cross a fork or a thread, and opening one takes microseconds."""
         with sqlite_errors(self.path, self.format), store_errors(self.path), contextlib.closing(opened(self.path)) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
+            use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
             yield connection
 
@@ -171,6 +172,19 @@ def opened(path: Path, **options: Any) -> sqlite3.Connection:
     connection: sqlite3.Connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, **options)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
+
+
+def use_wal(connection: sqlite3.Connection) -> None:
+    """Set the WAL mode. SQLite waits for no other process that does so or writes while the file is new."""
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
 
 
 def is_damage(error: Exception) -> bool:
