@@ -88,9 +88,23 @@ def told() -> list[str]:
     return []
 
 
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    """What the shared kernels say."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def shared(lines) -> Iterator[Kernels]:
+    """Kernels for tests that leave the process that forks them alone."""
+    with Kernels(["workbench.notebook_runner.notebooks", "workbench.report.records"], lines.append) as forked:
+        yield forked
+
+
 @pytest.fixture
 def kernels(told) -> Iterator[Kernels]:
-    with Kernels(["workbench.notebook_runner.notebooks"], told.append) as forked:
+    """Kernels for a test that ends the process that forks them."""
+    with Kernels([], told.append) as forked:
         yield forked
 
 
@@ -132,53 +146,52 @@ def waits(until: Callable[[], bool], seconds: float = 20) -> bool:
     return until()
 
 
-def test_nothing_of_one_notebook_is_seen_in_the_next(tmp_path, kernels, told):
-    (clean,) = run(tmp_path, kernels, SEE)
-    server = kernels.server_pid
-    run(tmp_path, kernels, LEAVE)
-    (after,) = run(tmp_path, kernels, SEE)
+def test_nothing_of_one_notebook_is_seen_in_the_next(tmp_path, shared, lines):
+    (clean,) = run(tmp_path, shared, SEE)
+    server = shared.server_pid
+    run(tmp_path, shared, LEAVE)
+    (after,) = run(tmp_path, shared, SEE)
     assert after.text == clean.text
     assert json.loads(after.text)[:2] == [False, False]
-    pids = {run(tmp_path, kernels, "import os\nprint(os.getpid(), os.getppid())")[0].text for _ in range(2)}
+    pids = {run(tmp_path, shared, "import os\nprint(os.getpid(), os.getppid())")[0].text for _ in range(2)}
     assert len(pids) == 2
     assert {int(pid.split()[1]) for pid in pids} == {server}
-    assert told == []
+    assert lines == []
 
 
-def test_forks_draw_other_random_numbers(tmp_path, kernels):
+def test_forks_draw_other_random_numbers(tmp_path, shared):
     cell = "import random, numpy\nprint(random.random(), numpy.random.random())"
-    one, other = (run(tmp_path, kernels, cell)[0].text.split() for _ in range(2))
+    one, other = (run(tmp_path, shared, cell)[0].text.split() for _ in range(2))
     assert not set(one) & set(other)
 
 
-def test_a_forked_kernel_sees_what_a_plain_one_sees(tmp_path, kernels, plain):
-    (forked,), (started,) = run(tmp_path, kernels, STATE), run(tmp_path, plain, STATE)
+def test_a_forked_kernel_sees_what_a_plain_one_sees(tmp_path, shared, plain):
+    (forked,), (started,) = run(tmp_path, shared, STATE), run(tmp_path, plain, STATE)
     seen, usual = json.loads(forked.text), json.loads(started.text)
     # A kernel that Jupyter starts is as anybody's: only the forked ones do without the grammar.
     assert not seen.pop("lark")
     usual.pop("lark")
     assert seen == usual
-    assert kernels.forks
-    assert kernels.server_pid is not None
+    assert shared.forks
+    assert shared.server_pid is not None
     assert plain.server_pid is None
 
 
 def test_libraries_with_threads_work_in_forked_kernels(tmp_path):
     with Kernels(["workbench.api.results", "torch", "chromadb"], lambda _: None) as kernels:
-        for _ in range(3):
+        for _ in range(2):
             assert run(tmp_path, kernels, HEAVY)[-1].text == "100000 1\n"
         assert kernels.forks
 
 
-def test_figures_are_shown_in_a_forked_kernel(tmp_path, kernels):
-    assert [list(output.data) for output in run(tmp_path, kernels, PLOT) if output.output_type == "display_data"] == [
+def test_figures_are_shown_in_a_forked_kernel(tmp_path, shared):
+    assert [list(output.data) for output in run(tmp_path, shared, PLOT) if output.output_type == "display_data"] == [
         ["image/png", "text/plain"]
     ]
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [
+def test_a_kernel_that_ends_early_takes_no_other_with_it(tmp_path, shared, lines):
+    for cell, message in (
         ("import os\nos._exit(0)", "did not finish"),
         ("import ctypes\nctypes.string_at(0)", "did not finish"),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "did not finish"),
@@ -186,20 +199,18 @@ def test_figures_are_shown_in_a_forked_kernel(tmp_path, kernels):
         ("raise SystemExit(3)", "SystemExit"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("import subprocess, os\nsubprocess.Popen(['sleep', '1000'])\nos._exit(3)", "did not finish"),
-    ],
-)
-def test_a_kernel_that_ends_early_takes_no_other_with_it(tmp_path, kernels, told, cell, message):
-    with pytest.raises(NotebookError, match=message):
-        run(tmp_path, kernels, cell)
-    assert run(tmp_path, kernels, "print('next')")[0].text == "next\n"
-    assert told == []
+    ):
+        with pytest.raises(NotebookError, match=message):
+            run(tmp_path, shared, cell)
+        assert run(tmp_path, shared, "print('next')")[0].text == "next\n"
+    assert lines == []
 
 
 @pytest.mark.parametrize("fork", [True, False])
-def test_a_cell_that_takes_too_long_is_interrupted(tmp_path, monkeypatch, fork):
+def test_a_cell_that_takes_too_long_is_interrupted(tmp_path, monkeypatch, shared, plain, fork):
     monkeypatch.setattr(notebooks, "_CELL_SECONDS", 3)
-    with Kernels([], lambda _: None, fork=fork) as kernels, pytest.raises(NotebookError, match="failed: KeyboardInterrupt"):
-        run(tmp_path, kernels, "import time\ntime.sleep(300)")
+    with pytest.raises(NotebookError, match="failed: KeyboardInterrupt"):
+        run(tmp_path, shared if fork else plain, "import time\ntime.sleep(300)")
     failed = nbformat.read(tmp_path / "outputs" / "0.failed.ipynb", as_version=4)
     assert "KeyboardInterrupt" in str(failed.cells)
 
@@ -344,23 +355,22 @@ def test_ctrl_c_ends_everything_at_once(sweeping, fork, temporary):
     assert list(temporary.iterdir()) == []
 
 
-def test_side_by_side_is_what_it_is_one_after_another(outcome: Outcome):
+def test_side_by_side_is_what_it_is_one_after_another(few: Outcome, tmp_path: Path):
     """Byte for byte, but for times and papermill's random cell ids."""
     found, lines = [], []
     for fork, workers in ((False, 1), (True, 2)):
-        for kind in ("notebooks", "records"):
-            shutil.rmtree(outcome.context.workspace.store.root / kind, ignore_errors=True)
-        wanted = notebook_jobs(RunTables.read(outcome.folder))
+        folder, store = Path(shutil.copytree(few.folder, tmp_path / str(workers) / "few")), Store(tmp_path / str(workers) / "store")
+        # A configuration and the comparison.
+        wanted = notebook_jobs(RunTables.read(folder))[-2:]
         modules = [module for one in wanted for module in imported_modules(one.source)]
         told: list[str] = []
         with Kernels(modules, lambda _: None, fork=fork) as kernels:
-            assert execute(outcome.folder / "notebooks", outcome.context.workspace.store, wanted, kernels, workers, told.append) == {}
-        found.append({one.name: timeless(outcome.folder / "notebooks" / f"{one.name}.ipynb") for one in wanted})
+            assert execute(folder / "notebooks", store, wanted, kernels, workers, told.append) == {}
+        found.append({one.name: timeless(folder / "notebooks" / f"{one.name}.ipynb") for one in wanted})
         lines.append(told)
     assert found[0] == found[1]
     assert lines[0] == lines[1]
-    assert [line.split(" ")[1] for line in lines[0]] == [f"{number}/4" for number in range(1, 5)]
-    shutil.rmtree(outcome.folder / "notebooks")
+    assert [line.split(" ")[1] for line in lines[0]] == ["1/2", "2/2"]
 
 
 def timeless(path: Path) -> str:
@@ -369,21 +379,18 @@ def timeless(path: Path) -> str:
     return re.sub(r'"duration": [\d.]+|"id": "[\w-]+"', "", text)
 
 
-def test_a_failing_notebook_is_reported_in_order_and_the_others_continue(outcome: Outcome, tmp_path: Path):
+def test_a_failing_notebook_is_reported_in_order_and_the_others_continue(shared, lines, tmp_path: Path):
     good, bad = notebook(tmp_path, "import time\ntime.sleep(1)"), notebook(tmp_path, "import os\nos._exit(1)")
-    store = outcome.context.workspace.store
-    given = {"root": str(store.root)}
-    wanted = [run_notebooks.NotebookJob(bad if number == 1 else good, f"n{number}", given, [time.time_ns()]) for number in range(4)]
+    wanted = [run_notebooks.NotebookJob(bad if number == 1 else good, f"n{number}", {"root": ""}, [number]) for number in range(4)]
     told: list[str] = []
-    with Kernels([], told.append) as kernels:
-        errors = execute(outcome.folder / "notebooks", store, wanted, kernels, 2, told.append)
+    errors = execute(tmp_path / "notebooks", Store(tmp_path / "store"), wanted, shared, 2, told.append)
     assert list(errors) == ["n1"]
     assert [line.split(":")[0] for line in told] == [f"notebook {number + 1}/4 n{number}" for number in range(4)]
     assert "FAILED, the kernel of the notebook n1 did not finish" in told[1]
-    shutil.rmtree(outcome.folder / "notebooks")
+    assert lines == []
 
 
-def test_notebooks_side_by_side_do_not_change_the_directory_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_notebooks_side_by_side_do_not_change_the_directory_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared):
     """papermill changes it for all threads, to that of an earlier run where two runs did not end in the order of their starts."""
     earlier, here = tmp_path / "earlier", tmp_path / "here"
     earlier.mkdir()
@@ -396,8 +403,7 @@ def test_notebooks_side_by_side_do_not_change_the_directory_of_the_process(tmp_p
     sources = [notebook(tmp_path, f"import time\ntime.sleep({seconds})") for seconds in (1, 3, 4)]
     jobs = [run_notebooks.NotebookJob(source, source.stem, {"root": ""}, []) for source in sources]
     try:
-        with Kernels([], lambda _: None) as kernels:
-            assert execute(Path("notebooks"), Store(Path("store")), jobs, kernels, 2, lambda _: None) == {}
+        assert execute(Path("notebooks"), Store(Path("store")), jobs, shared, 2, lambda _: None) == {}
     finally:
         handler.cwd(before)
     assert visited == {str(here)}

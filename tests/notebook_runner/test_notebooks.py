@@ -1,5 +1,6 @@
 import json
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from papermill.iorw import papermill_io
 
 from workbench.errors import InputError, NotebookError
+from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import run_notebook
 from workbench.report.records import Record
 from workbench.storage.result_store import Store
@@ -24,34 +26,41 @@ def notebook(folder: Path, *cells: str) -> Path:
     return path
 
 
-def run(tmp_path: Path, source: Path, **parameters: str) -> bool:
+@pytest.fixture(scope="module")
+def kernels() -> Iterator[Kernels]:
+    """Kernels that have imported what the notebooks need."""
+    with Kernels(["workbench.report.records"], lambda _: None) as forked:
+        yield forked
+
+
+def run(tmp_path: Path, source: Path, kernels: Kernels | None = None, **parameters: str) -> bool:
     store = Store(tmp_path / "store")
     given = {"root": str(store.root), **parameters}
-    return run_notebook(store, source, given, "results", tmp_path / "outputs" / "book.ipynb")
+    return run_notebook(store, source, given, "results", tmp_path / "outputs" / "book.ipynb", kernels)
 
 
 def outputs(tmp_path: Path) -> set[str]:
     return {path.name for path in (tmp_path / "outputs").glob("*")}
 
 
-def test_a_notebook_is_executed_once_and_then_taken_from_the_store(tmp_path):
+def test_a_notebook_is_executed_once_and_then_taken_from_the_store(tmp_path, kernels):
     source = notebook(tmp_path, "print(word * 2)", RECORD)
-    assert run(tmp_path, source, word="ab")
+    assert run(tmp_path, source, kernels, word="ab")
     first = (tmp_path / "outputs" / "book.ipynb").read_bytes()
     (tmp_path / "outputs" / "book.ipynb").unlink()
-    assert not run(tmp_path, source, word="ab")
+    assert not run(tmp_path, source, kernels, word="ab")
     assert (tmp_path / "outputs" / "book.ipynb").read_bytes() == first
     assert b"abab" in first
     (entry,) = (Store(tmp_path / "store").root / "notebooks").glob("*/record.json")
     assert entry.read_text() == '{"word": "ab"}'
 
 
-def test_other_parameters_and_other_sources_are_other_runs(tmp_path):
+def test_other_parameters_and_other_sources_are_other_runs(tmp_path, kernels):
     source = notebook(tmp_path, RECORD)
-    assert run(tmp_path, source, word="a")
-    assert run(tmp_path, source, word="b")
+    assert run(tmp_path, source, kernels, word="a")
+    assert run(tmp_path, source, kernels, word="b")
     notebook(tmp_path, "1 + 1", RECORD)
-    assert run(tmp_path, source, word="a")
+    assert run(tmp_path, source, kernels, word="a")
 
 
 def test_the_kernel_starts_in_the_folder_of_the_notebook_so_that_it_finds_what_lies_beside_it(tmp_path):
@@ -83,44 +92,44 @@ def test_a_parameter_that_is_not_declared_is_refused(tmp_path):
         run(tmp_path, notebook(tmp_path, RECORD), top_kk="50")
 
 
-def test_a_failing_cell_keeps_the_failed_notebook_beside_the_target(tmp_path):
+def test_a_failing_cell_keeps_the_failed_notebook_beside_the_target(tmp_path, kernels):
     source = notebook(tmp_path, "1 / 0", RECORD)
     with pytest.raises(NotebookError, match="ZeroDivisionError"):
-        run(tmp_path, source)
+        run(tmp_path, source, kernels)
     assert outputs(tmp_path) == {"book.failed.ipynb"}
     notebook(tmp_path, RECORD)
-    assert run(tmp_path, source)
+    assert run(tmp_path, source, kernels)
     assert outputs(tmp_path) == {"book.ipynb"}
 
 
 @pytest.mark.parametrize(
-    ("cell", "message"),
+    ("cell", "message", "fork"),
     [
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "did not finish"),
-        ("import sys\nsys.exit(0)", "did not run"),
-        ("raise SystemExit(3)", "SystemExit"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "did not finish", False),
+        ("import sys\nsys.exit(0)", "did not run", True),
+        ("raise SystemExit(3)", "SystemExit", True),
     ],
 )
-def test_a_kernel_that_ends_early_is_no_success(tmp_path, cell, message):
+def test_a_kernel_that_ends_early_is_no_success(tmp_path, kernels, cell, message, fork):
     with pytest.raises(NotebookError, match=message):
-        run(tmp_path, notebook(tmp_path, cell, RECORD))
+        run(tmp_path, notebook(tmp_path, cell, RECORD), kernels if fork else None)
     assert "book.ipynb" not in outputs(tmp_path)
     assert not list((tmp_path / "store" / "notebooks").glob("*/entry.json"))
 
 
-def test_a_notebook_that_leaves_no_record_is_no_success(tmp_path):
+def test_a_notebook_that_leaves_no_record_is_no_success(tmp_path, kernels):
     with pytest.raises(NotebookError, match="without its record"):
-        run(tmp_path, notebook(tmp_path, "1 + 1"))
+        run(tmp_path, notebook(tmp_path, "1 + 1"), kernels)
 
 
-def test_a_record_of_another_run_is_no_success(tmp_path):
+def test_a_record_of_another_run_is_no_success(tmp_path, kernels):
     with pytest.raises(NotebookError, match="without its record"):
-        run(tmp_path, notebook(tmp_path, "run_id = 'another'", RECORD))
+        run(tmp_path, notebook(tmp_path, "run_id = 'another'", RECORD), kernels)
 
 
-def test_a_record_before_the_last_cell_is_no_success(tmp_path):
+def test_a_record_before_the_last_cell_is_no_success(tmp_path, kernels):
     with pytest.raises(NotebookError, match="without its record"):
-        run(tmp_path, notebook(tmp_path, RECORD, "1 + 1"))
+        run(tmp_path, notebook(tmp_path, RECORD, "1 + 1"), kernels)
 
 
 def test_opened_by_hand_a_notebook_says_that_it_records_nothing():

@@ -70,7 +70,7 @@ def test_a_single_question_without_evidence_is_answered_in_every_condition(asked
 
 
 def test_without_evidence_the_best_chunks_of_relevant_documents_are_the_gold_context(asked_sweep: AskedSweep) -> None:
-    run = ran(asked_sweep, write_questions(asked_sweep.folder / "x", 5, evidence=False), ["gold"])
+    run = ran(asked_sweep, write_questions(asked_sweep.folder / "x", 5, evidence=False), ["gold", "retrieved"])
     assert reasons(run, "gold") == {""}
     gold = run.answers[run.answers["condition"] == "gold"]
     assert all(
