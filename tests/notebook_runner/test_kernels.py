@@ -359,7 +359,8 @@ def test_side_by_side_is_what_it_is_one_after_another(few: Outcome, tmp_path: Pa
     """Byte for byte, but for times and papermill's random cell ids."""
     found, lines = [], []
     for fork, workers in ((False, 1), (True, 2)):
-        folder, store = Path(shutil.copytree(few.folder, tmp_path / str(workers) / "few")), Store(tmp_path / str(workers) / "store")
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        folder, store = Path(shutil.copytree(few.folder, tmp_path / "run" / "few")), Store(tmp_path / "run" / "store")
         # A configuration and the comparison.
         wanted = notebook_jobs(RunTables.read(folder))[-2:]
         modules = [module for one in wanted for module in imported_modules(one.source)]
