@@ -45,6 +45,8 @@ class Loopback(ThreadingHTTPServer):
 
 class LoopbackHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Headers and body are two packets: the second would wait 40 ms for the acknowledgement of the first.
+    disable_nagle_algorithm = True
     server: Loopback
 
     def log_message(self, *_: object) -> None:
