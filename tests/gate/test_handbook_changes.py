@@ -1,6 +1,8 @@
 """The gate on the handbook: an unchanged run and five changes each get the right verdict, and are explained with the right questions."""
 
 import shutil
+import zlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,18 +203,18 @@ def test_stale_versions_that_were_appended_fail_and_are_named_as_what_displaced_
 
 
 class Writer:
-    """A chat model that keeps to the passages only if its prompt says so. One call in fifty is wrong at random."""
+    """A chat model that keeps to the passages only if its prompt says so. About one call in fifty is wrong, whatever the order of the calls."""
 
     def __init__(self, run: RunTables) -> None:
         self.expected = dict(zip(run.questions["text"], run.questions["answer"], strict=True))
-        self.calls = 0
+        self.calls: Counter[str] = Counter()
 
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
-        self.calls += 1
         system, user = (message["content"] for message in body["messages"])
         question = user.rpartition("Question: ")[2].strip()
+        self.calls[question] += 1
         bound = "Use only what the passages say" in system
-        right = self.calls % 50 != 0 if bound else len(question) % 2 == 0
+        right = zlib.crc32(f"{question} {self.calls[question]}".encode()) % 50 != 0 if bound else len(question) % 2 == 0
         return {"text": f"{self.expected[question]} [1]" if right and self.expected[question] else "Ask your manager."}
 
 
