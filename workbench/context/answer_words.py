@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 _WORDS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
 # Words that answer a question without naming anything that a passage could contain.
 _POLARITY = frozenset({"yes", "no", "ja", "nein", "not", "never", "true", "false"})
@@ -13,7 +14,7 @@ _SHORTEST = 3
 
 def content_words(text: str) -> tuple[str, ...]:
     """Return the words and numbers of a text in order, in lower case and without articles. Thousands are not separated."""
-    words = (re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", word.casefold()) for word in _WORDS.findall(text))
+    words = map(str.casefold, _WORDS.findall(_THOUSANDS.sub("", text)))
     return tuple(word for word in words if word not in _ARTICLES)
 
 

@@ -16,13 +16,24 @@ _SYMBOLS = frozenset("$+<=>^`|~")
 _CITATIONS = re.compile(r"\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
 
 
+class _Letters(dict[int, int | None]):
+    """Maps the number of a character to itself, or to None if it is punctuation."""
+
+    def __missing__(self, number: int) -> int | None:
+        char = chr(number)
+        self[number] = None if char in _SYMBOLS or unicodedata.category(char).startswith("P") else number
+        return self[number]
+
+
+_LETTERS = _Letters()
+
+
 def normalised(text: str) -> str:
     """Return the text in lower case without punctuation, articles and repeated blanks (Rajpurkar et al. 2016).
 
     Besides ASCII punctuation, that of Unicode is removed.
     """
-    lower = unicodedata.normalize("NFC", text).lower()
-    letters = "".join(char for char in lower if char not in _SYMBOLS and not unicodedata.category(char).startswith("P"))
+    letters = unicodedata.normalize("NFC", text).lower().translate(_LETTERS)
     return " ".join(_ARTICLES.sub(" ", letters).split())
 
 
