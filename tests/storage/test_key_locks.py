@@ -1,3 +1,6 @@
+import errno
+import fcntl
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +56,28 @@ def test_unlocking_a_free_key_changes_nothing(path: Path) -> None:
     locks = KeyLocks(path)
     locks.unlock("a")
     assert locks.try_lock("a")
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL])
+def test_without_locks_of_the_file_system_the_threads_of_a_process_share_them(path: Path, monkeypatch, number: int) -> None:
+    def lockf(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "lockf", lockf)
+    locks = KeyLocks(path)
+    assert [locks.try_lock("a"), locks.try_lock("a"), KeyLocks(path).try_lock("a")] == [True, False, False]
+    locks.unlock("a")
+    assert locks.try_lock("a")
+
+
+def test_another_error_of_the_file_system_is_one_line(path: Path, monkeypatch) -> None:
+    def lockf(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    locks = KeyLocks(path)
+    monkeypatch.setattr(fcntl, "lockf", lockf)
+    with pytest.raises(StoreError, match="Input/output error"):
+        locks.try_lock("a")
 
 
 def test_threads_share_locks(path: Path) -> None:

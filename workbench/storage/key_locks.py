@@ -11,6 +11,8 @@ from pathlib import Path
 from workbench.core.files import store_errors
 
 _HELD = (errno.EACCES, errno.EAGAIN)
+# What file systems without locks answer.
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 # Offsets of a file are signed 64-bit numbers.
 _OFFSETS = 2**62
 
@@ -73,7 +75,7 @@ class _LockFile:
             except OSError as error:
                 if error.errno in _HELD:
                     return False
-                if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
+                if error.errno not in _NO_LOCKS:
                     raise
             self._locked.add(offset)
             return True
@@ -81,8 +83,12 @@ class _LockFile:
     def unlock(self, offset: int) -> None:
         with self._guard:
             if offset in self._locked:
-                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, offset)
                 self._locked.remove(offset)
+                try:
+                    fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, offset)
+                except OSError as error:
+                    if error.errno not in _NO_LOCKS:
+                        raise
 
 
 def _close(descriptor: int, process: int) -> None:
