@@ -12,6 +12,8 @@ def test_an_answer_is_found_if_all_of_its_words_follow_each_other_and_name_somet
         "30 days": False,
         "signs the form": True,
         "the form signs": False,
+        "thirty day": False,
+        "hin thirty days": False,
         "Yes": False,
         "no": False,
         "5": False,

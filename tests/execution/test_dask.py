@@ -16,12 +16,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import psutil
 import pytest
-from distributed import Client
+from distributed import Client, KilledWorker
 
 from tests.commands import workbench
 from tests.forked import Forked, command
@@ -30,6 +31,7 @@ from workbench.core.environment import advice
 from workbench.errors import InputError
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.precompute import precompute
+from workbench.execution.dask.workers import Task
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
@@ -282,6 +284,28 @@ def test_unusable_workers_are_reported_before_anything_runs(two_workers, small_f
         run(small_file, outputs, scheduler=two_workers.address)
     monkeypatch.undo()
     assert entries(outputs) == {}
+
+
+def test_a_task_that_ran_beside_one_that_killed_its_worker_is_tried_once_more_alone(two_workers: Cluster, tmp_path: Path):
+    """The scheduler gives up every task of a worker that died several times, whichever of them was the cause."""
+    with connected(None, two_workers.address) as workers:
+        workers.share("shared", "place")
+        tries = [
+            Task(name, given_up, functools.partial(tuple, [tmp_path / name, times])) for name, times in (("innocent", 1), ("guilty", 2))
+        ]
+        ended = {found.name: found for found in workers.run(tries)}
+    assert ended["innocent"].value == "shared"
+    assert "workers died while they ran" in str(ended["guilty"].error)
+    assert len((tmp_path / "guilty").read_text()) == 2
+
+
+def given_up(shared: str, path: Path, times: int) -> str:
+    """Fail the first so many times as a task fails that the scheduler gave up."""
+    with path.open("a") as file:
+        file.write(".")
+    if len(path.read_text()) <= times:
+        raise KilledWorker(path.name, SimpleNamespace(address="tcp://127.0.0.1:1"), 3)
+    return shared
 
 
 def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_workers, small_file, tmp_path):

@@ -23,7 +23,7 @@ from workbench.gate.formats.junit import gate_junit
 from workbench.gate.formats.markdown import gate_markdown
 from workbench.gate.formats.terminal import gate_lines
 from workbench.gate.report import GateReport, RuleResult
-from workbench.gate.rules import RetrievalTest, Subject, Tolerance
+from workbench.gate.rules import Floor, RetrievalTest, Subject, Tolerance
 from workbench.gate.settings import GateSettings
 from workbench.report.render.markdown import escaped
 from workbench.report.sections.gate.rules import gate
@@ -131,6 +131,13 @@ def test_few_unscored_questions_count_at_their_worst_and_many_stop_the_gate(agai
     with pytest.raises(InputError, match=r"9 of 120 questions \(7.5 %\) of gated have no value"):
         against("many")
     assert only(against("many", max_unscored=0.1)).unscored == 9
+
+
+def test_many_unscored_questions_stop_a_floor_too(gated_run, names):
+    settings = GateSettings(configuration=names["many"], floors=(Floor.parse(f"{PRIMARY} >= 0.1"),))
+    with pytest.raises(InputError, match=r"9 of 120 questions \(7.5 %\) of .* have no value"):
+        check_gate(gated_run, settings)
+    assert only(check_gate(gated_run, replace(settings, max_unscored=0.1))).n == QUESTIONS - 9
 
 
 def test_a_run_with_something_random_raises_an_alarm_instead_of_failing(gated_run, names, file):

@@ -45,7 +45,9 @@ def test_a_row_for_each_metric_and_slice(queries) -> None:
 
 
 def test_slices_are_crossed_where_questions_have_both_values(queries) -> None:
-    metadata = [record | {"domain": domain, "tags": ["x"]} for record, domain in zip(METADATA, ("hr", "it", "it", "hr", "it"), strict=True)]
+    metadata = [
+        record | {"domain": domain, "tags": [domain]} for record, domain in zip(METADATA, ("hr", "it", "it", "hr", "it"), strict=True)
+    ]
     crossed = [("type", "domain"), ("domain", "type"), ("type", "tags")]
     members = query_slices(metadata, 5, crossed)
     assert np.flatnonzero(members["type=multi-hop&domain=it"]).tolist() == [1, 4]
@@ -92,7 +94,10 @@ def test_a_metric_that_never_applies_keeps_its_row_for_all_queries() -> None:
 
 
 def test_slices_are_fields_of_2_to_20_values() -> None:
-    metadata = [{"type": "a" if q % 2 else "b", "id": q, "one": 1, "tags": ["x"], "year": q // 10 if q > 9 else None} for q in range(40)]
+    metadata = [
+        {"type": "a" if q % 2 else "b", "id": q, "one": 1, "tags": ["x"] if q % 2 else ["y"], "year": q // 10 if q > 9 else None}
+        for q in range(40)
+    ]
     slices = query_slices(metadata, 40)
     assert list(slices) == ["all", "type=a", "type=b", "year=1", "year=2", "year=3"]
     assert slices["year=2"].sum() == 10

@@ -54,6 +54,12 @@ def test_slices_that_contain_evidence_only_together_count_at_the_later_rank() ->
     assert covering_rank(slices, "c", 2, 13, never) == 0
 
 
+def test_a_slice_with_all_of_the_evidence_comes_before_a_better_one_with_a_part() -> None:
+    listed = [HitSlice(1, "a", 0, 5), HitSlice(2, "b", 0, 10), HitSlice(3, "a", 0, 10)]
+    assert HitList(listed, []).evidence_rank("a", 2, 8, never) == (0, 3)
+    assert HitList(listed, []).evidence_rank("a", 2, 12, never) == (0, 1)
+
+
 def test_blanks_between_slices_are_not_missed() -> None:
     slices = [HitSlice(1, "a", 0, 4), HitSlice(2, "a", 5, 9)]
     text = "four five"

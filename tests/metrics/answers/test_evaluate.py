@@ -69,8 +69,9 @@ def test_a_metric_of_contexts_does_not_mind_a_failed_answer() -> None:
 
 
 def test_unanswerable_questions_and_those_without_expected_answer_say_so() -> None:
-    case = case_of(Asked("x", answerable=False), Asked("x", ("",)))
-    assert answer_values(case, ANSWER_KINDS["exact_match"])["reason"].tolist() == ["unanswerable", "no expected answer"]
+    case = case_of(Asked("x", answerable=False), Asked("x", ("",)), Asked("x", ("",), answerable=False))
+    reasons = answer_values(case, ANSWER_KINDS["exact_match"])["reason"].tolist()
+    assert reasons == ["unanswerable", "no expected answer", "unanswerable"]
 
 
 def test_labels_of_recorded_answers_are_values() -> None:

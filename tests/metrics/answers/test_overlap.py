@@ -63,6 +63,8 @@ def test_by_hand() -> None:
     assert value("answer_recall", "40 dollars", "40 euros") == 0.5
     assert value("exact_match", "40 euros.", "40 Euros") == 1
     assert value("exact_match", "It costs 40 euros", "40 euros") == 0
+    # One letter and two: é, and e with an accent.
+    assert value("exact_match", "caf\u00e9", "cafe\u0301") == 1
 
 
 def test_the_best_of_the_expected_answer_and_its_variants_counts() -> None:

@@ -235,6 +235,8 @@ def test_inference_needs_5_documents() -> None:
 def test_several_rules_are_corrected_by_holm() -> None:
     # .01 · 3, .02 · 2, and .04, which may not be smaller.
     assert holm(np.array([0.04, math.nan, 0.01, 0.02])).tolist() == pytest.approx([0.04, math.nan, 0.03, 0.04], nan_ok=True)
+    # The smaller p has the larger factor: without the larger p's floor it would be corrected less.
+    assert holm(np.array([0.021, 0.02])).tolist() == pytest.approx([0.04, 0.04])
     assert holm(np.zeros(0)).tolist() == []
     assert np.isnan(holm(np.array([math.nan]))).all()
 
