@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from workbench.execution.local import Outcome
@@ -64,3 +65,17 @@ def test_other_numbers_of_needs_and_another_order_of_questions_are_no_difference
     questions = run.questions.iloc[::-1].reset_index(drop=True)
     changed = replace(run, sources={**run.sources, "evidence": lambda _: evidence, "questions": lambda _: questions})
     assert changed_questions(question_prints(run), question_prints(changed)) == ((), ())
+
+
+def test_a_line_added_before_evidence_moves_it_and_changes_no_label(run: RunTables):
+    doc_id = run.evidence["doc_id"].iloc[0]
+    line = "A line that an editor added.\n"
+
+    def moved(rows: pd.DataFrame) -> pd.DataFrame:
+        columns = rows.columns.intersection(["start", "end"])
+        return rows.assign(**{name: rows[name] + len(line) * (rows["doc_id"] == doc_id) for name in columns})
+
+    tables = {"evidence": moved(run.evidence), "passages": moved(run.passages)}
+    edited = replace(run, sources={**run.sources, **{name: lambda _, rows=rows: rows for name, rows in tables.items()}})
+    assert edited.evidence["start"].gt(run.evidence["start"]).any()
+    assert changed_questions(question_prints(run), question_prints(edited)) == ((), ())
