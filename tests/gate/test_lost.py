@@ -82,6 +82,15 @@ def test_without_evidence_the_documents_are_compared_by_their_ranks(swept: Sweep
     assert lost.cause == "displaced"
 
 
+def test_a_metric_of_faults_loses_nothing(swept: Sweep) -> None:
+    metrics = ["irrelevant@2", "recall@2"]
+    run = swept(metrics=metrics, primary="irrelevant@2")
+    assert run.primary.label == "irrelevant@2"
+    stale = {f"old-well-{year}": FACTS["well"].replace("forty", "fifty") for year in (2021, 2022)}
+    lost = lost_of(swept(documents() | stale, metrics=metrics, primary="irrelevant@2"), baseline_of([run], run.names[0]))
+    assert [(each.query_id, each.subject, each.metric) for each in lost] == [("well", "document", "recall@2")]
+
+
 def test_evidence_that_smaller_chunks_cut_has_the_cause_of_the_miss(swept: Sweep) -> None:
     metrics = ["need_recall@2", "recall@2"]
     whole, run = swept(metrics=metrics), swept(size=8, metrics=metrics)
