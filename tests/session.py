@@ -1,5 +1,6 @@
 """How a test session runs: the order of its files, a line of progress a minute, and the seconds of its fixtures."""
 
+import gc
 import subprocess
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 # The files that take longest, the longest first: written by `python -m benchmarks.tests --order`.
 LONGEST = Path(__file__).with_name("longest_files.txt")
 RECENT_COMMITS = 10
+gc.disable()
 
 
 @pytest.hookimpl(trylast=True)
@@ -28,6 +30,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return longest.get(path, len(longest)), path.split("/")[1] not in changed
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules and tests, millions of objects, out of later garbage collections; before, there is nothing to collect."""
+    gc.freeze()
+    gc.enable()
 
 
 def changed_rooms() -> set[str]:

@@ -14,6 +14,8 @@ import pytest
 
 import install
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 UV = Path(sys.executable).parent / "uv"
 

@@ -41,6 +41,7 @@ def test_it_keeps_the_laws_on_any_document(kind: type[Chunker], document: Docume
             law(kind(**example), [document])
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.parametrize("tokens", ["model", "cl100k", "characters"])
 def test_a_million_characters_are_split_in_time(kind: type[Chunker], tokens: str) -> None:

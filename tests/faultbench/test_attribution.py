@@ -10,6 +10,8 @@ from workbench.errors import RunError
 from workbench.faultbench.attribution import confusion, evidence_cause
 from workbench.faultbench.cases import NONE
 
+pytestmark = pytest.mark.slow
+
 BEFORE_THE_ANSWER = [cause.name for cause in EVIDENCE_CAUSES]
 
 

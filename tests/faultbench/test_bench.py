@@ -17,6 +17,8 @@ from workbench.faultbench.indexes import DEEPEST
 from workbench.faultbench.pipeline import BUDGET
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 
+pytestmark = pytest.mark.slow
+
 GENERATION = CAUSES[CAUSES.index("refusal") :]
 
 

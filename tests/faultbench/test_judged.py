@@ -20,6 +20,8 @@ from workbench.llm.session import CallResources
 from workbench.records import Dataset
 from workbench.storage.vector_cache import VectorCache
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 
