@@ -30,7 +30,7 @@ def scores(run: RunTables) -> pd.DataFrame:
 def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_by_the_next_sweep(asked_sweep: AskedSweep) -> None:
     provider = asked_sweep.provider
     provider.faults_of = {question(number): fault for number, (fault, _) in FAULTS.items()}
-    first = asked_sweep.tables(answering={"timeout": 1})
+    first = asked_sweep.tables(answering={"timeout": 2})
     errors, rows = first.answers.set_index("query_id")["error"], scores(first)
     for number, (_, reason) in FAULTS.items():
         assert reason in errors[f"q{number}"]
@@ -45,13 +45,13 @@ def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_b
     assert len(provider.asked) == 12
 
     provider.faults_of.clear()
-    second = asked_sweep.tables(answering={"timeout": 1})
+    second = asked_sweep.tables()
     assert missing_answers(second) == []
     assert sorted(provider.prompts()[12:]) == sorted(
         prompt for prompt in provider.prompts()[:12] if any(question(n) in prompt for n in FAULTS)
     )
     assert (scores(second)["state"] == "scored").all()
-    asked_sweep.tables(answering={"timeout": 1})
+    asked_sweep.tables()
     assert len(provider.asked) == 20
 
 

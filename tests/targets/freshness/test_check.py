@@ -237,9 +237,9 @@ def test_what_cannot_be_seen_is_unscored_with_its_reason(fault: str, reason: str
 
 
 def test_a_request_that_hangs_is_unscored() -> None:
-    limits = FreshnessLimits(timeout=0.2)
+    limits = FreshnessLimits(timeout=0.5)
     report = asyncio.run(session_freshness(lambda: ShelfTarget(name="shelf", fault="slow").session(RESOURCES), "shelf", SMALL, limits))
-    assert states(report)["update"] == ("unscored", "no reply within 0.2 s")
+    assert states(report)["update"] == ("unscored", "no reply within 0.5 s")
     assert states(report, "answer")["update"] == ("passed", "25 days")
 
 

@@ -36,7 +36,7 @@ def test_a_service_that_drips_bytes_ends_at_the_time_limit(service):
 
 def test_the_time_limit_names_what_happened_before(service):
     service.faults = [{"status": 503, "message": "busy", "headers": {"retry-after": "0"}}, {"hang": True}]
-    assert reason(target_of(service, search=SEARCH, timeout=1)) == "no complete reply within 1 seconds; before that, status 503: busy"
+    assert reason(target_of(service, search=SEARCH, timeout=2)) == "no complete reply within 2 seconds; before that, status 503: busy"
 
 
 def test_the_caller_can_end_a_request_and_the_session_still_works(service):
