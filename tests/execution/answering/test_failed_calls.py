@@ -18,7 +18,7 @@ FAULTS = {
     3: ({"finish": "content_filter"}, "the provider's safety filter refused the answer"),
     4: ({"raw": TEN_MEGABYTES}, "the server sent more than 8 MB in one reply"),
     5: ({"raw": b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'}, "the reply is not valid UTF-8"),
-    6: ({"raw": b" " * 1000, "headers": {"pause": "0.05"}}, "no complete answer within 1 seconds"),
+    6: ({"raw": b" " * 1000, "headers": {"pause": "0.05"}}, "no complete answer within 2 seconds"),
     7: ({"status": 500, "message": "the graphics card is lost"}, "500: the graphics card is lost"),
 }
 
