@@ -51,7 +51,8 @@ def kept(experiment):
 
 
 @pytest.mark.slow
-def test_clearly_worse_configurations_are_screened_out_and_never_embedded(spec, outputs):
+def test_clearly_worse_configurations_are_screened_out_and_never_embedded(spec, outcome, tmp_path):
+    outputs = shutil.copytree(outcome.context.workspace.outputs, tmp_path / "outputs")
     said: list[str] = []
     whole = spec()
     found = screen(whole, outputs, said.append)
