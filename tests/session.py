@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 # The files that take longest, the longest first: written by `python -m benchmarks.tests --order`.
 LONGEST = Path(__file__).with_name("longest_files.txt")
 RECENT_COMMITS = 10
+# What is imported and collected stays until the end, so that searching it for garbage is in vain.
 gc.disable()
 
 
@@ -33,7 +34,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave the modules and tests, millions of objects, out of later garbage collections; before, there is nothing to collect."""
+    """Leave the modules and tests, millions of objects, out of the garbage collections that begin now."""
     gc.freeze()
     gc.enable()
 

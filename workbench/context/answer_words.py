@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 _WORDS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
+# The commas that separate thousands.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
 # Words that answer a question without naming anything that a passage could contain.

@@ -175,7 +175,7 @@ def opened(path: Path, **options: Any) -> sqlite3.Connection:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Set the WAL mode. SQLite waits for no other process that does so or writes while the file is new."""
+    """Set the WAL mode, and wait for a process that sets it or writes at the same moment, which SQLite itself does not do for a new file."""
     deadline = time.monotonic() + _WAIT_SECONDS
     while True:
         try:
