@@ -94,6 +94,28 @@ def test_a_family_of_models_goes_through_openvino(family: str, saved: Callable[.
     assert is_as_sentence_transformers_has_it(model).startswith("openvino")
 
 
+ALONE = """
+import os, sys
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+if sys.argv[2] == "core":
+    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+embedder = SentenceTransformerEmbedder(model=sys.argv[1])
+print(*embedder.encode(["the harbour"], "document")[0].tolist(), embedder.encoder().backend)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", ["thread", "core"])
+def test_a_gated_model_on_one_thread_or_core_does_not_end_the_process(
+    one: str, saved: Callable[..., str], run_python: Callable[..., str]
+) -> None:
+    model = saved("qwen3", pooling="lasttoken")
+    *numbers, backend = run_python(ALONE, model, one, env={"OMP_NUM_THREADS": "1"} if one == "thread" else None).split()
+    theirs = SentenceTransformer(model, device="cpu").encode("the harbour", normalize_embeddings=True)
+    assert (np.array(numbers, dtype=np.float32) * theirs).sum() >= 0.9999
+    assert backend == "openvino"
+
+
 def test_a_conversion_is_announced_until_it_is_done(saved: Callable[..., str], tmp_path: Path) -> None:
     embedder = SentenceTransformerEmbedder(model=saved("bert"), backend="openvino")
     least, most = embedder.preparation()

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ _TOKENS_A_THREAD = 512
 # Batch lengths are multiples of this: attention sums a shorter last group of tokens in another order, which in bfloat16 changes
 # the third decimal of a vector. This way a vector does not depend on the other texts in its batch.
 _GROUP = 16
+# Of bfloat16. A gated feed-forward layer, as Qwen3 has, is split over half of the threads, and OpenVINO divides by that half:
+# of one thread it ends the process with SIGFPE (openvinotoolkit/openvino issue 33300).
+_LEAST_CORES = 2
 
 
 def installed() -> bool:
@@ -42,10 +46,12 @@ def runtime() -> Any:
 
 
 def has_bfloat16() -> bool:
-    """Return whether the processor multiplies bfloat16 natively, which is known only on Linux on x86."""
+    """Return whether the processor multiplies bfloat16 natively, which is known only on Linux on x86, and OpenVINO has the cores for it."""
     try:
+        if len(os.sched_getaffinity(0)) < _LEAST_CORES:
+            return False
         flags = Path("/proc/cpuinfo").read_text("utf-8", "replace")
-    except OSError:
+    except (AttributeError, OSError):
         return False
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
@@ -55,7 +61,7 @@ def compiled(graph: Path, precision: Precision) -> Any:
     # With pinning, two processes of one thread each would both use the first core.
     settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
     if threads := requested_threads():
-        settings["INFERENCE_NUM_THREADS"] = threads
+        settings["INFERENCE_NUM_THREADS"] = max(threads, _LEAST_CORES) if precision == "bfloat16" else threads
     return runtime().Core().compile_model(str(graph), "CPU", settings)
 
 
