@@ -357,6 +357,20 @@ def test_workers_of_ours_build_no_grammar_for_jupyters_schemas():
     assert list(found.values()) == [None]
 
 
+def test_workers_of_ours_leave_this_process_its_threads_also_one_that_replaces_another(monkeypatch):
+    # Dask sets one thread for this process, too, which then measures the latencies.
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    with connected(1, None) as workers:
+        assert os.environ["OMP_NUM_THREADS"] == "2"
+        assert "MKL_NUM_THREADS" not in os.environ
+        (first,) = workers.ask(os.getpid).values()
+        os.kill(first, signal.SIGKILL)
+        wait_for(lambda: set(workers.ask(os.getpid).values()) - {first})
+    assert os.environ["OMP_NUM_THREADS"] == "2"
+    assert not {"MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONHASHSEED"} & os.environ.keys()
+
+
 def test_a_sweep_without_workers_imports_no_dask(fork):
     script = "import sys, workbench.cli.main, workbench.execution.local, workbench.execution.dask.precompute; print(*{'dask', 'distributed', 'fsspec'} & set(sys.modules))"
     assert fork(script).output() == ""

@@ -1,6 +1,7 @@
 """Connect Dask workers, local or those of a scheduler, and check that they compute the same results as this process."""
 
 import logging
+import os
 import secrets
 import signal
 import warnings
@@ -47,8 +48,10 @@ def _local_workers(jobs: int) -> Iterator[Workers]:
     # BLAS reads its number of threads on import.
     threads = {name: str(max(1, usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with ExitStack() as open_ones:
+        # Again at the end, since a worker may be started in place of one that died.
+        open_ones.enter_context(_environment_kept())
         try:
-            with _interrupts_deferred():
+            with _interrupts_deferred(), _environment_kept():
                 cluster = LocalCluster(
                     n_workers=jobs,
                     threads_per_worker=1,
@@ -69,6 +72,23 @@ def _local_workers(jobs: int) -> Iterator[Workers]:
         # This only saves time, and a worker that dies now is started again.
         client.run(skip_schema_grammar, on_error="return")
         yield Workers(client, "this machine")
+
+
+@contextmanager
+def _environment_kept() -> Iterator[None]:
+    """Restore the variables that Dask's nannies set in this process before they start a worker: one thread for all that runs here."""
+    import dask
+
+    names = [*dask.config.get("distributed.nanny.pre-spawn-environ"), "PYTHONHASHSEED"]
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextmanager
