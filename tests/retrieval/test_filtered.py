@@ -1,5 +1,8 @@
 """Filters give each query the ranking of the chunks that it may find, in every retriever alike."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,6 +67,27 @@ def test_chroma_finds_as_many_allowed_chunks_as_asked_for() -> None:
         # Of chunks with equal texts Chroma finds any.
         exact, near = ([score for _, rank, _, score in rows(both[name], "hits", query) if rank <= 5] for name in ("exact", "ann"))
         assert near == pytest.approx(exact, abs=2e-6)
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS, ids=lambda retriever: f"{retriever.kind}-{retriever.evaluated}")
+@pytest.mark.parametrize("batch", [filtered(), small_queries(QUERIES, vectors=True)], ids=["filtered", "whole"])
+def test_of_a_batch_the_first_queries_can_be_ranked_alone_and_every_one_be_searched(retriever: Retriever, batch: QueryBatch) -> None:
+    depth = SearchDepth(5, 0, 1)
+    first, whole = (search(retriever, batch, CORPUS, replace(depth, queries=count)) for count in (1, None))
+    assert set(first.hits["query"]) == ({0} if batch.filters is None else {0, 1, 2})
+    assert len(set(whole.hits["query"])) > 3
+    # Of chunks with equal texts Chroma finds any.
+    assert [row[3] for row in rows(first, "hits", 0)] == [row[3] for row in rows(whole, "hits", 0)]
+    assert first.single is not None
+    assert whole.single is not None
+    with first.single() as one, whole.single() as other:
+        for place in range(len(QUERIES)):
+            assert content(one(place)) == content(other(place))
+
+
+def content(found: object) -> object:
+    """What a search found, to compare: of Chroma's search the distances."""
+    return found["distances"] if isinstance(found, dict) else pickle.dumps(found)
 
 
 def test_sources_of_a_fused_ranking_keep_their_places_in_the_corpus() -> None:

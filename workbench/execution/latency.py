@@ -161,7 +161,7 @@ def _visit(inputs: Inputs, count: int | None) -> Visit:
     with _steps(inputs, corpus, 1) as steps:
         _ask(steps, 0)
     cold, seconds = time.perf_counter() - started, list[dict[str, float]]()
-    with _steps(inputs, corpus, QUESTIONS) as steps:
+    with _steps(inputs, corpus, count or QUESTIONS) as steps:
         started = time.perf_counter()
         for place in range(min(count or QUESTIONS, len(inputs.run.dataset.queries))):
             seconds.append(_ask(steps, place))
@@ -189,7 +189,8 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int) -> Iterator[dict[str, tupl
     retriever, reranker = configuration.retrieval, configuration.rerank
     asked = searched_queries(inputs.run, inputs.entries).first(most)
     texts = original_queries(inputs.run, inputs.entries).some(np.arange(min(most, len(inputs.run.dataset.queries))))
-    depth = SearchDepth(max(retriever.k, reranker.pool if reranker else 0), 0, 1)
+    # Only a reranker needs what the questions find.
+    depth = SearchDepth(max(retriever.k, reranker.pool if reranker else 0), 0, 1, queries=None if reranker else 1)
     rankings = asked.searches(retriever, corpus, depth)
     steps = {**_rewriting(inputs, texts, corpus), **_embedding(inputs, texts, asked)}
     with ExitStack() as stack:

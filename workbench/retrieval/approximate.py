@@ -33,9 +33,10 @@ def approximate(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) ->
     if corpus.index is None:
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
     allowed = _allowed(corpus)
+    ranked = queries[: depth.queries]
     with open_collection(corpus.index) as collection:
-        nearest = _ask(collection, queries, min(k, len(corpus.doc)), corpus)
-        deeper = _deep(collection, queries, corpus, depth, min(len(corpus.doc), max(64, 2 * depth.slices)))
+        nearest = _ask(collection, ranked, min(k, len(corpus.doc)), corpus)
+        deeper = _deep(collection, ranked, corpus, depth, min(len(corpus.doc), max(64, 2 * depth.slices)))
         answers = [_continued(*pair, corpus) for pair in zip(nearest, deeper, strict=True)]
     parts = [_ranking(*group, corpus, depth, k) for group in _equally_long(answers)]
     index, best = corpus.index, min(max(k, depth.slices), len(corpus.doc))

@@ -140,12 +140,16 @@ def _hashes(ids: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True)
 class SearchDepth:
-    """The depth of a search: distinct delivered slices, tokens and documents, and `listed` documents if they cost no more."""
+    """The depth of a search: distinct delivered slices, tokens and documents, and `listed` documents if they cost no more.
+
+    Only the first `queries` of a batch need to be ranked, None for all: who times single searches needs no ranking of them.
+    """
 
     slices: int
     tokens: int
     documents: int
     listed: int = 0
+    queries: int | None = None
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class BM25Retriever(LexicalRetriever):
             words = self.words(queries.texts)
             score = lambda first, last: _scores(index, words[first:last], len(texts))[:, rows]  # noqa: E731
             single = singly(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
-        return replace(rank_all(score, len(queries.texts), corpus, depth, self.k), single=single)
+        return replace(rank_all(score, len(queries.texts[: depth.queries]), corpus, depth, self.k), single=single)
 
     def _indexed(self, texts: Sequence[str]) -> Any:
         """Return the index of texts, kept as long as the texts, since a notebook searches one corpus again and again."""

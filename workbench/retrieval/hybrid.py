@@ -134,7 +134,7 @@ class HybridRetriever(Retriever):
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
-        shallow = SearchDepth(self.pool, 0, 1)
+        shallow = SearchDepth(self.pool, 0, 1, queries=depth.queries)
         rankings = {name: retriever.retrieve(queries.of(name), corpus, shallow) for name, retriever in self.retrievers}
         pools = {name: ranking.hits[ranking.hits["rank"] <= self.pool] for name, ranking in rankings.items()}
         weights = dict.fromkeys(rankings, 1.0) | dict(self.weights)
