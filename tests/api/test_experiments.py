@@ -87,6 +87,7 @@ def test_a_plan_says_what_is_missing_and_what_is_reused(built: wb.Experiment, fe
     assert "fixed-64-16" in plan._repr_html_()
 
 
+@pytest.mark.slow
 def test_what_fails_is_named_and_what_does_not_stays(corner: wb.Dataset, tmp_path: Path) -> None:
     failing, good = {"kind": "callable", "callable": "json:loads"}, wb.FixedChunker(size=64)
     broken, mixed = (

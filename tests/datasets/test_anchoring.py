@@ -159,6 +159,7 @@ def test_all_alternatives_have_a_text_that_was_given_and_a_second_time_changes_n
     assert with_recurrences(found) == found
 
 
+@pytest.mark.slow
 def test_in_covid_qa_153_spans_recur_in_their_own_document_and_156_in_another(big_data: Callable[[str], Path]) -> None:
     plain = BeirSource(path=str(big_data("covid-qa")), recurrences=False).load()
     found = with_recurrences(plain)

@@ -60,6 +60,7 @@ def test_nothing_is_truncated_unless_a_window_is_asked_for(static, tmp_path):
     assert static.identity("query") == static.identity("document") != narrow.identity("document")
 
 
+@pytest.mark.slow
 def test_it_is_distilled_once_for_all_processes_and_always_to_the_same_bytes(tiny_model, tmp_path, monkeypatch, fork):
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
     made = StaticEmbedder(model=tiny_model, dimensions=64).encode(TEXTS, "document")

@@ -182,6 +182,7 @@ def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handb
     assert "backend: openvino cannot run" in table.loc["fixed-256-0", "error"]
 
 
+@pytest.mark.slow
 def test_planning_embeds_nothing_loads_nothing_and_counts_the_sentences_of_a_semantic_chunker(tmp_path, handbook_few, fork):
     """On a machine where no model was ever converted."""
     path = tmp_path / "semantic.yaml"

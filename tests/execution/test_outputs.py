@@ -83,6 +83,7 @@ def test_a_recomputed_result_has_new_timings(few: Outcome, publish: Callable, re
     assert len(reports()) == 2
 
 
+@pytest.mark.slow
 def test_a_stored_report_that_was_damaged_is_an_error_and_not_shown(
     few: Outcome, publish: Callable, reports: Callable, tmp_path: Path
 ) -> None:

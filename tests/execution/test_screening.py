@@ -107,6 +107,7 @@ def test_a_stored_screening_is_reused_and_a_killed_one_resumes(spec, outputs):
     assert again.screening.as_json() == first.screening.as_json()
 
 
+@pytest.mark.slow
 def test_notebooks_and_report_know_the_screening_until_a_sweep_without_it(spec, outputs):
     whole = spec()
     write_outputs(run_experiment(screen(whole, outputs, silent), outputs, silent))

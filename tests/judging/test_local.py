@@ -35,6 +35,7 @@ def test_a_model_that_is_about_to_write_something_else_is_unscored(gguf: Path) -
     assert judgement.input_tokens is not None
 
 
+@pytest.mark.slow
 def test_a_small_model_writes_json_by_the_schema_and_its_quote_is_checked(gguf: Path) -> None:
     judge = LocalJudge(path=str(gguf), replies="json", context_window=1024, threads=1, max_tokens=120)
     (judgement,) = judged(judge, [support("The harbour master of Tallow is Ines Moraga.", passages=HARBOUR)])

@@ -45,6 +45,7 @@ def test_the_five_tests_and_the_projects_own_run_from_one_file_and_print_one_tab
     )
 
 
+@pytest.mark.slow
 def test_an_old_page_beside_the_new_one_is_stale_data(run: Run, project: Path) -> None:
     (project / "handbook").unlink()
     shutil.copytree(SAMPLE / "handbook", project / "handbook")

@@ -102,6 +102,7 @@ def test_a_tie_set_of_several_has_no_winner(tied: RunTables) -> None:
     assert claims(text) == []
 
 
+@pytest.mark.slow
 def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
     few = made.valued([BASE[:20], BASE[:20] + 0.3], documents=2, name="few")
     assert asked(few).won.sentence == "No winner: only 20 questions have a value for every configuration, but at least 30 are required."
@@ -114,6 +115,7 @@ def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
     assert claims(rendered(few)) == claims(rendered(alone)) == []
 
 
+@pytest.mark.slow
 def test_a_report_without_a_ranking_says_why(outcome_of_sizes, made) -> None:
     sizes = outcome_of_sizes()
     cut = [one for one in sizes.results if one.truncated.any()]
@@ -144,6 +146,7 @@ def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> N
     assert "winner" in line
 
 
+@pytest.mark.slow
 def test_vectors_from_the_cache_cost_the_same_tokens_and_no_seconds(run: Callable[..., Outcome]) -> None:
     computed, cached = (collect(run(name=name, sweep=SIZES)) for name in ("first", "again"))
     assert set(cached.timings.query("name == 'tokens_encoded'")["value"]) == {0.0}
@@ -163,6 +166,7 @@ def test_a_run_without_repeated_times_gives_one_measurement_which_decides_nothin
     assert all("p50" not in one.frontier for one in findings(once).priced[1:])
 
 
+@pytest.mark.slow
 def test_a_cheaper_configuration_with_the_same_model_is_not_called_faster_by_noise(made: Made) -> None:
     """The times are 15.3 and 30.5 ms, as one report compared them for one model."""
     values = np.clip(BASE + noise.normal(0, 0.3, N), 0, 1)

@@ -256,6 +256,7 @@ def test_without_a_history_the_fix_is_a_sweep(tmp_path):
         read_history(history_path(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_run_takes_little_room(swept, tmp_path):
     sizes = []
     for number in range(40):

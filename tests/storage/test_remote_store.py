@@ -224,6 +224,7 @@ def test_a_password_that_a_file_system_repeats_is_not_in_its_error_and_its_trace
     assert not re.search(rf"\b({re.escape(password)}|{quote(password)}|{unquote(password)}|t0k)\b", text.split("StoreError: ")[1])
 
 
+@pytest.mark.slow
 def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(server, tmp_path, handbook_few, fork):
     """The same experiment twice, with outputs and copy of their own: the second computes nothing but its index."""
     script = (

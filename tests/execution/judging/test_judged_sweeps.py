@@ -127,6 +127,7 @@ def test_a_judge_that_fails_its_test_gives_no_faithfulness(judged_sweep: JudgedS
     assert set(run.claims["verdict"]) == {"absent"}
 
 
+@pytest.mark.slow
 def test_a_failed_call_leaves_its_answer_unscored_and_is_repeated_by_the_next_sweep(judged_sweep: JudgedSweep) -> None:
     provider = judged_sweep.provider
     provider.faults_of = {
@@ -175,6 +176,7 @@ def test_a_provider_that_is_down_ends_a_sweep_in_3_with_every_ranking_scored(jud
     assert set(values(judged_sweep.tables(), "faithfulness").values()) == {0.5}
 
 
+@pytest.mark.slow
 def test_judging_costs_are_timings_of_the_run_that_made_the_calls(judged_sweep: JudgedSweep) -> None:
     priced = judged_sweep.judge(price_input=1.0, price_output=3.0)
     judging = dict.fromkeys(("support", "relevance", "correctness"), priced)

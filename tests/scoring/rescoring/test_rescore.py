@@ -202,6 +202,7 @@ def test_slices_that_no_experiment_crossed_are_joined(few: Outcome) -> None:
     assert results.what_if("judged@3", within=f"{one}&{other}")["n"].max() <= (members(one) & members(other)).sum()
 
 
+@pytest.mark.slow
 def test_identifiers_that_are_numbers_stay_apart(tmp_path: Path) -> None:
     texts = {"1": "trains are booked in second class", "01": "taxis are paid after ten at night", "1.0": "thirty days of leave a year"}
     (tmp_path / "documents").mkdir()
