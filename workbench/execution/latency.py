@@ -157,13 +157,16 @@ def _inputs(graph: Graph, result: Result) -> Inputs:
 def _visit(inputs: Inputs, count: int | None) -> Visit:
     """Open the index, answer the first question, then time the first `count` questions; None for as many as a visit has time for."""
     started = time.perf_counter()
-    corpus = corpus_of(inputs.run, inputs.entries)
-    with _steps(inputs, corpus, 1) as steps:
+    corpus, most, seconds = corpus_of(inputs.run, inputs.entries), count or QUESTIONS, list[dict[str, float]]()
+    with ExitStack() as stack:
+        steps = stack.enter_context(_steps(inputs, corpus, most, 1))
         _ask(steps, 0)
-    cold, seconds = time.perf_counter() - started, list[dict[str, float]]()
-    with _steps(inputs, corpus, count or QUESTIONS) as steps:
+        cold = time.perf_counter() - started
+        if inputs.configuration.rerank:
+            # A reranker needs what each question finds.
+            steps = stack.enter_context(_steps(inputs, corpus, most, None))
         started = time.perf_counter()
-        for place in range(min(count or QUESTIONS, len(inputs.run.dataset.queries))):
+        for place in range(min(most, len(inputs.run.dataset.queries))):
             seconds.append(_ask(steps, place))
             spent = time.perf_counter() - started
             if count is None and spent > (LONGEST_VISIT if place + 1 >= FEWEST else SLOWEST_VISIT):
@@ -183,14 +186,16 @@ def _ask(steps: Mapping[str, tuple[Step, bool]], place: int) -> dict[str, float]
 
 
 @contextmanager
-def _steps(inputs: Inputs, corpus: Corpus, most: int) -> Iterator[dict[str, tuple[Step, bool]]]:
-    """Yield the steps of the first questions by name, and whether the configuration needs it: a second search beside its own it does not."""
+def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Iterator[dict[str, tuple[Step, bool]]]:
+    """Yield the steps of the first questions by name, and whether the configuration needs it: a second search beside its own it does not.
+
+    Of the questions `ranked` are ranked, None for all of them.
+    """
     configuration = inputs.configuration
     retriever, reranker = configuration.retrieval, configuration.rerank
     asked = searched_queries(inputs.run, inputs.entries).first(most)
     texts = original_queries(inputs.run, inputs.entries).some(np.arange(min(most, len(inputs.run.dataset.queries))))
-    # Only a reranker needs what the questions find.
-    depth = SearchDepth(max(retriever.k, reranker.pool if reranker else 0), 0, 1, queries=None if reranker else 1)
+    depth = SearchDepth(max(retriever.k, reranker.pool if reranker else 0), 0, 1, queries=ranked)
     rankings = asked.searches(retriever, corpus, depth)
     steps = {**_rewriting(inputs, texts, corpus), **_embedding(inputs, texts, asked)}
     with ExitStack() as stack:

@@ -38,7 +38,7 @@ class BM25Retriever(LexicalRetriever):
             score: ScoreBlock = lambda first, last: _weighted(index, weighted[first:last], len(texts))[:, rows]  # noqa: E731
             single = singly(lambda one: np.argpartition(-_weighted(index, [one], len(texts))[0], k - 1)[:k], weighted)
         else:
-            words = self.words(queries.texts)
+            words = self.words(queries.texts[: depth.queries])
             score = lambda first, last: _scores(index, words[first:last], len(texts))[:, rows]  # noqa: E731
             single = singly(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
         return replace(rank_all(score, len(queries.texts[: depth.queries]), corpus, depth, self.k), single=single)
