@@ -31,6 +31,7 @@ def test_without_an_experiment_nothing_is_collected(run: Run) -> None:
     result.stdout.no_fnmatch_line("*RAG test suite*")
 
 
+@pytest.mark.slow
 def test_collection_sweeps_nothing(run: Run, project: Path) -> None:
     result = run(*GATE, "--collect-only", "-q")
     assert result.ret == pytest.ExitCode.OK
@@ -38,6 +39,7 @@ def test_collection_sweeps_nothing(run: Run, project: Path) -> None:
     assert not (project / "outputs" / "gate").exists()
 
 
+@pytest.mark.slow
 def test_a_test_is_run_alone_by_its_name(run: Run) -> None:
     result = run(*GATE, "experiments/gate.yaml::mrr@5[type=sowing] >= 0.6")
     result.assert_outcomes(passed=1)
@@ -62,6 +64,7 @@ def test_a_changed_value_that_breaks_evidence_fails_with_the_questions(run: Run)
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.slow
 def test_a_floor_that_fails_lists_the_lowest_questions(run: Run) -> None:
     result = run(*GATE, UNDECIDED, "--rag-set=gate.rules=[mrr@5 >= 1]", "-k", "mrr")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -75,6 +78,7 @@ def test_an_undecided_rule_fails(run: Run) -> None:
     result.stdout.fnmatch_lines(["undecided*recall@3 not below baselines/gate.json*", "other rules * 1 * –*"])
 
 
+@pytest.mark.slow
 def test_an_undecided_rule_warns_on_request(run: Run) -> None:
     result = run(*GATE, UNDECIDED, RECALL, "--rag-warn-undecided")
     assert result.ret == pytest.ExitCode.OK
@@ -82,16 +86,19 @@ def test_an_undecided_rule_warns_on_request(run: Run) -> None:
     result.stdout.fnmatch_lines(["*UndecidedWarning: undecided*recall@3*"])
 
 
+@pytest.mark.slow
 def test_a_failing_rule_fails_with_warn_undecided_too(run: Run) -> None:
     assert run(*GATE, WORSE, "--rag-warn-undecided").ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.slow
 def test_outputs_are_written_where_they_should_be(run: Run, project: Path) -> None:
     assert run(*GATE, "--rag-outputs", "elsewhere").ret == pytest.ExitCode.OK
     assert (project / "elsewhere" / "gate" / "report.html").is_file()
     assert not (project / "outputs").exists()
 
 
+@pytest.mark.slow
 def test_a_configuration_is_chosen(run: Run) -> None:
     several = "--rag-set=sweep.chunking=[{kind: fixed, size: [64, 8]}]"
     unnamed = run(*GATE, several)
@@ -100,12 +107,14 @@ def test_a_configuration_is_chosen(run: Run) -> None:
     assert run(*GATE, several, "--rag-configuration", "fixed-64-0").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_an_unknown_configuration_is_an_error(run: Run) -> None:
     result = run(*GATE, "--rag-configuration", "fixed-65-0")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*no configuration 'fixed-65-0'*fixed-64-0*"])
 
 
+@pytest.mark.slow
 def test_a_plain_baseline_replaces_that_of_the_experiment(run: Run, project: Path) -> None:
     (project / "plain.json").write_text('{"recall@3": 0.9, "span_recall@3": 0.8}')
     result = run(*GATE, "--rag-baseline", "plain.json", "-v")
@@ -113,6 +122,7 @@ def test_a_plain_baseline_replaces_that_of_the_experiment(run: Run, project: Pat
     result.stdout.fnmatch_lines(["*::recall@3 against plain.json PASSED*"])
 
 
+@pytest.mark.slow
 def test_a_broken_baseline_is_an_error_of_one_line(run: Run, project: Path) -> None:
     (project / "plain.json").write_text("{")
     result = run(*GATE, "--rag-baseline", "plain.json")
@@ -123,6 +133,7 @@ def test_a_broken_baseline_is_an_error_of_one_line(run: Run, project: Path) -> N
     result.stdout.no_fnmatch_line("*another exception*")
 
 
+@pytest.mark.slow
 def test_code_runs_only_on_request(run: Run, project: Path) -> None:
     (project / "own_chunker.py").write_text("def split(text):\n    return [text]\n")
     code = "--rag-set=pipeline.chunking={kind: callable, callable: 'own_chunker:split'}"
