@@ -59,8 +59,9 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# One file has a test of an hour, so that the tests of a file are shared between the processes.
 soak: $(INSTALLED) $(GGUF)
-	$(BIN)/pytest -m soak
+	$(BIN)/pytest -n 2 --dist worksteal --minutes --durations 20 --junitxml build/soak.xml -m soak
 
 # The results stay in mutants/: a second run tests only what changed. MUTANTS="workbench.context.*" runs only those named, again.
 mutate: $(INSTALLED)

@@ -189,7 +189,7 @@ def _ask(steps: Mapping[str, tuple[Step, bool]], place: int) -> dict[str, float]
 def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Iterator[dict[str, tuple[Step, bool]]]:
     """Yield the steps of the first questions by name, and whether the configuration needs it: a second search beside its own it does not.
 
-    Of the questions `ranked` are ranked, None for all of them.
+    `ranked` is how many of the questions are ranked (`SearchDepth.queries`).
     """
     configuration = inputs.configuration
     retriever, reranker = configuration.retrieval, configuration.rerank

@@ -142,7 +142,7 @@ def _hashes(ids: Sequence[str]) -> Ints:
 class SearchDepth:
     """The depth of a search: distinct delivered slices, tokens and documents, and `listed` documents if they cost no more.
 
-    Only the first `queries` of a batch need to be ranked, None for all: who times single searches needs no ranking of them.
+    `queries` is how many queries of a batch are ranked, the first ones, or None for all: to time `Ranking.single`, few rankings are enough.
     """
 
     slices: int

@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def swept(folder: Path) -> Callable[..., Outcome]:
-    """Run an experiment with these retrievers after each other."""
+    """Run an experiment with these retrievers after each other. All share a store: who asks what was computed takes settings of its own."""
 
     def run(*retrievals: dict[str, Any], name: str = "rewritten", **pipeline: Any) -> Outcome:
         settings = {
@@ -72,8 +72,9 @@ def recorded(folder: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_nothing_is_embedded_or_split_again_when_only_the_rewriter_changes(swept, folder: Path) -> None:
-    swept({"kind": "dense"}, name="plain")
-    outcome = swept({"kind": "dense", "rewrite": {"kind": "rocchio"}}, {"kind": "dense", "rewrite": recorded(folder)})
+    own = {"embedding": {"kind": "hashed", "dimensions": 24}}
+    swept({"kind": "dense"}, name="plain", **own)
+    outcome = swept({"kind": "dense", "rewrite": {"kind": "rocchio"}}, {"kind": "dense", "rewrite": recorded(folder)}, **own)
     timings = collect(outcome).timings.pivot(index="configuration", columns="name", values="value")
     for stage in ("chunks", "vectors", "queries", "index"):
         assert (timings[f"computed_{stage}"] == 0).all()
@@ -152,10 +153,11 @@ def test_a_reranker_reads_the_question_as_it_was_asked(swept, folder: Path) -> N
 
 
 def test_neighbours_are_delivered_and_nothing_is_searched_again(swept) -> None:
-    swept({"kind": "bm25"}, name="nearby")
-    outcome = swept({"kind": "bm25"}, {"kind": "bm25", "neighbours": 1}, name="nearby")
+    own = {"chunking": {"kind": "fixed", "size": 9}}
+    swept({"kind": "bm25"}, name="nearby", **own)
+    outcome = swept({"kind": "bm25"}, {"kind": "bm25", "neighbours": 1}, name="nearby", **own)
     plain, near = outcome.results
-    assert [result.configuration.name for result in outcome.results] == ["fixed-8-0", "fixed-8-0-neighbours1"]
+    assert [result.configuration.name for result in outcome.results] == ["fixed-9-0", "fixed-9-0-neighbours1"]
     assert not near.computed["hits"]
     assert near.computed["neighbours"]
     assert collect(outcome).configurations["neighbours"].tolist() == [0, 1]
