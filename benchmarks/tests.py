@@ -1,7 +1,7 @@
 """Where the time of the tests goes: the dearest tests and fixtures and the seconds of each folder, from the JUnit files of make test and slow.
 
     python -m benchmarks.tests                      # build/test.xml and build/slow.xml
-    python -m benchmarks.tests --order build/*.xml  # also write tests/longest_files.txt, the order in which files run
+    python -m benchmarks.tests --order              # also write tests/longest_files.txt, the order in which files run
 
 A test has the seconds of its setup, call and teardown. A fixture has those of its own setup, in every process that made it.
 """

@@ -10,6 +10,7 @@ import os
 import secrets
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def _contents(path: Path) -> Iterator[bytes]:
                 yield from (packed.read(name) for name in packed.namelist())
         elif content[:2] == b"\x1f\x8b":
             yield gzip.decompress(content)
-    except (pa.ArrowException, zipfile.BadZipFile, OSError, EOFError, ValueError):
+    except (pa.ArrowException, zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError):
         return
 
 

@@ -107,9 +107,16 @@ class Forked:
             try:
                 self.wait(timeout)
             except subprocess.TimeoutExpired:
-                self.kill()
+                # A child of the process that lives on would keep the streams open.
+                self._kill_group()
                 raise
             return texts[0].result(), texts[1].result()
+
+    def _kill_group(self) -> None:
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(OSError):
+                if self.poll() is None:
+                    kill(self.pid, signal.SIGKILL)
 
     def output(self, timeout: float = 600) -> str:
         """Return what the process prints until its end, which must be a success."""
@@ -119,10 +126,7 @@ class Forked:
 
     def close(self) -> None:
         """End the process and its group."""
-        for kill in (os.killpg, os.kill):
-            with contextlib.suppress(OSError):
-                if self.poll() is None:
-                    kill(self.pid, signal.SIGKILL)
+        self._kill_group()
         self.wait()
         for stream in self.streams:
             stream.close()

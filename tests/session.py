@@ -33,7 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=place)
 
 
-def pytest_collection_finish() -> None:
+# Also in the process that only starts others, which collects nothing.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """Leave the modules and tests, millions of objects, out of the garbage collections that begin now."""
     gc.freeze()
     gc.enable()
@@ -44,7 +46,7 @@ def changed_rooms() -> set[str]:
     command = ["git", "log", f"-{RECENT_COMMITS}", "--name-only", "--format=", "--", "workbench", "tests"]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return set()
     return {line.split("/")[1] for line in done.stdout.splitlines() if line.count("/") > 1}
 
@@ -59,7 +61,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
         seconds = time.perf_counter() - begin
         if seconds >= 0.05:
             # `request.node` of a session fixture is the session, which has no properties.
-            request._pyfuncitem.user_properties.append((f"fixture {fixturedef.argname}", f"{seconds:.2f}"))
+            request._pyfuncitem.user_properties.append((f"fixture {fixturedef.baseid or 'tests'}::{fixturedef.argname}", f"{seconds:.2f}"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -24,7 +24,8 @@ def built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path
     with FileLock(folder.with_suffix(".lock")):
         if not finished.exists():
             shutil.rmtree(folder)
-            folder.mkdir()
+            # Another process may make it first, to wait for the lock.
+            folder.mkdir(exist_ok=True)
             build(folder)
             finished.touch()
     return folder

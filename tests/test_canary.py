@@ -31,11 +31,12 @@ def test_leak(leak, tmp_path):
     leak(tmp_path / leak.__name__, os.environ["HF_TOKEN"])
 """
 CLEAN = """
-import os
+import gzip, os
 
 def test_clean(tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1 damaged")
     (tmp_path / "b.npz").write_bytes(b"PK damaged")
+    (tmp_path / "c.gz").write_bytes(gzip.compress(b"a" * 99)[:12] + b"damaged")
     (tmp_path / "link").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe")
     assert os.environ["OPENAI_API_KEY"] == os.environ["WORKBENCH_CANARY"]
