@@ -32,16 +32,16 @@ class BM25Retriever(LexicalRetriever):
         # A filter changes no statistics of words, as in Lucene.
         texts = corpus.texts if corpus.rows is None else corpus.all_texts
         index, rows = self._indexed(texts), slice(None) if corpus.rows is None else corpus.rows
-        k = min(max(self.k, depth.slices), len(texts))
+        k, ranked = min(max(self.k, depth.slices), len(texts)), queries.texts[: depth.queries]
         if queries.words is not None:
             weighted = queries.words
             score: ScoreBlock = lambda first, last: _weighted(index, weighted[first:last], len(texts))[:, rows]  # noqa: E731
             single = singly(lambda one: np.argpartition(-_weighted(index, [one], len(texts))[0], k - 1)[:k], weighted)
         else:
-            words = self.words(queries.texts[: depth.queries])
+            words = self.words(ranked)
             score = lambda first, last: _scores(index, words[first:last], len(texts))[:, rows]  # noqa: E731
             single = singly(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
-        return replace(rank_all(score, len(queries.texts[: depth.queries]), corpus, depth, self.k), single=single)
+        return replace(rank_all(score, len(ranked), corpus, depth, self.k), single=single)
 
     def _indexed(self, texts: Sequence[str]) -> Any:
         """Return the index of texts, kept as long as the texts, since a notebook searches one corpus again and again."""

@@ -123,7 +123,7 @@ def exact(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) -> Ranki
     search = _Search(np.asarray(queries), replace(corpus, vectors=mapped), depth, k, longest(mapped))
     n, width = len(corpus.doc), search.width
     documents = min(max(depth.documents, depth.listed), int(np.count_nonzero(np.diff(corpus.doc, prepend=-1))))
-    ranked, short = search.look(np.arange(len(queries[: depth.queries])), width, documents)
+    ranked, short = search.look(np.arange(len(queries))[: depth.queries], width, documents)
     hits = [ranked.hits]
     # Queries that have not found enough look deeper, since the rest of their ranking is known.
     while len(short):
