@@ -150,6 +150,18 @@ def test_more_vectors_than_chroma_takes_at_once_and_repeated_ones_are_all_held(f
     assert np.max(answer["distances"]) < 1e-4
 
 
+@pytest.mark.parametrize("n", [900, 5_600])
+def test_every_opening_finds_the_same(folder: Path, n: int) -> None:
+    # Directions without clusters are what approximate search is worst at, so that another graph finds others.
+    vectors = np.random.default_rng(4).normal(size=(n, 384)).astype(np.float32)
+    build_index(folder, chunks(n), vectors)
+    found = []
+    for _ in range(5):
+        with open_collection(folder) as collection:
+            found.append(collection.query(query_embeddings=vectors[:200] + vectors[200:400], n_results=100, include=[])["ids"])
+    assert found[1:] == found[:1] * 4
+
+
 def test_one_chunk_is_enough(folder: Path, like_embeddings: Callable) -> None:
     assert build_index(folder, chunks(1), like_embeddings(1))
     assert nearest(folder, like_embeddings(1)) == ["d0:0-10"]
@@ -295,7 +307,7 @@ def test_a_collection_whose_vectors_do_not_find_themselves_is_rebuilt(
     assert finds(built, like_embeddings(1_200), chunks(1_200))
 
 
-@pytest.mark.parametrize("n", [300, 1_200])
+@pytest.mark.parametrize("n", [1, 1_200])
 def test_an_index_that_is_rebuilt_between_its_check_and_its_opening_is_refused(folder: Path, like_embeddings: Callable, n: int) -> None:
     build_index(folder, chunks(n), like_embeddings(n))
     manifest = verified_index(folder)
@@ -336,7 +348,7 @@ def test_a_manifest_that_names_files_outside_the_index_is_refused(built: Path, n
     assert check_index(built) == f"its manifest names {name}, which is outside"
 
 
-@pytest.mark.parametrize("n", [300, 1_200])
+@pytest.mark.parametrize("n", [1, 1_200])
 def test_searching_changes_no_file_of_an_index_and_a_sound_one_stays(
     folder: Path, like_embeddings: Callable, n: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,9 +28,11 @@ from workbench.retrieval.index_manifest import MANIFEST, IndexManifest, content_
 from workbench.storage.stored_files import file_paths, write_through
 from workbench.storage.vector_cache import Vectors
 
-VERSION = 3
+VERSION = 4
 COLLECTION = "chunks"
 SPACE = "cosine"
+# By default the graph of the last 1,000 vectors is not on disk. Each opening builds it anew, on threads, and not always the same one.
+_GRAPH_ON_DISK = {"sync_threshold": 2}
 # The beginning of a copy's name, before the process, by which doctor finds the copies of killed processes.
 COPY = "workbench-index-"
 _DATABASE, _GRAPH = "chroma.sqlite3", "index_metadata.pickle"
@@ -160,7 +162,7 @@ def _copied(folder: Path, manifest: IndexManifest) -> Iterator[Path]:
 
 def _copy_file(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Chroma only reads a graph that it has finished. That of fewer than 1,000 vectors it writes anew at every opening.
+    # Chroma only reads a graph that it has finished. That of a single vector it writes anew at every opening.
     if source.with_name(_GRAPH).exists():
         target.symlink_to(source.resolve(strict=True))
     else:
@@ -201,7 +203,7 @@ def _settings() -> Any:
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     with open_client(folder) as client:
-        collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
+        collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE} | _GRAPH_ON_DISK}, embedding_function=None)
         for part in batching.blocks(len(chunks), client.get_max_batch_size()):
             some = chunks[part]
             # The id names the searched slice, the metadata the slice to deliver.
