@@ -143,12 +143,21 @@ class Query:
     @property
     def accepted_by(self) -> str:
         """Return the person who accepted a synthetic question, or an empty text."""
-        return str(self.metadata.get(ACCEPTED_BY) or "").strip()
+        return _accepted_by(self.metadata)
 
     @property
     def is_draft(self) -> bool:
         """Return whether the question is synthetic and nobody has accepted it."""
-        return self.synthetic and not self.accepted_by
+        return is_draft(self.metadata)
+
+
+def is_draft(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the metadata of a question say that it is synthetic and that nobody has accepted it."""
+    return metadata.get(SYNTHETIC) is True and not _accepted_by(metadata)
+
+
+def _accepted_by(metadata: Mapping[str, Any]) -> str:
+    return str(metadata.get(ACCEPTED_BY) or "").strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,8 @@ def test_the_interval_covers_the_area_of_clustered_questions(true):
 
 def test_the_value_is_that_of_the_table_of_metrics(tables):
     questions = [
-        {"query_id": f"q{place}", "answerable": bool(known), "cluster": place, "documents": "[]"} for place, known in enumerate(ANSWERABLE)
+        {"query_id": f"q{place}", "answerable": bool(known), "cluster": place, "documents": "[]", "metadata": "{}"}
+        for place, known in enumerate(ANSWERABLE)
     ]
     details = [{"configuration": "a", "query_id": f"q{place}", "top_score": score} for place, score in enumerate(SCORES)]
     run = tables(questions=questions, query_details=details)

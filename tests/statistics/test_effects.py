@@ -1,5 +1,7 @@
 """The mean effect of a change over matched pairs of configurations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,15 @@ def test_an_effect_of_0_on_every_question_is_identical_and_undecided() -> None:
     found = effect(np.array([[0.1] * QUERIES, [-0.1] * QUERIES]))
     assert found.comparison.identical
     assert found.reading is EffectReading.UNDECIDED
+
+
+def test_no_effect_is_claimed_on_questions_that_must_not_be_tested() -> None:
+    (found,) = effects([NOISE + 0.5], [("with", "without")], replace(CLUSTERS, tested=False), 1.0)
+    assert found.reading is EffectReading.TOO_FEW
+    assert found.comparison.difference.value == effect(NOISE + 0.5).comparison.difference.value
+    assert np.isnan(
+        [found.comparison.p, found.comparison.p_adjusted, found.comparison.low_adjusted, found.p_differs, found.detectable]
+    ).all()
 
 
 def test_no_change_has_no_effect() -> None:

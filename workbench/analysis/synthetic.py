@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from workbench.analysis.values import metadata
 from workbench.llm.families import model_family
-from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC
+from workbench.records import PROVENANCE, SYNTHETIC, is_draft
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
@@ -42,7 +42,7 @@ def synthetic_questions(run: RunTables) -> SyntheticQuestions | None:
     written = [fields for fields in metadata(run) if fields.get(SYNTHETIC) is True]
     if not written:
         return None
-    accepted = sum(map(_accepted, written))
+    accepted = len(written) - sum(map(is_draft, written))
     models = tuple(sorted({model for fields in written if (model := _generator(fields))}))
     return SyntheticQuestions(len(written), accepted, len(run.questions), models)
 
@@ -50,11 +50,7 @@ def synthetic_questions(run: RunTables) -> SyntheticQuestions | None:
 def unaccepted(run: RunTables) -> frozenset[str]:
     """Return the ids of the synthetic questions that nobody has accepted."""
     fields = zip(run.questions["query_id"], metadata(run), strict=True)
-    return frozenset(query_id for query_id, each in fields if each.get(SYNTHETIC) is True and not _accepted(each))
-
-
-def _accepted(fields: Mapping[str, Any]) -> bool:
-    return bool(str(fields.get(ACCEPTED_BY) or "").strip())
+    return frozenset(query_id for query_id, each in fields if is_draft(each))
 
 
 def shared_families(run: RunTables) -> tuple[SharedFamily, ...]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.records import is_draft
 from workbench.results.run_tables import RETRIEVED, RunTables, retrieved_values
 from workbench.statistics.clusters import Clusters, query_slices, weighted
 
@@ -36,8 +38,11 @@ def detail(run: RunTables, configuration: str, name: str) -> Floats:
 
 @lru_cache(maxsize=4)
 def clusters(run: RunTables) -> Clusters:
-    """The source documents of each question, since questions on one document are not independent. Shape (queries,)."""
-    return weighted(Clusters.of_table(run.questions), run.average)
+    """The source documents of each question, since questions on one document are not independent. Shape (queries,).
+
+    Nothing is tested on questions some of which are drafts that nobody has accepted.
+    """
+    return replace(weighted(Clusters.of_table(run.questions), run.average), tested=not any(map(is_draft, metadata(run))))
 
 
 @lru_cache(maxsize=4)

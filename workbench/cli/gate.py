@@ -74,7 +74,7 @@ def gate(
 ) -> None:
     """Check a finished sweep against limits and baselines. It reads tables only, and writes the outcome into the report.
 
-    Exit codes: 0 pass, 1 fail, 2 wrong input, 4 undecided: too few questions to say.
+    Exit codes: 0 pass, 1 fail, 2 wrong input, 4 undecided: too few questions to say, or drafts among them.
     """
     places = _places(folder, options)
     with _errors_shown(places if update_baseline is None else replace(places, summary=None, junit=None, annotations=False)):

@@ -203,7 +203,9 @@ def _settings() -> Any:
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     with open_client(folder) as client:
-        collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE} | _GRAPH_ON_DISK}, embedding_function=None)
+        collection = client.create_collection(
+            COLLECTION, configuration={"hnsw": {"space": SPACE} | _GRAPH_ON_DISK}, embedding_function=None
+        )
         for part in batching.blocks(len(chunks), client.get_max_batch_size()):
             some = chunks[part]
             # The id names the searched slice, the metadata the slice to deliver.

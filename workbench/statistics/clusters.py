@@ -49,13 +49,14 @@ class Clusters:
 
     `codes` (q) is each query's cluster, numbered from 0: its first document, or the query itself. `query` and `document` are the documents
     of all queries in pairs, if any query has several; else both are empty. Means are over queries, or with `equal` over clusters, each
-    with the mean of its queries.
+    with the mean of its queries. Differences on queries that are not `tested`, such as drafts that nobody has accepted, have no p and no bounds.
     """
 
     codes: Ints
     query: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     document: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     equal: bool = False
+    tested: bool = True
 
     @classmethod
     def of(cls, clusters: "Clusters | npt.ArrayLike") -> "Clusters":
@@ -119,7 +120,7 @@ class Clusters:
         inside = members[self.query]
         place = np.cumsum(members) - 1
         chosen = Clusters.of(self.codes[members])
-        return Clusters(chosen.codes, place[self.query[inside]].astype(np.int64), self.document[inside], self.equal)
+        return Clusters(chosen.codes, place[self.query[inside]].astype(np.int64), self.document[inside], self.equal, self.tested)
 
     def averaged(self, values: Floats) -> "tuple[Floats, Clusters]":
         """The means (r, clusters) of values (r, q; NaN if unscored) over each cluster, which then are the queries. Unchanged unless `equal`."""
@@ -128,7 +129,9 @@ class Clusters:
         scored = ~np.isnan(values)
         sums, sizes = (np.asarray(part @ self._members) for part in (np.where(scored, values, 0.0), scored.astype(np.float64)))
         query, document = np.unique(np.array([self.codes[self.query], self.document]), axis=1)
-        return np.where(sizes > 0, ratio(sums, sizes), np.nan), Clusters(np.arange(sizes.shape[1], dtype=np.int64), query, document)
+        return np.where(sizes > 0, ratio(sums, sizes), np.nan), replace(
+            self, codes=np.arange(sizes.shape[1], dtype=np.int64), query=query, document=document, equal=False
+        )
 
     @cached_property
     def too_many_links(self) -> bool:

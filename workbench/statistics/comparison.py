@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
-from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters, alike
+from workbench.statistics.clusters import CONDITIONAL, Clusters, alike
 from workbench.statistics.intervals import ALPHA, Interval, SimultaneousInterval, checked_clusters, robust_intervals
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.randomisation import Randomised
@@ -22,7 +22,7 @@ class Comparison:
     `low_adjusted` and `high_adjusted` are the bounds that hold with 95 % confidence for all comparisons of the family at once. `p` comes from
     the clustered paired t test (from randomisation if the difference does not vary), `p_random` from sign flips, and `p_holm` from Holm's
     correction of `p`. `p_adjusted` is corrected by max-T over the family, for skew and for unseen losses, and never below `p`. All p
-    and bounds are NaN with fewer than 5 documents.
+    and bounds are NaN with fewer than 5 documents, or if the queries must not be tested.
     """
 
     a: str
@@ -67,8 +67,8 @@ def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | n
 def paired_differences(a: Floats, b: Floats, clusters: Clusters | npt.ArrayLike) -> list[Interval]:
     """Compute the mean of a - b with its cluster-robust t interval, for each row of values (r, q; NaN if unscored).
 
-    Queries without a value on either side are left out of both and of `n`. Fewer than 5 documents have no bounds, nor has a constant difference,
-    because an interval without width would claim certainty. If all values are equal, that is 0.
+    Queries without a value on either side are left out of both and of `n`. Fewer than 5 documents have no bounds, nor have queries that must not be
+    tested, nor has a constant difference, because an interval without width would claim certainty. If all values are equal, that is 0.
     """
     if a.shape != b.shape:
         raise InputError(f"{a.shape[1:]} and {b.shape[1:]} values cannot be paired", "compare results of the same queries")
@@ -76,8 +76,12 @@ def paired_differences(a: Floats, b: Floats, clusters: Clusters | npt.ArrayLike)
     for rows, scored in alike(~(np.isnan(a) | np.isnan(b))):
         differences = (a[rows] - b[rows])[:, scored]
         means = robust_intervals(differences, checked_clusters(differences, observed[scored]))
-        intervals |= zip(rows.tolist(), means, strict=True)
+        intervals |= zip(rows.tolist(), means if observed.tested else map(_untested, means), strict=True)
     return [intervals[row] for row in range(len(a))]
+
+
+def _untested(mean: Interval) -> Interval:
+    return replace(mean, low=np.nan, high=np.nan, conditional="")
 
 
 def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayLike, b_high: npt.ArrayLike) -> Bounds:
@@ -99,12 +103,11 @@ def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayL
 def p_values(pairs: Pairs, tests: Randomised) -> tuple[Floats, Floats]:
     """p (p) of the clustered t test, or of randomisation for constant differences, and the corrected p, never below the cautious one.
 
-    NaN with fewer than 5 documents.
+    NaN for untested pairs.
     """
-    few = pairs.clusters < FEWEST_FOR_INTERVAL
     plain = np.where(np.isnan(pairs.t_p), tests.alone, pairs.t_p)
     cautious = np.fmax(plain, pairs.cautious_p)
-    return np.where(few, np.nan, plain), np.where(few, np.nan, np.maximum(tests.adjusted, cautious))
+    return np.where(pairs.untested, np.nan, plain), np.where(pairs.untested, np.nan, np.maximum(tests.adjusted, cautious))
 
 
 def adjusted_bounds(pairs: Pairs, level: float, adjusted: Floats) -> tuple[Floats, Floats]:

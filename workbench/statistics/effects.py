@@ -71,7 +71,7 @@ def effects(
 
 
 def _reading(row: Comparison, sign: float) -> EffectReading:
-    if not enough(row.difference.n, row.difference.clusters):
+    if not enough(row.difference.n, row.difference.clusters) or np.isnan(row.p):
         return EffectReading.TOO_FEW
     if not row.p_adjusted <= ALPHA:
         return EffectReading.UNDECIDED

@@ -1,13 +1,13 @@
 """Compare all pairs of configurations on the queries that both have a value for, many pairs at once."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import scipy
 
 from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
-from workbench.statistics.clusters import BYTES_A_VALUE, Clusters
+from workbench.statistics.clusters import BYTES_A_VALUE, FEWEST_FOR_INTERVAL, Clusters
 from workbench.statistics.intervals import Robust, robust, t_quantile
 
 # With fewer queries against a difference, total losses on _UNSEEN more queries must not undo it. If none of n queries is lost, up to
@@ -23,7 +23,7 @@ class Pairs:
     `clusters` documents, all (p). `sums` (p, clusters) are the sums of differences of each cluster, all 0 for `identical` pairs.
     `cautious_p` is `t_p` corrected for skew and for unseen losses, `damping` (p, 0 to 1) the factor by which that reduces the t statistic of
     the clusters. `worst` is the mean after the unseen losses if these would undo the difference, else NaN. `conditional`: shared documents
-    limit the comparison to this corpus.
+    limit the comparison to this corpus. `untested`: there are too few documents for a test, or no test may be run on these queries.
     """
 
     a: Ints
@@ -39,6 +39,7 @@ class Pairs:
     damping: Floats
     worst: Floats
     conditional: Bools
+    untested: Bools
 
     @property
     def t_p(self) -> Floats:
@@ -74,6 +75,8 @@ def total_loss(values: Floats) -> float:
 
 def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: float) -> Pairs:
     means = robust(differences, clusters)
+    untested = (means.clusters < FEWEST_FOR_INTERVAL) | (not clusters.tested)
+    means = replace(means, error=np.where(untested, np.nan, means.error), alone=np.where(untested, np.nan, means.alone))
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
     worst = _worst(differences, means, loss)
     p = np.where(np.isnan(worst), 2 * scipy.special.stdtr(means.freedom, -without_skew(_t(means.mean, means.error), means)), 1.0)
@@ -93,7 +96,8 @@ def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: floa
         cautious_p=np.where(identical, 1.0, p),
         damping=np.where(np.isnan(worst), np.where(np.isnan(plain), 1.0, damping), 0.0),
         worst=worst,
-        conditional=means.conditional,
+        conditional=means.conditional & ~untested,
+        untested=untested,
     )
 
 

@@ -8,7 +8,6 @@ import scipy
 
 from workbench.core.batching import blocks
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
-from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import ALPHA
 from workbench.statistics.pairs import Pairs
 
@@ -131,7 +130,7 @@ def unrejected(tests: "Randomised", pairs: Pairs) -> Ints:
     of the randomisation for constant differences, finds another one better at 5 %. If a few large documents decide, the tests disagree
     and it stays in the set.
     """
-    p = np.where(np.isnan(pairs.cautious_p) & (pairs.clusters >= FEWEST_FOR_INTERVAL), tests.alone, pairs.cautious_p)
+    p = np.where(np.isnan(pairs.cautious_p) & ~pairs.untested, tests.alone, pairs.cautious_p)
     behind = np.isin(np.arange(len(tests.unbeaten)), np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= ALPHA])
     return np.flatnonzero((tests.unbeaten > ALPHA - _SPENT) | ~behind).astype(np.int64)
 

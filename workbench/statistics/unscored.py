@@ -23,7 +23,7 @@ def with_unscored(
     ----------
     Horowitz and Manski (2000), Nonparametric analysis of randomized experiments with missing covariate and outcome data, JASA 95.
     """
-    if not any(unscored[name].any() for name in found.ranked):
+    if found.reason is Reason.DRAFTS or not any(unscored[name].any() for name in found.ranked):
         return found
     outside = [name for name in found.ranked if name not in found.best]
     possible = {name for name in outside if name in judge(_favourable(name, values, unscored, bounds)).best}

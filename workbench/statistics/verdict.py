@@ -40,6 +40,7 @@ METHODS = (
 class Reason(StrEnum):
     """The reason for not naming a winner."""
 
+    DRAFTS = "drafts that nobody has accepted"
     IDENTICAL = "identical"
     FEW = "fewer than 30 questions"
     FEW_DOCUMENTS = "fewer than 10 documents"
@@ -92,8 +93,8 @@ class Verdict:
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough questions and documents for any claim about a difference."""
-        return enough(self.n, self.clusters)
+        """Whether there are enough questions and documents for any claim about a difference, and all questions are accepted."""
+        return enough(self.n, self.clusters) and self.reason is not Reason.DRAFTS
 
     def between(self, a: str, b: str) -> Comparison | None:
         """Return the comparison of two configurations in either order, or None if these two were not compared."""
@@ -134,7 +135,7 @@ def verdict(
     ranking = np.argsort(-np.nanmean(observed.averaged(scores)[0], axis=1), kind="stable")
     best = [place for place in ranking.tolist() if place in indistinguishable]
     n = int((~np.isnan(scores)).all(axis=0).sum())
-    reason = _reason(pairs, best, n, observed.count, len(names))
+    reason = _reason(pairs, best, n, observed, len(names))
     return Verdict(
         metric=metric,
         family="all pairs" if baseline is None else f"against {baseline}",
@@ -194,12 +195,14 @@ def _power(
     return detectable(pairs, pair, names, level, smallest)
 
 
-def _reason(pairs: Pairs, best: Sequence[int], n: int, clusters: int, configurations: int) -> Reason | None:
+def _reason(pairs: Pairs, best: Sequence[int], n: int, clusters: Clusters, configurations: int) -> Reason | None:
     if configurations == 1:
         return Reason.ALONE
+    if not clusters.tested:
+        return Reason.DRAFTS
     among = np.isin(pairs.a, best) & np.isin(pairs.b, best)
     if len(best) > 1 and pairs.identical[among].all():
         return Reason.IDENTICAL
-    if not enough(n, clusters):
+    if not enough(n, clusters.count):
         return Reason.FEW if n < FEWEST_QUERIES else Reason.FEW_DOCUMENTS
     return None if len(best) == 1 else Reason.TIED

@@ -137,7 +137,7 @@ def test_the_largest_claimed_loss_is_a_significant_one(answered_run):
     parts = decomposition_of(answered_run, answering(answered_run)[0])
     largest = max(parts.losses, key=lambda loss: loss.difference.value)
     unsure = replace(largest, reading=EffectReading.UNDECIDED)
-    sentence = loss_sentences(replace(parts, losses=tuple(unsure if loss is largest else loss for loss in parts.losses)))[-1]
+    sentence = loss_sentences(answered_run, replace(parts, losses=tuple(unsure if loss is largest else loss for loss in parts.losses)))[-1]
     assert sentence.startswith("7 of 8 attacks lower answer_recall")
     assert unsure.name not in sentence
 
@@ -186,6 +186,6 @@ def test_a_loss_that_does_not_exist_is_claimed_in_at_most_5_per_cent_of_runs(una
     for world in range(worlds):
         run = answered(unanswered, Planted(conditions=list(same), right=same, unanswerable=0, seed=world))
         name = findings(run).standings.ranked[0].name
-        claimed += any(sentence.startswith("It loses") for sentence in loss_sentences(decomposition_of(run, name)))
+        claimed += any(sentence.startswith("It loses") for sentence in loss_sentences(run, decomposition_of(run, name)))
     # Three standard errors above 5 %.
     assert claimed / worlds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / worlds)

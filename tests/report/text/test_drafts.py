@@ -1,5 +1,6 @@
-"""Drafts that nobody has accepted are warned of wherever a conclusion is drawn."""
+"""Nothing is concluded from questions some of which are drafts that nobody has accepted."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from workbench.report.render.terminal import summary_lines
 from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.summary import headline, opening
 from workbench.results.run_tables import RunTables
+from workbench.statistics.verdict import Reason
 
 DRAFT, ACCEPTED = '{"synthetic": true}', '{"synthetic": true, "accepted_by": "Ada"}'
 _RNG = np.random.default_rng(3)
@@ -29,13 +31,32 @@ def drafted(run: RunTables, waiting: int) -> RunTables:
     return replace(run, sources={**run.sources, "questions": lambda _: run.questions.assign(metadata=fields)})
 
 
-def test_a_winner_on_drafts_is_called_that_in_the_headline_in_the_terminal_and_as_markdown(won: RunTables) -> None:
-    run = drafted(won, 118)
-    lead = headline(findings(run)).text
-    assert lead.endswith(", though 118 of 120 questions are drafts that nobody has accepted.")
-    assert " wins by " in lead
-    assert lead in summary_lines(run)
-    assert "though 118 of 120 questions are drafts" in summary_markdown(run)
+@pytest.mark.parametrize(("waiting", "questions"), [(1, "1 of 120 questions is a draft"), (120, "every question is a draft")])
+def test_a_run_on_drafts_is_a_preview_in_the_headline_in_the_terminal_and_as_markdown(won: RunTables, waiting: int, questions: str) -> None:
+    run = drafted(won, waiting)
+    lead = f"A preview, not a decision: {questions} that nobody has accepted, so nothing is tested and no winner is named."
+    assert headline(findings(run)).text == lead
+    lines = summary_lines(run)
+    assert lead in lines
+    assert "Nothing was tested, because no claim rests on drafts." in lines
+    assert "First accept or delete the drafts, in the labeller or with workbench dataset accept, and sweep again." in lines
+    for text in ("\n".join(lines), summary_markdown(run)):
+        assert " wins " not in text
+        assert not re.search(r"\bp [=<]|indistinguishable|95 % confidence|chance", text)
+
+
+def test_a_preview_keeps_the_order_and_the_means_and_has_no_tie_set_p_or_bounds_of_differences(won: RunTables) -> None:
+    decided, preview = findings(won), findings(drafted(won, 1))
+    assert decided.winner is not None
+    assert preview.verdict is not None
+    assert (preview.winner, preview.verdict.reason, preview.verdict.enough) == (None, Reason.DRAFTS, False)
+    assert [preview.mark(each.name) for each in preview.standings.ranked] == ["", ""]
+    assert [str(each.means) for each in preview.standings.ranked] == [str(each.means) for each in decided.standings.ranked]
+    assert (preview.verdict.best, preview.verdict.behind) == (preview.verdict.ranked, ())
+    for pair in (*preview.verdict.comparisons, *preview.verdict.all_pairs):
+        numbers = [pair.p, pair.p_random, pair.p_adjusted, pair.p_holm, pair.low_adjusted, pair.high_adjusted]
+        assert np.isnan([*numbers, pair.difference.low, pair.difference.high]).all()
+        assert pair.difference.value == decided.verdict.between(pair.a, pair.b).difference.value
 
 
 def test_the_report_and_the_terminal_warn_before_they_conclude(won: RunTables) -> None:

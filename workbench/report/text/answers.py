@@ -13,6 +13,7 @@ from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, NONE, RETRIEVED
 from workbench.core.formatting import count, listed, number, plural, spread
 from workbench.report.model import Answer
+from workbench.report.text.drafts import too_few
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
 
@@ -51,14 +52,14 @@ def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     return list(filter(None, [_closed_book(parts), _remaining(parts), score]))
 
 
-def loss_sentences(parts: Decomposition) -> list[str]:
+def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     """State the losses through retrieval and distractors, and the largest under attack. Only significant losses are claimed."""
     few = [loss for loss in parts.losses if loss.reading is EffectReading.TOO_FEW]
     enough = [loss for loss in parts.losses if loss not in few]
     attacks = [loss for loss in enough if loss.condition in CLEAN_TWINS]
     plain = [loss for loss in enough if loss.condition not in CLEAN_TWINS]
     sentences = [*_claims(plain), *([_attacked(attacks, parts.metric)] if attacks else [])]
-    return [*sentences, *([_too_few(few, len(parts.losses))] if few else [])]
+    return [*sentences, *([_too_few(run, few, len(parts.losses))] if few else [])]
 
 
 def missing_sentence(run: RunTables, configuration: str) -> str:
@@ -111,7 +112,7 @@ def _found(run: RunTables, configuration: str) -> list[str]:
         return [f"{configuration} answers, but no metric of the run scores an answer's content."]
     if parts is None:
         return [_without_gold(run, configuration, str(score))]
-    return [_levels(run, parts), *filter(None, [_cut_evidence(run, configuration)]), *loss_sentences(parts)]
+    return [_levels(run, parts), *filter(None, [_cut_evidence(run, configuration)]), *loss_sentences(run, parts)]
 
 
 def _levels(run: RunTables, parts: Decomposition) -> str:
@@ -162,11 +163,10 @@ def _attacked(losses: Sequence[Loss], metric: str) -> str:
     return f"{of}; the largest loss is {_size(worst)} by {worst.name}."
 
 
-def _too_few(few: Sequence[Loss], of: int) -> str:
+def _too_few(run: RunTables, few: Sequence[Loss], of: int) -> str:
     largest = max(few, key=lambda loss: loss.difference.n).difference
-    counts = f"{plural(largest.n, 'question')} about {plural(largest.clusters, 'document')}"
     about = "losses" if len(few) == of else f"a loss {listed([_cause(loss) for loss in few], 3)}"
-    return f"{counts} {'is' if largest.n == 1 else 'are'} too few for a claim about {about}."
+    return f"{too_few(run, largest, about)}."
 
 
 def _cause(loss: Loss) -> str:

@@ -1,8 +1,9 @@
-"""Drafted questions that nobody has accepted, on which no decision should rest."""
+"""Drafted questions that nobody has accepted, on which no decision rests."""
 
 from workbench.analysis.synthetic import synthetic_questions
 from workbench.core.formatting import capitalised, count, plural
 from workbench.results.run_tables import RunTables
+from workbench.statistics.intervals import Interval
 
 # The retrievers that match words.
 _LEXICAL = ("bm25", "hybrid")
@@ -29,3 +30,11 @@ def drafts_of(waiting: int, questions: int) -> str:
     if waiting == questions:
         return "every question is a draft that nobody has accepted"
     return f"{count(waiting)} of {plural(questions, 'question')} {'is a draft' if waiting == 1 else 'are drafts'} that nobody has accepted"
+
+
+def too_few(run: RunTables, mean: Interval, about: str) -> str:
+    """State that the questions of a mean allow no claim, because they are drafts or too few. Without a full stop."""
+    if unaccepted_drafts(run):
+        return f"No claim about {about} rests on drafts"
+    counts = f"{plural(mean.n, 'question')} about {plural(mean.clusters, 'document')}"
+    return f"{counts} {'is' if mean.n == 1 else 'are'} too few for a claim about {about}"

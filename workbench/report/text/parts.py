@@ -11,6 +11,7 @@ from workbench.analysis.frontier import CostRange
 from workbench.analysis.parts import NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
 from workbench.core.formatting import listed, number, p_value, plural, signed, two_digits
 from workbench.report.model import Answer
+from workbench.report.text.drafts import too_few
 from workbench.report.text.sentences import less_than_matters
 from workbench.report.text.verdict import CONDITION
 from workbench.statistics.effects import EffectReading
@@ -67,8 +68,7 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
         case EffectReading.GAIN | EffectReading.LOSS:
             text = f"{_subject(part)} is {part.verdict}: {size}{lower}, {_corrected(findings, part)}"
         case EffectReading.TOO_FEW:
-            counts = f"{plural(row.difference.n, 'question')} about {plural(row.difference.clusters, 'document')}"
-            text = f"{counts} {'is' if row.difference.n == 1 else 'are'} too few for a claim about {_subject(part)}: {size}{lower}"
+            text = f"{too_few(findings.run, row.difference, _subject(part))}: {size}{lower}"
         case EffectReading.UNDECIDED if row.identical:
             text = f"{_subject(part)} changes {metric} on none of {plural(row.difference.n, 'question')}"
         case EffectReading.UNDECIDED:

@@ -42,7 +42,8 @@ def margin(findings: Findings) -> tuple[str, str]:
     one, other = _shared_means(findings, comparison)
     values = f"{metric} {number(one)} against {number(other)}"
     values += "" if findings.primary.higher_is_better else ", lower is better"
-    difference = f"{signed(comparison.difference.value)} {comparison.simultaneous.bounds()}"
+    bounds = "" if findings.verdict and findings.verdict.reason is Reason.DRAFTS else f" {comparison.simultaneous.bounds()}"
+    difference = f"{signed(comparison.difference.value)}{bounds}"
     if findings.winner:
         return f"By {difference} over {_role(findings)}{comparison.b} {questions}: {values}.", _selected(findings)
     size = f"{difference} {questions}{_zero(comparison)}"
@@ -65,6 +66,8 @@ def certainty(findings: Findings) -> tuple[str, str]:
         return "Nothing was tested, because a test requires two configurations.", ""
     if same(comparison):
         return "There is no difference to test.", ""
+    if verdict.reason is Reason.DRAFTS:
+        return "Nothing was tested, because no claim rests on drafts.", ""
     if np.isnan(comparison.p):
         return f"Nothing was tested, because the questions come from fewer than 5 documents ({count(comparison.difference.clusters)}).", ""
     tests = f"paired t {p_value(comparison.p)}, randomisation {p_value(comparison.p_random)}, Holm {p_value(comparison.p_holm)}"
@@ -77,6 +80,8 @@ def more(findings: Findings) -> tuple[str, str]:
     verdict, second = findings.verdict, findings.second
     if verdict is None or second is None:
         return "More questions would not help without two configurations that can be compared.", ""
+    if verdict.reason is Reason.DRAFTS:
+        return "First accept or delete the drafts, in the labeller or with workbench dataset accept, and sweep again.", ""
     if verdict.reason is Reason.IDENTICAL and verdict.enough:
         return "No number of questions would separate equal configurations.", ""
     if verdict.n < FEWEST_QUERIES:
@@ -104,6 +109,8 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
     match verdict.reason:
         case Reason.ALONE:
             return f"No winner: {verdict.ranked[0]} is the only configuration to rank."
+        case Reason.DRAFTS:
+            return f"A preview, not a decision: {unaccepted_drafts(findings.run)}, so nothing is tested and no winner is named."
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
             return f"No winner: only {have}, but at least {FEWEST_QUERIES} are required."
@@ -117,10 +124,8 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
         case Reason.MISSING:
             return f"No winner: {_missing(findings, verdict)}."
         case None:
-            drafts = unaccepted_drafts(findings.run)
-            though = f", though {drafts}" if drafts else ""
             best = f"with 95 % confidence it is the best of {several}{limited}"
-            return f"{verdict.winner} wins by {findings.primary}: {best}{_weak(findings)}{though}."
+            return f"{verdict.winner} wins by {findings.primary}: {best}{_weak(findings)}."
 
 
 def _weak(findings: Findings) -> str:
