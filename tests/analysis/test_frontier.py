@@ -12,13 +12,14 @@ from workbench.analysis.frontier import (
     DRIFT,
     CostedConfiguration,
     CostRange,
+    cheaper,
     frontier,
     passes_of,
     recall_curves,
     separated,
     undominated,
 )
-from workbench.analysis.standings import standings
+from workbench.analysis.standings import Mean, standings
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.results.run_tables import RunTables
@@ -59,6 +60,40 @@ def test_times_differ_only_if_their_ranges_are_further_apart_than_the_speed_of_a
     assert not separated("p50", CostRange(5, 31), CostRange(15, 20))
     # Bytes and tokens are the same in every run.
     assert separated("index", CostRange(5, 5), CostRange(6, 6))
+
+
+def costed(name: str, time: float, delivered: float, index: float, encoded: float) -> CostedConfiguration:
+    costs = {"p50": time, "p95": time, "delivered": delivered, "index": index, "encoded": encoded}
+    return CostedConfiguration(
+        name,
+        Mean(0.5, 0.4, 0.6, 9, 9, metric="recall@5", unscored=0, attainable=1.0),
+        costs,
+        {cost: CostRange(0.9 * value, 1.1 * value) for cost, value in costs.items()},
+        True,
+        frozenset(),
+    )
+
+
+def test_what_a_question_costs_decides_which_configuration_is_cheaper() -> None:
+    # A reranker leads. One that is slower encodes a little less, two others are fast.
+    leader, slower = costed("reranked", 1_000, 2_000, 3, 90_000), costed("both", 3_000, 2_000, 3, 80_000)
+    dense, bm25 = costed("dense", 16, 2_000, 3, 90_000), costed("bm25", 43, 1_950, 0, 0)
+    assert cheaper(leader, [slower]) == {"both": ["encoded"]}
+    assert cheaper(leader, [slower, dense]) == {"dense": ["p50"], "both": ["encoded"]}
+    # 16 and 43 ms are not shown to differ, so the index decides between these two.
+    assert cheaper(leader, [slower, dense, bm25]) == {"bm25": ["p50", "index", "encoded"]}
+    assert cheaper(leader, [slower, costed("dense", 4, 2_000, 3, 90_000), bm25]) == {"dense": ["p50"], "bm25": ["index", "encoded"]}
+
+
+def test_less_delivered_text_is_cheaper_and_a_saving_of_a_twentieth_is_none() -> None:
+    leader = costed("large", 10, 2_000, 3, 90_000)
+    assert cheaper(leader, [costed("small", 10, 600, 3, 90_000)]) == {"small": ["delivered"]}
+    assert cheaper(leader, [costed("other", 9, 1_900, 2.9, 86_000)]) == {}
+
+
+def test_an_unknown_cost_is_neither_lower_nor_higher() -> None:
+    known, unknown = costed("known", 10, 2_000, 3, 90_000), costed("unknown", *[float("nan")] * 4)
+    assert cheaper(known, [unknown]) == cheaper(unknown, [known]) == {}
 
 
 def test_a_time_that_was_measured_once_has_no_range_and_differs_from_none() -> None:

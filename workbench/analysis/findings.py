@@ -1,10 +1,11 @@
 """Collect the findings on a sweep once, for the terminal, the notebooks and the report alike."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from workbench.analysis.frontier import Cost, CostedConfiguration, frontier
+from workbench.analysis.frontier import Cost, CostedConfiguration, cheaper, frontier
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.questions.miss_causes import FailureSummary, faults_of
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
@@ -14,8 +15,6 @@ from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.screening import ScreenedConfiguration, Screening
 from workbench.statistics.verdict import Reason, Verdict
 
-# The first of these costs that differs decides which configuration is cheaper. None depends on the machine.
-_CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
 # The metrics that have bounds in each configuration alone. In the others, what one of them found changes the divisor of both.
 _BOUNDED_SEPARATELY = ("success", "precision", "mrr")
 
@@ -29,7 +28,7 @@ class Findings:
     is compared with: the baseline, or the second if the leader is the baseline. `reference` is the one that tables and figures compare all
     others with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `comparator`, `contrast` where they differ,
     `bounds` the margin's bounds if the two retrieved different shares of judged documents and the metric has bounds. `faults` are the leader's. `priced` are all
-    finished configurations, `cheapest` is the cheapest of the tie set. `unbased` is the experiment's baseline if it cannot be
+    finished configurations. `unbased` is the experiment's baseline if it cannot be
     compared. `screening` is the result of the screening before the run, if there was one.
     """
 
@@ -69,11 +68,12 @@ class Findings:
         return next((costed for costed in self.priced if costed.name == name), None)
 
     @property
-    def cheapest(self) -> CostedConfiguration | None:
-        """The cheapest configuration of the tie set, the leader included."""
-        tied = self.verdict.best if self.verdict and self.conclusive else [self.first.name] if self.first else []
-        among = [costed for name in tied if (costed := self.price(name))]
-        return min(among, key=lambda costed: [costed.costs[cost] for cost in _CHEAPNESS], default=None)
+    def cheaper(self) -> Mapping[str, Sequence[Cost]]:
+        """The members of the tie set that cost least by some costs, if that is less than the leader, with these costs."""
+        first = self.price(self.first.name) if self.first else None
+        if first is None or self.verdict is None or not self.conclusive:
+            return {}
+        return cheaper(first, [costed for name in self.verdict.best if name != first.name and (costed := self.price(name))])
 
     @property
     def margin(self) -> Comparison | None:

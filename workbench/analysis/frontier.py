@@ -52,6 +52,10 @@ TIMES: tuple[Cost, ...] = ("p50", "p95")
 # The same search, timed twice within minutes, may take this many times as long the second time (docs/decisions.md).
 DRIFT = 3
 _SAME_DIGITS = 9
+# What every question costs comes first, then what is paid once.
+_DECIDING: tuple[Cost, ...] = ("p50", "delivered", "index", "encoded")
+# A saving of less than a tenth decides nothing.
+_SAVING = 0.9
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,30 @@ def separated(cost: Cost, one: CostRange, other: CostRange) -> bool:
 
 def _slack(cost: Cost) -> float:
     return DRIFT if cost in TIMES else 1
+
+
+def cheaper(first: CostedConfiguration, others: Sequence[CostedConfiguration]) -> Mapping[str, Sequence[Cost]]:
+    """Map the configuration that costs least by each cost, if that is less than `first`, to these costs, those of a question before others.
+
+    Times that are not `separated` are equal, as are other costs within a tenth. Configurations that are equal by one cost are compared by
+    the next.
+    """
+    found: dict[str, list[Cost]] = {}
+    for cost in _DECIDING:
+        known = [each for each in (first, *others) if not np.isnan(each.costs[cost])]
+        least = [each for each in known if not any(_lower(other, each, cost) for other in known)]
+        for other_cost in _DECIDING:
+            least = [each for each in least if not any(_lower(other, each, other_cost) for other in least)]
+        if first in known and least and _lower(least[0], first, cost):
+            found.setdefault(least[0].name, []).append(cost)
+    return found
+
+
+def _lower(one: CostedConfiguration, other: CostedConfiguration, cost: Cost) -> bool:
+    """Whether a cost of one configuration is known to be lower than that of another."""
+    if cost in TIMES:
+        return one.costs[cost] < other.costs[cost] and separated(cost, one.ranges[cost], other.ranges[cost])
+    return one.costs[cost] < _SAVING * other.costs[cost]
 
 
 def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration, separated
+from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
 from workbench.analysis.questions.miss_causes import cause_meanings, explains_text
 from workbench.analysis.values import holding_half
 from workbench.attribution.causes import CAUSES
@@ -22,6 +22,12 @@ from workbench.report.text.sentences import about_dataset, defined, time_text
 from workbench.statistics.intervals import counts_text
 
 _TIME: Cost = "p50"
+_LEAST: dict[Cost, str] = {
+    "p50": "takes the least time per question",
+    "delivered": "delivers the least text",
+    "index": "has the smallest index",
+    "encoded": "has the fewest tokens to encode",
+}
 # The cause, after "misses evidence ... because".
 _BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
@@ -78,21 +84,20 @@ def answered(findings: Findings) -> Answered:
 
 
 def cost(findings: Findings) -> tuple[str, str]:
-    """State the costs of the leader and of the cheapest configuration of the tie set."""
-    first, cheapest = findings.price(findings.first.name) if findings.first else None, findings.cheapest
-    if first is None or cheapest is None or findings.verdict is None:
+    """State the costs of the leader, and of the members of the tie set that cost less."""
+    first = findings.price(findings.first.name) if findings.first else None
+    if first is None or findings.verdict is None:
         return "No configuration can be ranked, so no cost is given.", ""
     meaning = " ".join(defined(COSTS[cost]) for cost in COSTS if cost != "p95")
     sentence = f"{first.name} costs {_priced(findings, first)}"
-    if cheapest.name != first.name:
-        same = not separated(_TIME, first.ranges[_TIME], cheapest.ranges[_TIME])
-        unlike = "; no difference in the time per question is shown" if same else ""
-        return (
-            f"{sentence}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(findings, cheapest)}{unlike}.",
-            meaning,
-        )
+    if findings.cheaper:
+        members = [
+            f"{name} {listed([_LEAST[cost] for cost in costs])}: {_prices(findings, name)}" for name, costs in findings.cheaper.items()
+        ]
+        return f"{sentence}. Statistically indistinguishable from it, {'; '.join(members)}.", meaning
     least = findings.conclusive and len(findings.verdict.best) > 1
-    return f"{sentence}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
+    shown = "; no other configuration of the tie set is shown to cost less, per question, to store or to encode" if least else ""
+    return f"{sentence}{shown}.", meaning
 
 
 def faults(findings: Findings) -> tuple[str, str]:
@@ -161,6 +166,11 @@ def _concentrated(findings: Findings, clusters: int) -> str:
         return ""
     held = f"{plural(half, 'document')} of {count(clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
     return f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
+
+
+def _prices(findings: Findings, name: str) -> str:
+    costed = findings.price(name)
+    return _priced(findings, costed) if costed else ""
 
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
