@@ -126,18 +126,18 @@ class Made:
         experiment = experiment_of(self.experiment(configurations, documents, **changes), "here")
         return run_experiment(experiment, self.folder / "outputs", lambda _: None)
 
-    def valued(self, values: Sequence[Sequence[float]], documents: int = 12, **changes: object) -> RunTables:
-        """Run a configuration for each row of values and set its primary metric to them; NaN is unscored."""
+    def valued(self, values: Sequence[Sequence[float]], documents: int = 12, missing: str = "unscored", **changes: object) -> RunTables:
+        """Run a configuration for each row of values and set its primary metric to them; NaN has the state `missing`."""
         outcome = self.ran(len(values), documents, **changes)
-        results = [self._scored(outcome, result, row) for result, row in zip(outcome.results, values, strict=True)]
+        results = [self._scored(outcome, result, row, missing) for result, row in zip(outcome.results, values, strict=True)]
         return collect(replace(outcome, results=results))
 
-    def _scored(self, outcome: Outcome, result: Result, values: Sequence[float]) -> Result:
+    def _scored(self, outcome: Outcome, result: Result, values: Sequence[float], missing: str) -> Result:
         primary, parts = str(outcome.primary), dict(result.entries["scores"])
         scores = parts[primary].table("scores")
         scores["value"] = np.asarray(values, dtype=float)[scores["query"]]
-        scores.loc[scores["value"].isna(), "state"] = "unscored"
-        key = hashlib.sha256(repr((parts[primary].folder.name, list(values))).encode()).hexdigest()
+        scores.loc[scores["value"].isna(), "state"] = missing
+        key = hashlib.sha256(repr((parts[primary].folder.name, missing, list(values))).encode()).hexdigest()
 
         def compute(draft: Draft) -> None:
             draft.table("scores", scores)

@@ -63,8 +63,7 @@ class CostedConfiguration:
     """A configuration's mean of the primary metric, its costs (NaN: unknown) and the ranges of their measurements.
 
     `frontier` names the costs for which no other configuration has at least its quality at less cost, or more quality at no more
-    cost. Times differ only if they are `separated`. A configuration beyond the embedder's window is not `ranked`: it is on no
-    frontier and excludes no other.
+    cost. Times differ only if they are `separated`. A configuration that is not `ranked` is on no frontier and excludes no other.
     """
 
     name: str
@@ -77,10 +76,10 @@ class CostedConfiguration:
 
 def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...]:
     """All finished configurations with their costs, the ranked ones first in ranking order."""
-    standings, sign = (*order.ranked, *order.windowed), 1 if run.primary.higher_is_better else -1
+    standings, sign = order.finished, 1 if run.primary.higher_is_better else -1
     means, costs = [standing.means[str(run.primary)] for standing in standings], [costs_of(run, standing) for standing in standings]
     ranges = [ranges_of(run, standing, known) for standing, known in zip(standings, costs, strict=True)]
-    quality = np.array([np.nan if standing.beyond_window else sign * mean.value for standing, mean in zip(standings, means, strict=True)])
+    quality = np.array([sign * mean.value if place < len(order.ranked) else np.nan for place, mean in enumerate(means)])
     best = {}
     for cost in COSTS:
         known = np.array([not np.isnan(amounts[cost]) for amounts in costs])
@@ -88,7 +87,7 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
         best[cost] = undominated(np.where(known, quality, np.nan), low, high * _slack(cost))
     return tuple(
         CostedConfiguration(
-            each.name, means[row], costs[row], ranges[row], not each.beyond_window, frozenset(cost for cost in COSTS if best[cost][row])
+            each.name, means[row], costs[row], ranges[row], row < len(order.ranked), frozenset(cost for cost in COSTS if best[cost][row])
         )
         for row, each in enumerate(standings)
     )
@@ -128,9 +127,13 @@ def _lower(one: CostedConfiguration, other: CostedConfiguration, cost: Cost) -> 
 
 
 def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:
-    """Map each configuration to its recall of evidence at the budgets of `CURVE`. Empty if the data have no evidence."""
+    """Map each configuration to its recall of evidence at the budgets of `CURVE`. Empty if the data have no evidence.
+
+    A configuration with a value for fewer than 90 % of the questions is left out.
+    """
     names = [f"span_recall@{tokens}t" for tokens in CURVE]
-    return {each.name: [each.means[name].value for name in names] for each in standings if all(name in each.means for name in names)}
+    known = [each for each in standings if all(name in each.means and each.means[name].covered for name in names)]
+    return {each.name: [each.means[name].value for name in names] for each in known}
 
 
 def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:

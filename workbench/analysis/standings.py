@@ -17,6 +17,9 @@ from workbench.statistics.intervals import Interval
 from workbench.statistics.unscored import with_unscored
 from workbench.statistics.verdict import Verdict, verdict
 
+# The share of questions with a value below which a mean is of other questions than those of other configurations.
+COVERAGE = 0.9
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(Interval):
@@ -25,6 +28,11 @@ class Mean(Interval):
     metric: str
     unscored: int
     attainable: float
+
+    @property
+    def covered(self) -> bool:
+        """Whether at least 90 % of the questions that the metric applies to have a value. Below, the mean takes part in no comparison."""
+        return self.n >= COVERAGE * (self.n + self.unscored)
 
     def text(self, digits: int = 3) -> str:
         """Value and interval."""
@@ -47,19 +55,27 @@ class Standing:
 
 @dataclass(frozen=True)
 class Standings:
-    """Configurations in the verdict's order, those without a score last. Those beyond the embedder's window are separate and unordered.
+    """Configurations in the verdict's order, those without any score last.
 
-    `baseline` is the experiment's baseline, or the first configuration if that cannot be compared.
+    Two kinds are separate and unordered: those beyond the embedder's window, and those in `uncovered`, which have a value of the primary metric for
+    some questions, but fewer than 90 %. `baseline` is the experiment's baseline, or the first configuration if that cannot be compared.
     """
 
     ranked: tuple[Standing, ...]
     windowed: tuple[Standing, ...]
+    uncovered: tuple[Standing, ...]
     baseline: Standing | None
 
+    @property
+    def finished(self) -> tuple[Standing, ...]:
+        """All finished configurations, the ranked ones first."""
+        return (*self.ranked, *self.uncovered, *self.windowed)
+
     def by(self, metric: Measure) -> tuple[Standing, ...]:
-        """The ranked configurations ordered by another metric, those without a value last."""
+        """The ranked configurations ordered by another metric, those without a value for 90 % of its questions last."""
         sign = -1 if metric.higher_is_better else 1
-        values = {standing.name: sign * standing.means[str(metric)].value for standing in self.ranked}
+        means = {standing.name: standing.means[str(metric)] for standing in self.ranked}
+        values = {name: sign * mean.value if mean.covered else np.nan for name, mean in means.items()}
         return tuple(sorted(self.ranked, key=lambda standing: (np.isnan(values[standing.name]), np.nan_to_num(values[standing.name]))))
 
 
@@ -71,11 +87,11 @@ def standing_of(run: RunTables, configuration: str) -> Standing:
 
 @lru_cache(maxsize=4)
 def verdict_of(run: RunTables) -> Verdict | None:
-    """The verdict on the configurations whose chunks all fit their embedder's window. None if none of them has a score.
+    """The verdict on the configurations whose chunks all fit their embedder's window and that are covered. None if none of them has a score.
 
     The family is every configuration against the baseline if that is among them, else all pairs.
     """
-    metric, fitting = run.primary, (name for name in run.names if not standing_of(run, name).beyond_window)
+    metric, fitting = run.primary, (name for name in run.names if _comparable(standing_of(run, name), str(run.primary)))
     values = {name: per_query(run, name, str(metric)) for name in fitting}
     values = {name: row for name, row in values.items() if not np.isnan(row).all()}
     if not values:
@@ -103,10 +119,18 @@ def standings(run: RunTables) -> Standings:
     """All finished configurations."""
     finished, verdict = [standing_of(run, name) for name in run.names], verdict_of(run)
     place = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
-    ranked = sorted((each for each in finished if not each.beyond_window), key=lambda each: place.get(each.name, len(place)))
+    uncovered = tuple(each for each in finished if not each.beyond_window and not _comparable(each, str(run.primary)))
+    others = (each for each in finished if not each.beyond_window and each not in uncovered)
+    ranked = sorted(others, key=lambda each: place.get(each.name, len(place)))
     named = [standing for standing in ranked if standing.name == run.baseline and standing.name in place]
     windowed = tuple(standing for standing in finished if standing.beyond_window)
-    return Standings(tuple(ranked), windowed, next(iter([*named, *ranked]), None))
+    return Standings(tuple(ranked), windowed, uncovered, next(iter([*named, *ranked]), None))
+
+
+def _comparable(standing: Standing, metric: str) -> bool:
+    """Whether a configuration can be compared, or has no value at all, which is said of it in its place."""
+    mean = standing.means[metric]
+    return not standing.beyond_window and (mean.covered or mean.n == 0)
 
 
 def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:

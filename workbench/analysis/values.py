@@ -25,9 +25,19 @@ def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
 
 def unscored_queries(run: RunTables, configuration: str, metric: str) -> Bools:
     """Whether a metric has no value for a question although it applies. Shape (queries,)."""
-    rows = run.of("queries", configuration)
-    rows = rows[(rows["metric"] == metric) & (rows["condition"] == RETRIEVED) & (rows["state"] == "unscored")]
+    rows = _unscored(run, configuration, metric)
     return run.questions["query_id"].isin(rows["query_id"]).to_numpy(np.bool_)
+
+
+def unscored_reasons(run: RunTables, configuration: str, metric: str) -> list[str]:
+    """The reasons for which a metric has no value although it applies, with the number of questions, the most frequent first."""
+    reasons = _unscored(run, configuration, metric)["reason"]
+    return [f"{count} × {reason}" for reason, count in reasons.value_counts().items()]
+
+
+def _unscored(run: RunTables, configuration: str, metric: str) -> pd.DataFrame:
+    rows = run.of("queries", configuration)
+    return rows[(rows["metric"] == metric) & (rows["condition"] == RETRIEVED) & (rows["state"] == "unscored")]
 
 
 def detail(run: RunTables, configuration: str, name: str) -> Floats:

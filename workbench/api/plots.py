@@ -111,8 +111,7 @@ class Plots:
         >>> results.plot.lengths("fixed-128-0").axes[0].get_ylabel()
         'number of chunks'
         """
-        order = self.findings.standings
-        standings = {standing.name: standing for standing in (*order.ranked, *order.windowed)}
+        standings = {standing.name: standing for standing in self.findings.standings.finished}
         if configuration not in standings:
             raise InputError(
                 f"there is no configuration {configuration!r}{meant(configuration, standings)}", f"they are {', '.join(standings)}"

@@ -59,8 +59,8 @@ class Results(ResultViews):
 
         Returns
         -------
-        A DataFrame indexed by configuration. `place` is missing for configurations beyond their embedder's window, which are not
-        ranked. `mark` is `winner`, or `=` if the configuration is statistically indistinguishable from the best. The other columns are
+        A DataFrame indexed by configuration. `place` is missing for configurations that are not ranked: beyond their embedder's
+        window, or with a value of the primary metric for fewer than 90 % of the questions. `mark` is `winner`, or `=` if the configuration is statistically indistinguishable from the best. The other columns are
         the primary metric with `low` and `high`, and the means of the other metrics.
 
         Examples
@@ -71,7 +71,7 @@ class Results(ResultViews):
         standings, primary = self._findings.standings, str(self.tables.primary)
         columns = ["configuration", "place", "mark", primary, "low", "high"]
         rows = []
-        for place, standing in enumerate([*standings.ranked, *standings.windowed], 1):
+        for place, standing in enumerate(standings.finished, 1):
             mean, ranked = standing.means[primary], place if place <= len(standings.ranked) else None
             values = (standing.name, ranked, self._findings.mark(standing.name), mean.value, mean.low, mean.high)
             rows.append(dict(zip(columns, values, strict=True)) | {name: other.value for name, other in standing.means.items()})

@@ -98,13 +98,14 @@ class ComparisonView:
         findings, metric = self.findings, str(self.findings.primary)
         standings = findings.standings
         ranked = [{"configuration": standing.name, "value": standing.means[metric].value} for standing in standings.ranked]
-        windowed = [standing.name for standing in standings.windowed]
+        windowed, uncovered = ([standing.name for standing in group] for group in (standings.windowed, standings.uncovered))
         values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": findings.failures}
+        values |= {"uncovered": uncovered} if uncovered else {}
         verdict = findings.verdict
         values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}
         aside = findings.screening.dropped if findings.screening else ()
         values |= {"screened_out": [row.configuration for row in aside]} if aside else {}
-        unranked = f", {len(windowed)} beyond the window, {len(findings.failures)} failed"
+        unranked = f", {len(windowed)} beyond the window, {len(uncovered)} with too few values, {len(findings.failures)} failed"
         return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
 
     def _repr_html_(self) -> str:

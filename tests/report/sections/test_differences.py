@@ -31,7 +31,7 @@ def test_a_difference_is_solid_only_with_enough_questions_and_documents_for_a_cl
     base = np.clip(0.4 + SPREAD.normal(0, 0.05, 10 * documents), 0, 1)
     base[np.arange(len(base)) % 10 >= scored] = np.nan
     better = np.clip(base + 0.3 + SPREAD.normal(0, 0.05, len(base)), 0, 1)
-    run = made.valued([base, better], documents=documents, name=f"claims-{documents}")
+    run = made.valued([base, better], documents=documents, missing="not_applicable", name=f"claims-{documents}")
     figure, claimed = shown(run), solid == "solid"
     (pair,) = findings(run).verdict.comparisons
     assert pair.p_adjusted <= 0.05
@@ -45,7 +45,7 @@ def test_a_difference_is_solid_only_with_enough_questions_and_documents_for_a_cl
 
 def test_the_report_of_one_question_describes_no_interval_and_no_confidence(made) -> None:
     values = [1.0, *[np.nan] * 19]
-    run = made.valued([values, values], documents=2, name="one-question")
+    run = made.valued([values, values], documents=2, missing="not_applicable", name="one-question")
     found = findings(run)
     table, figure = ranking_table(found), shown(run)
     said = f"{table.caption} {table.note} {figure.caption}"

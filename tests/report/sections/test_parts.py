@@ -30,7 +30,7 @@ def reranked(made, gain: float, documents: int = 12) -> RunTables:
     noise -= noise.mean(axis=1, keepdims=True)
     values = np.clip(0.5 + noise + np.array([[0], [gain], [0], [gain]]), 0, 1)
     values[:, 10 * documents :] = np.nan
-    return made.valued(values.tolist(), name=f"parts-{gain}-{documents}", sweep=SWEEP)
+    return made.valued(values.tolist(), missing="not_applicable", name=f"parts-{gain}-{documents}", sweep=SWEEP)
 
 
 def answer(run: RunTables) -> str:

@@ -17,9 +17,9 @@ VERBATIM = "verbatim by construction"
 
 @lru_cache(maxsize=4)
 def answering(run: RunTables) -> tuple[str, ...]:
-    """Return the finished configurations that have answers, in the order of the ranking, then those beyond the window."""
-    present, order = set(run.answers["configuration"]), standings(run)
-    return tuple(standing.name for standing in (*order.ranked, *order.windowed) if standing.name in present)
+    """Return the finished configurations that have answers, in the order of the ranking, then those that are not ranked."""
+    present = set(run.answers["configuration"])
+    return tuple(standing.name for standing in standings(run).finished if standing.name in present)
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ import re
 
 from workbench.analysis.findings import findings
 from workbench.report.model import Block, Lines, Prose, Section, Table, Terms
-from workbench.report.sections.ranking import failed, screened, short_table, windowed
+from workbench.report.sections.ranking import failed, screened, short_table, uncovered, windowed
 from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
@@ -17,7 +17,7 @@ def summary_markdown(run: RunTables) -> str:
     lead = headline(conclusions)
     ranked = conclusions.standings.ranked
     blocks: list[Block | None] = [*map(Prose, opening(conclusions)), short_table(conclusions, ranked) if ranked else None]
-    blocks += [windowed(conclusions), screened(conclusions), failed(conclusions)]
+    blocks += [uncovered(conclusions), windowed(conclusions), screened(conclusions), failed(conclusions)]
     replies = [f"**{escaped(answer.question)}** {escaped(answer.sentence)}" for answer in answered(conclusions).items]
     title = f"### {escaped(run.name)}: {escaped(f'{lead.text} {lead.aside}'.strip())}"
     text = [title, *(part for block in blocks if block for part in markdown(block)), *replies]

@@ -21,6 +21,8 @@ def summary_lines(run: RunTables) -> list[str]:
     if cut:
         caption = "not ranked: their chunks are longer than the embedder's window"
         lines += ["", caption, *table_lines(short_table(conclusions, cut))[1:]]
+    if few := conclusions.standings.uncovered:
+        lines += ["", "not ranked: too few of their questions have a value", *table_lines(short_table(conclusions, few))[1:]]
     lines += [f"{configuration}: FAILED, {error}" for configuration, error in conclusions.failures.items()]
     answer = answers(conclusions)
     tested = [answer.certainty.sentence, answer.more.sentence] if conclusions.margin else []

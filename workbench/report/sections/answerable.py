@@ -21,7 +21,7 @@ _NOTE = "An interval that contains .5 does not show that the score separates the
 def answerable(findings: Findings) -> Section | None:
     """Tabulate the area under the ROC curve of every configuration. Returns None unless the dataset has both kinds of questions."""
     questions = findings.run.questions["answerable"]
-    names = [standing.name for standing in (*findings.standings.ranked, *findings.standings.windowed)]
+    names = [standing.name for standing in findings.standings.finished]
     areas = {name: area for name in names if (area := separation_of(findings.run, name))}
     if not areas:
         return None

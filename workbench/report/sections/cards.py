@@ -23,7 +23,7 @@ _WORST = 5
 
 def cards(findings: Findings) -> Section | None:
     """Build a card for each finished configuration, the ranked ones first. Returns None if all failed."""
-    standings = [*findings.standings.ranked, *findings.standings.windowed]
+    standings = findings.standings.finished
     introduction = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
     folds = [_card(findings, standing) for standing in standings]
     return Section("Configurations", "configurations", [Prose(introduction), *folds], "Configurations") if folds else None

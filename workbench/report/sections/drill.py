@@ -33,7 +33,7 @@ Place = tuple[str, int, int]
 
 def drill_section(findings: Findings) -> Section | None:
     """Build the drill-down of all finished configurations. Returns None if all failed."""
-    names = [standing.name for standing in (*findings.standings.ranked, *findings.standings.windowed)]
+    names = [standing.name for standing in findings.standings.finished]
     if not names:
         return None
     questions = drill(findings.run, names)

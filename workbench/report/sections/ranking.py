@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.standings import Standing
-from workbench.core.formatting import count, number, plural
+from workbench.analysis.standings import COVERAGE, Standing
+from workbench.analysis.values import unscored_reasons
+from workbench.core.formatting import count, listed, number, plural
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.costs import OVERLAP, time_cell
@@ -21,7 +22,7 @@ _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
 def ranking(findings: Findings) -> Section:
     """Show the ranking, then the configurations beyond the window, screened out and failed."""
     table = ranking_table(findings)
-    unranked = [part for part in (windowed(findings), screened(findings), failed(findings)) if part]
+    unranked = [part for part in (uncovered(findings), windowed(findings), screened(findings), failed(findings)) if part]
     return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *unranked], "Ranking")
 
 
@@ -75,6 +76,26 @@ def short_table(findings: Findings, standings: Sequence[Standing]) -> Table:
     return Table("", columns, rows, note)
 
 
+def uncovered(findings: Findings) -> Section | None:
+    """Tabulate the configurations with too few values to be compared, with the reasons of the unscored questions."""
+    if not findings.standings.uncovered:
+        return None
+    introduction = (
+        f"A mean of fewer than {round(100 * COVERAGE)} % of the questions is not compared: it is of other questions than the means above."
+    )
+    metric = str(findings.primary)
+    entries = []
+    for standing in findings.standings.uncovered:
+        mean = standing.means[metric]
+        reasons = listed(unscored_reasons(findings.run, standing.name, metric), _MOST_METRICS)
+        entries.append(
+            Term(
+                standing.name, f"{metric} {number(mean.value)} on {count(mean.n)} of {count(mean.n + mean.unscored)} questions; {reasons}."
+            )
+        )
+    return Section("Too few values", "uncovered", [Prose(introduction), Terms(entries)])
+
+
 def windowed(findings: Findings) -> Section | None:
     """Tabulate the configurations with chunks beyond the embedder's window, each with the tokens cut off."""
     if not findings.standings.windowed:
@@ -110,7 +131,9 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
     cells = [Cell(standing.name, place=place, note=lost), mean_cell(mean), scale.cell(mean)]
     cells += [gap_cell(pair.simultaneous if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
-        cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))
+        notes = [f"of {number(mean.attainable)}"] if mean.attainable < 0.9995 else []
+        notes += [f"over {count(mean.n)} of {count(mean.n + mean.unscored)}"] if mean.unscored else []
+        cells.append(value_cell(mean.value, note=", ".join(notes)))
     delivered = (
         value_cell(standing.facts["delivered_chunks"], 1) if _equal_tokens(findings) else count_cell(standing.facts["delivered_tokens"])
     )

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Sequence
 
+from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostKind, CostRange
-from workbench.analysis.standings import Mean, Standing
+from workbench.analysis.standings import COVERAGE, Mean, Standing
 from workbench.core.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
 from workbench.report.cells import digits_for
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.screening import ScreenedConfiguration, Screening
+
+_MOST_UNCOVERED = 3
 
 
 def folder_of(run: RunTables) -> str:
@@ -96,6 +99,13 @@ def predicate(mean: Mean, metric: Measure) -> str:
         within = f"within {plural(metric.tokens, 'token')}" if metric.tokens is not None else f"with {plural(metric.k or 0, 'chunk')}"
         return f"delivers {text} of the evidence {within}"
     return f"has {metric} {text}"
+
+
+def uncovered_sentence(findings: Findings) -> str:
+    """Name the configurations that have too few values to be compared, with their numbers. Without a full stop."""
+    means = {each.name: each.means[str(findings.primary)] for each in findings.standings.uncovered}
+    shown = listed([f"{name} ({mean.n} of {mean.n + mean.unscored})" for name, mean in means.items()], _MOST_UNCOVERED)
+    return f"not compared, because fewer than {round(100 * COVERAGE)} % of the questions have a value of {findings.primary}: {shown}"
 
 
 def window_note(standing: Standing) -> str:

@@ -9,7 +9,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import shared_means
 from workbench.core.formatting import capitalised, count, listed, number, p_value, plural, rounded, share, signed
 from workbench.report.text.drafts import unaccepted_drafts
-from workbench.report.text.sentences import less_than_matters
+from workbench.report.text.sentences import less_than_matters, uncovered_sentence
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA, bounds_text
@@ -169,6 +169,8 @@ def _names(verdict: Verdict) -> str:
 def _why_none(findings: Findings) -> str:
     if findings.standings.ranked:
         return f"no question has a score by {findings.primary}"
+    if findings.standings.uncovered:
+        return uncovered_sentence(findings)
     if findings.standings.windowed:
         return "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
     return "every configuration failed" if findings.failures else "no configuration was run"
@@ -178,6 +180,8 @@ def _beside(findings: Findings) -> str:
     verdict, parts = findings.verdict, []
     if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL, Reason.MISSING) and len(verdict.best) < len(verdict.ranked):
         parts.append(_outside(verdict))
+    if findings.standings.uncovered and findings.standings.ranked:
+        parts.append(uncovered_sentence(findings))
     if findings.standings.windowed:
         parts.append(f"beyond the embedder's window, so not compared: {listed([each.name for each in findings.standings.windowed])}")
     if findings.screening and findings.screening.dropped:
