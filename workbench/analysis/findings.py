@@ -82,8 +82,12 @@ class Findings:
 
     def against(self, name: str, baseline: str) -> Comparison | None:
         """Return the comparison `name` minus `baseline`, or None if the verdict's family does not contain it."""
-        pair = self.verdict.between(name, baseline) if self.verdict else None
-        return pair if pair is None or pair.a == name else pair.reversed()
+        return _oriented(self.verdict.between(name, baseline), name) if self.verdict else None
+
+    def outside_family(self, name: str, other: str) -> Comparison | None:
+        """Return the comparison `name` minus `other`, corrected for all pairs, of two configurations that the verdict's family does not compare."""
+        pairs = self.verdict.all_pairs if self.verdict else ()
+        return _oriented(next((row for row in pairs if {row.a, row.b} == {name, other}), None), name)
 
 
 @lru_cache(maxsize=4)
@@ -112,6 +116,10 @@ def findings(run: RunTables) -> Findings:
         unbased="" if run.baseline in compared else run.baseline or "",
         screening=_screening(run),
     )
+
+
+def _oriented(pair: Comparison | None, name: str) -> Comparison | None:
+    return pair if pair is None or pair.a == name else pair.reversed()
 
 
 def _bounds(run: RunTables, pair: Contrast) -> Bounds | None:

@@ -100,9 +100,14 @@ class Verdict:
         """Return the comparison of two configurations in either order, or None if these two were not compared."""
         return next((row for row in self.comparisons if {row.a, row.b} == {a, b}), None)
 
-    def ahead_of(self, name: str) -> tuple[str, float] | None:
-        """Return the better configuration with the smallest p corrected for all pairs, and that p. None unless it is at most .05."""
-        rows = [row if row.a == name else row.reversed() for row in self.all_pairs if name in (row.a, row.b)]
+    def ahead_of(self, name: str, besides: str = "") -> tuple[str, float] | None:
+        """Return the better configuration with the smallest p corrected for all pairs, and that p. None unless it is at most .05.
+
+        `besides` is left out: the baseline, whose comparisons have a p in their own family.
+        """
+        rows = [
+            row if row.a == name else row.reversed() for row in self.all_pairs if name in (row.a, row.b) and besides not in (row.a, row.b)
+        ]
         better = [(row.p_adjusted, row.b) for row in rows if row.p_adjusted <= ALPHA and self.ranked.index(row.b) < self.ranked.index(name)]
         return (min(better)[1], min(better)[0]) if better else None
 

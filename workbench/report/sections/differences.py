@@ -25,17 +25,19 @@ def differences(findings: Findings) -> Section | None:
     if base is None or not tested:
         return None
     blocks: list[Block] = [_figure(findings, base.name, tested)]
-    return Section("Differences", "differences", [*blocks, *_behind(findings), *_outside(findings, tested)], "Differences")
+    return Section("Differences", "differences", [*blocks, *_behind(findings, base.name), *_outside(findings, tested)], "Differences")
 
 
-def _behind(findings: Findings) -> list[Block]:
-    """Name a configuration ahead of each one that is behind, if the figure compares with a baseline only."""
+def _behind(findings: Findings, base: str) -> list[Block]:
+    """Name a configuration ahead of each one that is behind, if the figure compares with a baseline only. The figure has the baseline itself."""
     verdict = findings.verdict
     if verdict is None or not verdict.behind or not findings.conclusive or len(verdict.all_pairs) == len(verdict.comparisons):
         return []
-    known = [(name, ahead) for name in verdict.behind if (ahead := verdict.ahead_of(name))]
+    known = [(name, ahead) for name in verdict.behind if name != base and (ahead := verdict.ahead_of(name, base))]
+    if not known:
+        return []
     rows = [Row([Cell(name), Cell(ahead), p_cell(p)]) for name, (ahead, p) in known]
-    caption = f"Configurations that are behind, and the one ahead of each with the smallest p, corrected for all {plural(len(verdict.all_pairs), 'pair')}"
+    caption = f"Configurations that are behind others than the baseline, and the one ahead of each with the smallest p, corrected for all {plural(len(verdict.all_pairs), 'pair')}"
     return [Table(caption, [words("configuration"), words("ahead of it"), Column("corrected p")], rows)]
 
 

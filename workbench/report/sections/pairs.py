@@ -3,6 +3,8 @@
 import itertools
 import re
 
+import numpy as np
+
 from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import OTHER, OTHER_MEANING, Contrast, Part, contrast
 from workbench.analysis.questions.miss_causes import cause_meanings
@@ -33,7 +35,8 @@ def pair_blocks(findings: Findings, pair: Contrast) -> list[Block]:
     if pair.judged is not None:
         blocks.append(Prose(f"{share(pair.judged[0], 1)} and {share(pair.judged[1], 1)} of their retrieved documents are judged."))
     blocks.append(causes if causes.rows else Prose("They do equally well on every question."))
-    return [*blocks, _slices(pair)]
+    # The difference on all questions is that of the title, with the bounds of its family.
+    return [*blocks, *([_slices(pair)] if len(pair.parts) > 1 else [])]
 
 
 def tally(pair: Contrast) -> str:
@@ -43,24 +46,15 @@ def tally(pair: Contrast) -> str:
 
 
 def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
-    overall, tested = pair.parts[0].difference, findings.against(pair.a.winner, pair.b.winner)
-    every = (
-        next((row for row in findings.verdict.all_pairs if {row.a, row.b} == {pair.a.winner, pair.b.winner}), None)
-        if findings.verdict
-        else None
-    )
-    p = (
-        f"{p_value(tested.p_adjusted)} corrected"
-        if tested
-        else f"{p_value(every.p_adjusted)} corrected for all pairs"
-        if every
-        else "not tested"
-    )
+    a, b = pair.a.winner, pair.b.winner
+    tested = findings.against(a, b)
+    compared = tested or findings.outside_family(a, b)
+    gap = compared.simultaneous if compared else pair.parts[0].difference
+    known = compared is not None and not np.isnan(compared.p)
+    p = f"{p_value(compared.p_adjusted)} corrected{'' if tested else ' for all pairs'}" if compared and known else "not tested"
     counts = f"ahead on {pair.a.queries}, behind on {pair.b.queries}, equal on {pair.ties}"
-    gap = tested.simultaneous if tested else overall
     note = f"{signed(gap.value)} {gap.bounds()}, {p} · {counts}"
-    title = f"{pair.a.winner} against {pair.b.winner}"
-    return Fold(title, pair_blocks(findings, pair), note, "pairing", opened=opened)
+    return Fold(f"{a} against {b}", pair_blocks(findings, pair), note, "pairing", opened=opened)
 
 
 def _causes(findings: Findings, pair: Contrast) -> Table:
@@ -75,12 +69,13 @@ def _causes(findings: Findings, pair: Contrast) -> Table:
 
 
 def _slices(pair: Contrast) -> Table:
-    ends = [bound for part in pair.parts for bound in (part.difference.low, part.difference.value, part.difference.high)]
+    slices = pair.parts[1:]
+    ends = [bound for part in slices for bound in (part.difference.low, part.difference.value, part.difference.high)]
     scale = Scale.over(ends, zero=True)
     columns = [words("slice"), Column("questions"), Column("difference", note="95 % interval"), scale.column()]
     columns += [Column(f"{pair.a.winner} ahead"), Column(f"{pair.b.winner} ahead"), Column("equal")]
     caption = f"{pair.metric}: {pair.a.winner} minus {pair.b.winner} by slice; exploratory, nothing is tested or corrected"
-    return Table(caption, columns, [_slice(part, scale) for part in pair.parts])
+    return Table(caption, columns, [_slice(part, scale) for part in slices])
 
 
 def _slice(part: Part, scale: Scale) -> Row:
