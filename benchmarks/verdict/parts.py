@@ -12,13 +12,15 @@ from benchmarks.verdict.catalogue import SHIFTED, even, zipf
 from benchmarks.verdict.claims import FLIPS
 from benchmarks.verdict.structures import drawn, handbook
 from benchmarks.verdict.tables import in_processes, markdown
-from benchmarks.verdict.worlds import Floats, RareLosses, Recalls, World
-from workbench.statistics.effects import Effect, EffectReading, effects
+from benchmarks.verdict.worlds import Floats, RareDocuments, RareLosses, Recalls, World
+from workbench.statistics.effects import Effect, EffectReading, Levels, effects
 from workbench.statistics.intervals import ALPHA
 from workbench.statistics.pairs import total_loss
 
 # Chunkings, retrievers and rerankers, in this order: configurations that differ only in the reranker are neighbours.
 GRID = (2, 3, 2)
+# Numbers of documents, and the share of them on which a part loses.
+RARE_DOCUMENTS = ((12, 0.1), (20, 0.1), (20, 0.05), (40, 0.05), (60, 0.05), (60, 0.02), (100, 0.05), (100, 0.02), (150, 0.02))
 HEADINGS = ("world", "questions", "clusters", "false claim", "simultaneous intervals", "falsely differs", "effect found", "differs found")
 _CLAIMS = (EffectReading.GAIN, EffectReading.LOSS)
 _ROUNDING = 1e-9
@@ -59,12 +61,14 @@ def parts_worlds() -> dict[str, World]:
         "chunking better by .10, reranker worse by .03": Recalls(grid_means(chunking=0.10, reranker=-0.03)),
         "reranker ± .05 by chunking": Recalls(grid_means(crossed=0.05)),
         **{f"rare losses ({1 - often:.0%}), {count} questions": RareLosses(count, often) for often in (0.95, 0.98) for count in (50, 300)},
+        **{f"rare documents ({share:.0%} of {count})": RareDocuments(count, share) for count, share in RARE_DOCUMENTS},
+        **{f"reranker better by .10 on each of {count} documents": Recalls((0.6, 0.7), even(count, 300), shift=0.05) for count in (20, 40)},
     }
 
 
 def rates(world: World, runs: int, seed: int = 1) -> list[float]:
     """The rates under HEADINGS, NaN where they cannot occur."""
-    grid = (2,) if isinstance(world, RareLosses) else GRID
+    grid = (2,) if len(world.means) == 2 else GRID
     random, pairs, truth = np.random.default_rng(seed), matched(grid), np.array(world.means)
     gaps = [np.array([truth[a] - truth[b] for a, b in each]) for each in pairs]
     with threadpool_limits(1):
@@ -74,7 +78,8 @@ def rates(world: World, runs: int, seed: int = 1) -> list[float]:
 
 def _rates(values: Floats, world: World, pairs: Sequence[Positions], gaps: Sequence[Floats]) -> list[float]:
     changes = [np.array([values[a] - values[b] for a, b in each]) for each in pairs]
-    found = effects(changes, [("", "")] * len(pairs), world.clusters, total_loss(values), flips=FLIPS)
+    levels = [Levels(*np.mean([[values[a], values[b]] for a, b in each], axis=(0, 2))) for each in pairs]
+    found = effects(changes, [("", "")] * len(pairs), world.clusters, total_loss(values), flips=FLIPS, levels=levels)
     null = [abs(gap.mean()) < _ROUNDING for gap in gaps]
     same = [float(np.ptp(gap)) < _ROUNDING for gap in gaps]
     claimed = [_right(each, gap.mean()) for each, gap in zip(found, gaps, strict=True)]

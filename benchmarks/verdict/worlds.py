@@ -131,3 +131,32 @@ class RareLosses:
         second = random.uniform(0, 1 - 2 * gain, self.questions)
         first = second + gain * random.uniform(0, 2, self.questions)
         return np.where(lost, [[0.0], [1.0]], [first, second])
+
+
+@dataclass(frozen=True)
+class RareDocuments:
+    """Two configurations with equal means: the first loses `loss` on all questions about a `share` of the documents, and gains a little on the rest.
+
+    Documents have about equally many of the `questions`.
+    """
+
+    count: int
+    share: float
+    questions: int = 300
+    loss: float = 0.45
+    noise: float = 0.05
+
+    @property
+    def means(self) -> tuple[float, ...]:
+        return 0.7, 0.7
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        return documents([self.questions // self.count + (place < self.questions % self.count) for place in range(self.count)])
+
+    def draw(self, random: np.random.Generator) -> Floats:
+        """Draw the scores (2, q) of one experiment."""
+        lost, level = random.random(self.count) < self.share, random.uniform(0.55, 0.85, self.count)
+        change = np.where(lost, -self.loss, self.loss * self.share / (1 - self.share))
+        second = level[self.clusters.codes] + random.normal(0, self.noise, self.questions)
+        return np.array([second + change[self.clusters.codes] + random.normal(0, self.noise, self.questions), second])

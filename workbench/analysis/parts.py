@@ -10,18 +10,28 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from workbench.analysis.frontier import DRIFT, CostRange, timings_of
-from workbench.analysis.standings import verdict_of
+from workbench.analysis.standings import value_bounds, verdict_of
 from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import plural, setting
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference, paired_differences
-from workbench.statistics.effects import Effect, EffectReading, effects
+from workbench.statistics.effects import Effect, EffectReading, Levels, effects
 from workbench.statistics.intervals import Interval
 from workbench.statistics.pairs import total_loss
 
 Settings = Mapping[str, Any]
-PartVerdict = Literal["worth it", "no benefit shown", "harmful", "better", "no difference shown", "worse", "too few data for a claim"]
+PartVerdict = Literal[
+    "worth it",
+    "no benefit shown",
+    "harmful",
+    "better",
+    "no difference shown",
+    "worse",
+    "a gain on these documents",
+    "a loss on these documents",
+    "too few data for a claim",
+]
 NONE = "none"
 # A setting of every retriever.
 NEIGHBOURS = "neighbours"
@@ -34,15 +44,21 @@ _NOT_FUSED = ("k", "deliver", NEIGHBOURS)
 # Metrics that are shown beside the primary one.
 _BESIDE = ("span_recall", "chunk_precision", "ndcg")
 LATENCIES = ("p50", "p95")
+_ON_THESE: Mapping[EffectReading, PartVerdict] = {
+    EffectReading.GAIN_HERE: "a gain on these documents",
+    EffectReading.LOSS_HERE: "a loss on these documents",
+}
 # By whether the alternative adds to its reference or replaces it.
 _VERDICTS: Mapping[bool, Mapping[EffectReading, PartVerdict]] = {
     True: {
+        **_ON_THESE,
         EffectReading.GAIN: "worth it",
         EffectReading.LOSS: "harmful",
         EffectReading.UNDECIDED: "no benefit shown",
         EffectReading.TOO_FEW: "too few data for a claim",
     },
     False: {
+        **_ON_THESE,
         EffectReading.GAIN: "better",
         EffectReading.LOSS: "worse",
         EffectReading.UNDECIDED: "no difference shown",
@@ -136,7 +152,7 @@ def parts(run: RunTables) -> tuple[PartEffect, ...]:
     loss = total_loss(np.array([per_query(run, name, str(metric)) for name in run.names]))
     names = [(each.alternative.label, each.reference.label) for each in contrasts]
     sign = 1.0 if metric.higher_is_better else -1.0
-    estimated = effects(changes, names, groups, loss, sign)
+    estimated = effects(changes, names, groups, loss, sign, levels=[_levels(run, each) for each in contrasts])
     return tuple(_part(run, contrast, change, effect) for contrast, change, effect in zip(contrasts, changes, estimated, strict=True))
 
 
@@ -221,6 +237,14 @@ def _matched(settings: Mapping[str, Mapping[str, Any]], stage: str, one: Alterna
 def _both(run: RunTables, a: str, b: str) -> bool:
     metric = str(run.primary)
     return not np.isnan(per_query(run, a, metric) + per_query(run, b, metric)).all()
+
+
+def _levels(run: RunTables, contrast: Contrasted) -> Levels:
+    """The means of the pairs' sides as distances from the worst value of the primary metric."""
+    values = {name: per_query(run, name, str(run.primary)) for pair in contrast.pairs for name in pair}
+    worst, _ = value_bounds(run.primary, values)
+    a, b = (float(np.nanmean(np.abs([values[name] - worst for name in side]))) for side in zip(*contrast.pairs, strict=True))
+    return Levels(a, b)
 
 
 def _changes(run: RunTables, metric: str, contrast: Contrasted) -> Floats:

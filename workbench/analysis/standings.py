@@ -105,10 +105,10 @@ def verdict_of(run: RunTables) -> Verdict | None:
         smallest_difference=run.smallest_difference,
     )
     unscored = {name: np.isnan(row) & unscored_queries(run, name, str(metric)) for name, row in values.items()}
-    return with_unscored(judge(values), values, unscored, judge, _bounds(metric, values))
+    return with_unscored(judge(values), values, unscored, judge, value_bounds(metric, values))
 
 
-def _bounds(metric: Measure, values: Mapping[str, Floats]) -> tuple[float, float]:
+def value_bounds(metric: Measure, values: Mapping[str, Floats]) -> tuple[float, float]:
     """Return the worst and the best value of a metric: 0 and 1 of a proportion, else those of the run."""
     known = np.concatenate(list(values.values()))
     low, high = (0.0, 1.0) if metric.proportion else (float(np.nanmin(known)), float(np.nanmax(known)))

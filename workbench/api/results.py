@@ -163,7 +163,7 @@ class Results(ResultViews):
         `low_adjusted` and `high_adjusted`, corrected for all effects; `detectable`, the effect that these questions show with 80 % power;
         `lowest` and `highest` among the pairs and `p_differs`, that they differ; the milliseconds per question that it adds, `added_p50` and `added_p95`, with
         `_low` and `_high`; and the `verdict`: `worth it`, `no benefit shown` or `harmful` for a part that is added, else `better`, `no difference
-        shown` or `worse`, or `too few data for a claim`. Empty if no stage varies.
+        shown` or `worse`, or `a gain on these documents`, `a loss on these documents` or `too few data for a claim`. Empty if no stage varies.
 
         Examples
         --------

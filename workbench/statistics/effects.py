@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from workbench.metrics.coverage import Floats
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import Comparison, comparisons, p_values
-from workbench.statistics.intervals import ALPHA
+from workbench.statistics.intervals import ALPHA, by_unit
 from workbench.statistics.pairs import Pairs, from_zero
 from workbench.statistics.power import SMALLEST_DIFFERENCE, detectable
 from workbench.statistics.randomisation import FLIPS, Randomised, randomise
@@ -17,9 +18,13 @@ from workbench.statistics.verdict import SEED, enough
 
 # Differences that cancel each other leave no more than this.
 _ROUNDING = 1e-12
+# Documents that lose half of everything show how often documents lose.
+_FEWEST_LOSING = 3
 EFFECT_METHODS = (
     "effects: the differences of the matched pairs are averaged within each question, then tested and bounded as differences of two configurations",
     "corrected p of effects: max-T over all effects on the primary metric by the same sign flips, step-down, with the same corrections",
+    "claims about other documents: documents that were not seen, each with a total loss, must not be able to undo the effect with 5 % probability, unless "
+    "3 documents with half of such a loss were seen; otherwise the effect holds for these documents",
     "whether an effect differs between pairs: each pair's difference from the mean effect, max-T over all pairs of all effects",
 )
 
@@ -29,8 +34,17 @@ class EffectReading(StrEnum):
 
     GAIN = "gain"
     LOSS = "loss"
+    GAIN_HERE = "a gain on these documents"
+    LOSS_HERE = "a loss on these documents"
     UNDECIDED = "undecided"
     TOO_FEW = "too few data for a claim"
+
+
+class Levels(NamedTuple):
+    """The means of the sides with and without a change, as distances from the worst possible value: what these can lose."""
+
+    with_change: float
+    without: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +63,19 @@ class Effect:
 
 
 def effects(
-    changes: Sequence[Floats], names: Sequence[tuple[str, str]], clusters: Clusters, loss: float, sign: float = 1.0, flips: int = FLIPS
+    changes: Sequence[Floats],
+    names: Sequence[tuple[str, str]],
+    clusters: Clusters,
+    loss: float,
+    sign: float = 1.0,
+    flips: int = FLIPS,
+    levels: Sequence[Levels] = (),
 ) -> list[Effect]:
     """Estimate the effect of each change, which is an array (matched pairs, q; NaN if unscored) of differences on each query.
 
     A query counts if all of the pairs have a value. `names` are of the sides with and without the change. `loss` is the difference in a
-    total loss (`statistics.pairs.total_loss`). A `sign` of -1 says that lower values are better.
+    total loss (`statistics.pairs.total_loss`). A `sign` of -1 says that lower values are better. With the `levels` of the changes, an effect
+    that documents which were not seen could undo is read as one on these documents.
     """
     if not changes:
         return []
@@ -64,18 +85,39 @@ def effects(
     labels = ["", *(str(place) for place in range(len(means)))]
     rows = comparisons(pairs, tests, np.ones(len(means), dtype=np.bool_), labels)
     differing = _differing(changes, means, clusters, flips)
+    undone = (
+        [_could_be_undone(sign * mean, clusters, each) for mean, each in zip(means, levels, strict=True)] if levels else [False] * len(rows)
+    )
     return [
-        Effect(replace(row, a=a, b=b), _reading(row, sign), p, _detectable(pairs, tests, place, labels))
+        Effect(replace(row, a=a, b=b), _reading(row, sign, undone[place]), p, _detectable(pairs, tests, place, labels))
         for place, (row, (a, b), p) in enumerate(zip(rows, names, differing, strict=True))
     ]
 
 
-def _reading(row: Comparison, sign: float) -> EffectReading:
+def _could_be_undone(differences: Floats, clusters: Clusters, levels: Levels) -> bool:
+    """Whether documents that were not seen could undo the mean of differences (q, NaN if unscored), of which positive ones are gains.
+
+    If the better side lost all on a share p of the documents, which is the level L of the other side there, and gained g on the others, both would
+    cancel for p = g / (g + L). That none of G documents is one of them has the probability (1 - p)^G. With several documents that lose half of L, the
+    sample shows how often that occurs.
+    """
+    scored = ~np.isnan(differences)
+    values, observed = clusters[scored].averaged(differences[None, scored])
+    sizes, sums = np.bincount(observed.codes), by_unit(values, observed.codes)[0]
+    effect = float(values.mean())
+    lost = levels.without if effect > 0 else levels.with_change
+    losing = int((np.sign(effect) * sums / sizes <= -lost / 2).sum())
+    return lost > 0 and losing < _FEWEST_LOSING and (lost / (abs(effect) + lost)) ** len(sizes) > ALPHA
+
+
+def _reading(row: Comparison, sign: float, undone: bool) -> EffectReading:
     if not enough(row.difference.n, row.difference.clusters) or np.isnan(row.p):
         return EffectReading.TOO_FEW
     if not row.p_adjusted <= ALPHA:
         return EffectReading.UNDECIDED
-    return EffectReading.GAIN if sign * row.difference.value > 0 else EffectReading.LOSS
+    if sign * row.difference.value > 0:
+        return EffectReading.GAIN_HERE if undone else EffectReading.GAIN
+    return EffectReading.LOSS_HERE if undone else EffectReading.LOSS
 
 
 def _detectable(pairs: Pairs, tests: Randomised, place: int, labels: Sequence[str]) -> float:

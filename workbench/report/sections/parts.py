@@ -29,8 +29,9 @@ from workbench.statistics.intervals import ALPHA, THIS_CORPUS
 _INTRODUCTION = (
     "An effect is the difference between two alternatives of a part, on the same questions, averaged over all pairs of configurations that are "
     "equal in everything else. Worth it, better, harmful and worse are claims about the primary metric after correction for all effects, a "
-    "family of its own beside the comparisons of configurations; whether a gain is worth its time is for you to decide. A part that rarely "
-    "loses all questions about a document can look like a gain if the questions are about fewer than about 60 documents. No benefit shown does not mean no benefit: the column shown gives the effect "
+    "family of its own beside the comparisons of configurations; whether a gain is worth its time is for you to decide. A part "
+    "that loses all questions about a few documents can look like a gain if the sample has none of them. Where documents that were not seen could undo an "
+    "effect, it is a gain or a loss on these documents, and no claim about others. No benefit shown does not mean no benefit: the column shown gives the effect "
     "that these questions show with 80 % power."
 )
 

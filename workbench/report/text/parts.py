@@ -27,7 +27,8 @@ _QUESTIONS = {
 _MOST_SENTENCES = 3
 _FEWEST_FOR_P95 = 20
 _PERCENTILES = {"p50": "(median)", "p95": "(95th percentile)"}
-_ORDER = (EffectReading.GAIN, EffectReading.LOSS, EffectReading.UNDECIDED, EffectReading.TOO_FEW)
+_HERE = (EffectReading.GAIN_HERE, EffectReading.LOSS_HERE)
+_ORDER = (EffectReading.GAIN, EffectReading.LOSS, *_HERE, EffectReading.UNDECIDED, EffectReading.TOO_FEW)
 
 
 def part_answers(findings: Findings) -> list[Answer]:
@@ -67,6 +68,9 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
     match part.effect.reading:
         case EffectReading.GAIN | EffectReading.LOSS:
             text = f"{_subject(part)} is {part.verdict}: {size}{lower}, {_corrected(findings, part)}"
+        case EffectReading.GAIN_HERE | EffectReading.LOSS_HERE:
+            few = f"{plural(row.difference.clusters, 'document')} are too few to claim it for others, of which a few could undo it"
+            text = f"{_subject(part)} has {part.verdict}: {size}{lower}, {_corrected(findings, part)}; {few}"
         case EffectReading.TOO_FEW:
             text = f"{too_few(findings.run, row.difference, _subject(part))}: {size}{lower}"
         case EffectReading.UNDECIDED if row.identical:
@@ -84,7 +88,7 @@ def _differs(part: PartEffect) -> bool:
 
 def _small(findings: Findings, part: PartEffect) -> str:
     """Say that a claimed effect is smaller than what matters to the experiment."""
-    claimed = part.effect.reading in (EffectReading.GAIN, EffectReading.LOSS)
+    claimed = part.effect.reading in (EffectReading.GAIN, EffectReading.LOSS, *_HERE)
     small = less_than_matters(findings.run, part.effect.comparison.difference.value) if claimed else ""
     return f"; that is {small}" if small else ""
 
