@@ -20,7 +20,8 @@ LEVEL = 0.05
 class HistoryWorld:
     """Runs of commits, each with one value that all its runs repeat: `repeats` draws the commit of each run.
 
-    From the commit `step` on, values are higher by `size` standard deviations. The `target` is the highest share with a change if
+    From the commit `step` on, values are higher by `size` standard deviations. The noise of a commit has the correlation `dependence` with that of
+    the one before, and in the second half of the commits `spread` times the standard deviation. The `target` is the highest share with a change if
     there is no step, else the lowest share that finds it within one observation.
     """
 
@@ -28,11 +29,18 @@ class HistoryWorld:
     step: int | None = None
     size: float = 3.0
     target: float = LEVEL
+    dependence: float = 0.0
+    spread: float = 1.0
 
     def draw(self, random: np.random.Generator) -> tuple[Ints, "pd.Series[float]"]:
         """The commit and the value of each run."""
         commits = self.repeats(random)
-        values = random.normal(0.7, NOISE, commits.max() + 1)
+        count = commits.max() + 1
+        noise = random.normal(0, NOISE, count)
+        for commit in range(1, count):
+            noise[commit] = self.dependence * noise[commit - 1] + (1 - self.dependence**2) ** 0.5 * noise[commit]
+        noise[count // 2 :] *= self.spread
+        values = 0.7 + noise
         if self.step is not None:
             values[self.step :] += self.size * NOISE
         return commits, pd.Series(values[commits])
@@ -90,6 +98,11 @@ WORLDS: Mapping[str, HistoryWorld] = {
     "60 runs, some commits return": HistoryWorld(reverted(60)),
     "60 runs, 3 alternating branches, 5 versions": HistoryWorld(alternating(60, 3, 12)),
     "30 different runs": HistoryWorld(distinct(30)),
+    "30 different runs, correlated by .3 with the run before": HistoryWorld(distinct(30), dependence=0.3, target=0.12),
+    "60 different runs, correlated by .3 with the run before": HistoryWorld(distinct(60), dependence=0.3, target=0.12),
+    "30 different runs, correlated by .6 with the run before": HistoryWorld(distinct(30), dependence=0.6, target=0.3),
+    "60 different runs, correlated by .6 with the run before": HistoryWorld(distinct(60), dependence=0.6, target=0.3),
+    "30 different runs, spread × 3 in the second half": HistoryWorld(distinct(30), spread=3),
     "30 different runs, step of 3 sd after 15": HistoryWorld(distinct(30), step=15, target=0.9),
     "60 runs of 20 commits, step of 3 sd after 10 commits": HistoryWorld(repeated(60, 20), step=10, target=0.9),
     "30 runs of 12 commits, step of 3 sd after 6 commits": HistoryWorld(repeated(30, 12), step=6, target=0.8),

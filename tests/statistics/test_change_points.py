@@ -64,6 +64,33 @@ def test_noise_alone_is_split_in_few_histories():
     assert sum(bool(change_points(series(values)).points) for values in noise(1)) <= 1
 
 
+def dependent(correlation: float) -> np.ndarray:
+    """Noise of which each value depends on the one before."""
+    values = np.random.default_rng(5).normal(size=(HISTORIES, RUNS))
+    for run in range(1, RUNS):
+        values[:, run] = correlation * values[:, run - 1] + (1 - correlation**2) ** 0.5 * values[:, run]
+    return values
+
+
+def split(histories: np.ndarray) -> float:
+    return float(np.mean([bool(change_points(series(values)).points) for values in histories]))
+
+
+def test_values_that_depend_on_the_one_before_are_split_in_few_histories() -> None:
+    # Without prewhitening .28 and .68 of them are.
+    assert split(dependent(0.3)) <= 0.15
+    assert split(dependent(0.6)) <= 0.35
+
+
+def test_a_spread_that_changes_is_no_change_of_level() -> None:
+    # Without flipped signs a seventh of them are split.
+    assert split(noise(6) * np.repeat([1.0, 3.0], RUNS // 2) - 0.7 * np.repeat([0.0, 2.0], RUNS // 2)) <= 0.075
+
+
+def test_a_step_among_values_that_depend_on_the_one_before_is_found() -> None:
+    assert split(dependent(0.3) + 5 * (np.arange(RUNS) >= 15)) >= 0.9
+
+
 def test_a_step_of_three_standard_deviations_is_found_within_a_run():
     steps = noise(2) + 0.03 * (np.arange(RUNS) >= 15)
     found = [[point.run for point in change_points(series(values)).points] for values in steps]
