@@ -94,7 +94,7 @@ def test_a_tie_set_of_several_has_no_winner(tied: RunTables) -> None:
     assert re.search(r"are statistically indistinguishable: p = [01]\.\d{3} after correction for 3 comparisons", said.certainty.sentence)
     assert re.fullmatch(
         r"These 120 questions show a difference of 0\.\d{3} in span_recall@60t with 80\s% power; "
-        r"to show one of 0\.020, about [\d,]+ would be needed, [\d,]+ more\.",
+        r"to show one of 0\.020, about [\d,]+ would be needed in all\.",
         said.more.sentence,
     )
     assert "New questions are assumed to come with new documents in the present proportion." in said.more.detail
@@ -256,15 +256,15 @@ def test_a_winner_by_less_than_matters_and_by_a_one_sided_test_is_said_to_be_tha
     assert weak.certainty.sentence.endswith("does not separate these two: it is two-sided, and the test of the best is one-sided.")
 
 
-def test_the_questions_that_are_needed_and_how_many_more_that_is_agree_after_rounding(tied, made) -> None:
-    said = asked(tied).more.sentence
-    needed, more = (int(text.replace(",", "")) for text in re.findall(r"(?:about|needed,) ([\d,]+)", said))
-    assert needed - 120 == more
+def test_the_questions_that_are_needed_are_a_rough_number_in_all(tied, made) -> None:
+    (needed,) = re.findall(r"about ([\d,]+) would be needed in all", asked(tied).more.sentence)
+    assert int(needed.replace(",", "")) > 120
+    assert re.fullmatch(r"[1-9][0-9]{0,2}0*", needed.replace(",", ""))
     some = np.where((np.arange(N) % 4 == 0) & (np.arange(N) > 0), BASE, np.nan)
-    few = asked(made.valued([some, np.clip(some + noise.normal(0, 0.3, N), 0, 1)], name="29")).more.sentence
+    few = asked(made.valued([some, np.clip(some + noise.normal(0, 0.3, N), 0, 1)], missing="not_applicable", name="29")).more.sentence
     assert few.startswith("At least 1 more question for any claim; to show a difference of 0.020 with 80 % power, about ")
-    needed, more = (int(text.replace(",", "")) for text in re.findall(r"(?:about|needed,) ([\d,]+)", few))
-    assert needed - 29 == more > 1
+    (needed,) = re.findall(r"about ([\d,]+) would be needed in all", few)
+    assert int(needed.replace(",", "")) > 30
 
 
 def test_a_slice_that_is_better_than_all_questions_is_not_called_the_weakest(made) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered, without_expected
-from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.answered import VERBATIM, answering
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
@@ -50,6 +50,20 @@ def test_shown_losses_share_a_sentence_and_no_other_follows(unanswered):
     right = {"gold": 1.0, "gold_distractors": 0.3, "retrieved": 0.2}
     sentence = held(answered(unanswered, Planted(conditions=list(right), right=right))).sentence
     assert re.search(r"It loses 0\.\d+ \[[^]]*\] through retrieval and 0\.\d+ \[[^]]*\] to distractors\.$", sentence)
+
+
+def test_what_a_generator_that_copies_the_context_cannot_do_is_not_said_of_it(unanswered):
+    right = {"none": 0.0, "gold": 0.9, "retrieved": 0.4, "injection": 0.9}
+    run = answered(unanswered, Planted(conditions=list(right), right=right))
+    said = held(run)
+    assert "the closed-book share" in said.detail
+    assert "no loss is shown" in said.sentence
+    assert "is missing with perfect context: generator, judge and label error, and right answers in other words." in said.detail
+    copies = run.queries.assign(reason=VERBATIM)
+    said = held(replace(run, sources={**run.sources, "queries": lambda _: copies}))
+    assert "closed-book" not in said.detail
+    assert "no loss is shown" not in said.sentence
+    assert "through retrieval" in said.sentence
 
 
 def test_contexts_without_all_evidence_are_counted(unanswered):

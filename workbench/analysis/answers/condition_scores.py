@@ -14,7 +14,9 @@ from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.intervals import Interval
 
 # Metrics of the answer's content, which a condition can lower. The first of a run is its answer score.
-_OF_CONTENT = ("labelled_correctness", "answer_recall", "token_f1", "exact_match", "answer_similarity")
+# These compare words, so that a right answer in other words counts as wrong.
+LEXICAL = ("answer_recall", "token_f1", "exact_match")
+_OF_CONTENT = ("labelled_correctness", *LEXICAL, "answer_similarity")
 # The judged one takes their place in a run without them.
 _JUDGED = ("answer_correctness",)
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.answers.answer_costs import answer_costs
-from workbench.analysis.answers.answered import answering, answers_of
-from workbench.analysis.answers.condition_scores import answer_score, condition_mean, condition_scores
+from workbench.analysis.answers.answered import answering, answers_of, is_verbatim
+from workbench.analysis.answers.condition_scores import LEXICAL, answer_score, condition_mean, condition_scores
 from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.answers.missing_answers import missing_answers, missing_elsewhere
@@ -47,9 +47,10 @@ def hold_answer(run: RunTables, configuration: str) -> Answer:
 
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
-    """State the closed-book share, what remains, and what the answer score is."""
+    """State the closed-book share, what remains, and what the answer score is. Of a generator that copies the context, the first is 0 by construction."""
     score = f"{parts.metric}: {run.measures[parts.metric].definition}."
-    return list(filter(None, [_closed_book(parts), _remaining(parts), score]))
+    closed = "" if is_verbatim(run, parts.configuration) else _closed_book(parts)
+    return list(filter(None, [closed, _remaining(run, parts), score]))
 
 
 def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
@@ -57,6 +58,8 @@ def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     few = [loss for loss in parts.losses if loss.reading is EffectReading.TOO_FEW]
     enough = [loss for loss in parts.losses if loss not in few]
     attacks = [loss for loss in enough if loss.condition in CLEAN_TWINS]
+    # A generator that copies the context cannot obey it, so that the absence of a loss says nothing.
+    attacks = attacks if not is_verbatim(run, parts.configuration) or any(loss.significant for loss in attacks) else []
     plain = [loss for loss in enough if loss.condition not in CLEAN_TWINS]
     sentences = [*_claims(plain), *([_attacked(attacks, parts.metric)] if attacks else [])]
     return [*sentences, *([_too_few(run, few, len(parts.losses))] if few else [])]
@@ -184,7 +187,8 @@ def _closed_book(parts: Decomposition) -> str:
     return f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
 
 
-def _remaining(parts: Decomposition) -> str:
+def _remaining(run: RunTables, parts: Decomposition) -> str:
     if parts.remaining is None:
         return ""
-    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} remains lost with perfect context: {REMAINING}."
+    words = ", and right answers in other words" if run.measures[parts.metric].name in LEXICAL else ""
+    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with perfect context: {REMAINING}{words}."

@@ -272,10 +272,9 @@ def _shown(power: Detectable, n: int, metric: str) -> str:
 
 
 def _needed(power: Detectable, n: int) -> str:
-    """State the questions that are needed, and how many more that is: the difference of the numbers that are shown."""
+    """State the questions that are needed in all. The number is rough, so the difference from the present one is not given."""
     needed = rounded(power.needed)
-    needed = needed if needed > n else power.needed
-    return f"about {count(needed)} would be needed, {count(needed - n)} more"
+    return f"about {count(needed if needed > n else power.needed)} would be needed in all"
 
 
 def _assumed(verdict: Verdict, power: Detectable) -> str:
