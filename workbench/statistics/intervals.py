@@ -37,6 +37,7 @@ class Robust:
     freedom: Floats
     n: Ints
     clusters: Ints
+    effective: Floats
     sums: Floats
     residuals: Floats
     alone: Floats
@@ -74,6 +75,7 @@ def robust(values: Floats, clusters: Clusters) -> Robust:
         freedom=wide_freedom,
         n=n.astype(np.int64),
         clusters=observed,
+        effective=n**2 / np.maximum((sizes**2).sum(axis=1), 1),
         sums=sums,
         residuals=residuals,
         alone=np.where(visible, error, np.nan),

@@ -20,7 +20,8 @@ class Pairs:
     """Differences a - b of p pairs of configurations at the positions `a` and `b` (p), with a < b.
 
     `mean`, its clustered standard error `error` (NaN if the difference does not vary) with `freedom`, over `n` queries in
-    `clusters` documents, all (p). `sums` (p, clusters) are the sums of differences of each cluster, all 0 for `identical` pairs.
+    `clusters` documents, all (p), which count as `effective` ones of equal size (Kish 1965). `sums` (p, clusters) are the sums of differences of each cluster, all 0 for `identical` pairs, and `residuals` (p, clusters) those of the
+    differences minus their mean.
     `cautious_p` is `t_p` corrected for skew and for unseen losses, `damping` (p, 0 to 1) the factor by which that reduces the t statistic of
     the clusters. `worst` is the mean after the unseen losses if these would undo the difference, else NaN. `conditional`: shared documents
     limit the comparison to this corpus. `untested`: there are too few documents for a test, or no test may be run on these queries.
@@ -33,7 +34,9 @@ class Pairs:
     freedom: Floats
     n: Ints
     clusters: Ints
+    effective: Floats
     sums: Floats
+    residuals: Floats
     identical: Bools
     cautious_p: Floats
     damping: Floats
@@ -91,7 +94,9 @@ def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: floa
         freedom=means.freedom,
         n=means.n,
         clusters=means.clusters,
+        effective=means.effective,
         sums=means.sums,
+        residuals=means.residuals,
         identical=identical,
         cautious_p=np.where(identical, 1.0, p),
         damping=np.where(np.isnan(worst), np.where(np.isnan(plain), 1.0, damping), 0.0),

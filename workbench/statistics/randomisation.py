@@ -20,6 +20,8 @@ _BLOCK = 256
 _OFF, _NEAR = 1e-12, 1e-3
 # The part of the level that is spent on finding rivals that are far behind.
 _SPENT = ALPHA / 20
+# With fewer effective documents, and less than half of the documents, a few large ones make flips too coarse for the level of intervals.
+_FEWEST_EFFECTIVE = 15
 
 
 def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
@@ -158,6 +160,8 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     """
     live = (pairs.sums != 0).any(axis=0)
     totals, units = Totals.of(pairs.a, pairs.b, pairs.sums[:, live]), int(live.sum())
+    # Intervals are about the differences that there are: their flips are those of what remains without the means.
+    centred = Totals.of(pairs.a, pairs.b, pairs.residuals[:, live])
     plain = totals.under(np.ones((1, units)))[0]
     observed = _damped(plain, pairs)
     # The family by descending |U|.
@@ -175,7 +179,7 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
         alone += (far >= np.abs(plain) - TIE).sum(axis=0)
         stepped += (highest >= np.abs(observed[order]) - TIE).sum(axis=0)
         unbeaten += (_from_last(best.largest(flipped)) >= best.lead[best.order] - TIE).sum(axis=0)
-        maxima.append(highest[:, 0] if len(order) else np.zeros(len(flipped)))
+        maxima.append(np.abs(centred.under(signs)[:, order]).max(axis=1, initial=0.0))
     p = alone / count
     few = np.flatnonzero((pairs.sums != 0).sum(axis=1) <= MOST_EXACT)
     p[few] = [exact_p(pairs.sums[pair]) for pair in few]
@@ -183,7 +187,9 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     # Step-down: no hypothesis is rejected before those with a larger U, and no corrected p is below the plain one.
     adjusted[order] = np.maximum(np.maximum.accumulate(stepped / count), p[order])
     unrivalled[best.order] = np.maximum.accumulate(unbeaten / count)
-    return Randomised(p, adjusted, unrivalled, _level(np.concatenate(maxima), units, len(order)))
+    dominated = bool((pairs.effective < np.minimum(_FEWEST_EFFECTIVE, pairs.clusters / 2))[family].any())
+    level = ALPHA / max(1, len(order)) if dominated else _level(np.concatenate(maxima), units, len(order))
+    return Randomised(p, adjusted, unrivalled, level)
 
 
 def _damped(u: Floats, pairs: Pairs) -> Floats:

@@ -28,7 +28,8 @@ METHODS = (
     "corrected p: max-T over the family by the same flips, step-down (Westfall and Young), with t corrected for skew (Johnson), and 1 where fewer "
     "than 5 questions are against a difference that total losses on 3 more would undo; beside it Holm",
     "tie set: no other is better, by the same max-T over all pairs in steps at 5 %, if a paired t test agrees",
-    "simultaneous intervals: t intervals at the level at which all of the family hold at once in 95 % of flips, or Bonferroni's",
+    "simultaneous intervals: t intervals at the level at which all of the family hold at once in 95 % of flips of what remains without the means, or "
+    "Bonferroni's, which is the level if a few large documents dominate",
     "corrected value of the leader: chosen on one half of the documents, measured on the other, 200 splits; its interval is the leader's own, "
     "with the lower end moved down by the optimism",
     "unscored questions: a configuration that would be in the tie set, if its unscored values were the best possible and those of the others the worst, "
