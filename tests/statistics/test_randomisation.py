@@ -188,7 +188,7 @@ def test_a_pair_with_few_differences_among_many_documents_is_exact() -> None:
 
 def test_the_level_of_intervals_does_not_depend_on_the_differences() -> None:
     # Without centring, a large difference on documents of unequal sizes makes the level too high.
-    values, codes = np.random.default_rng(8).normal(size=(3, 200)), np.repeat(np.arange(40), np.arange(40) % 9 + 1)[:200]
+    values, codes = np.random.default_rng(8).normal(size=(3, 190)), np.repeat(np.arange(40), np.arange(40) % 9 + 1)
     level = flipped(values, codes)[1].level
     assert flipped(values + np.array([[0.0], [1.0], [2.0]]), codes)[1].level == pytest.approx(level, rel=1e-6)
     assert 0.05 / 3 <= level < 0.05
@@ -196,8 +196,8 @@ def test_the_level_of_intervals_does_not_depend_on_the_differences() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "dominated"),
-    [([110, *[5] * 38], True), ([5] * 40, False), ([20] * 12, False), ([60, *[10] * 11], True), ([30, *[10] * 11], False)],
-    ids=["one of 39 has 37 %", "40 equal", "12 equal", "one of 12 has 35 %", "one of 12 has 21 %"],
+    [([110, *[5] * 38], True), ([5] * 40, False), ([20] * 12, False), ([80, *[10] * 11], True), ([30, *[10] * 11], False)],
+    ids=["one of 39 has 37 %", "40 equal", "12 equal", "one of 12 has 42 %", "one of 12 has 21 %"],
 )
 def test_the_level_of_intervals_is_bonferronis_if_few_large_documents_dominate(sizes: list[int], dominated: bool) -> None:
     codes = np.repeat(np.arange(len(sizes)), sizes)
