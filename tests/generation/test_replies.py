@@ -2,7 +2,12 @@ from workbench.generation.replies import PassageAnswer, ProposedFactoid, Propose
 
 
 def test_an_object_is_read_also_from_a_block_of_code() -> None:
-    texts = ['{"question": "Who?"}', ' {"question": "Who?"}\n', '```json\n{"question": "Who?"}\n```', '```\n{"question": "Who?"}\n```\n']
+    texts = [
+        '{"question": "Who?"}',
+        ' {"question": "Who?"}\n',
+        '```json\n{"question": "Who?"}\n```',
+        '```JSON\n{"question": "Who?"}\n```\n',
+    ]
     assert [parse_reply(text, ProposedUnanswerable) for text in texts] == [ProposedUnanswerable(question="Who?")] * len(texts)
 
 
@@ -14,6 +19,7 @@ def test_anything_else_is_no_reply() -> None:
         '{"question": "Who?", "more": 1}',
         '{"question": 7}',
         '{"question": null}',
+        '{"question": "Who?", "question": "Why?"}',
         "[" * 100_000,
         '["question"]',
     ]

@@ -12,6 +12,7 @@ from workbench.judging.base import TASKS, JudgeRequest
 from workbench.judging.chat import ChatJudge
 from workbench.judging.prompting.prompt_file import PROMPTS
 from workbench.llm.session import CallLimits
+from workbench.records import Passage
 
 PROVIDERS = ("openai", "anthropic", "ollama")
 MAY = {"claim": 1, "passage": 1, "quote": "opens in May, and closes", "verdict": "supported", "confidence": 0.9}
@@ -84,14 +85,56 @@ def test_tokens_and_cost_of_a_call_are_shared_by_its_claims(provider: ChatProvid
     assert sum(judgement.cost or 0 for judgement in found) == pytest.approx(0.00011)
 
 
-def test_a_claim_that_the_reply_leaves_out_is_unscored_and_the_others_are_not(provider: ChatProvider) -> None:
-    provider.faults = [
-        {"text": verdicts({"claim": 1, "verdict": "absent"}, {"claim": 3, "verdict": "absent"}, {"claim": 3, "verdict": "absent"})}
-    ]
-    first, second, third = judged(judge_of(provider, claims_per_call=3), [support(text) for text in "abc"])
-    assert first.verdict == "absent"
-    assert second.error == "the reply has no verdict of the claim"
-    assert third.error == "the reply has more than one verdict of the claim"
+def test_verdicts_with_other_numbers_than_the_claims_have_are_of_no_claim(provider: ChatProvider, wording) -> None:
+    def error_of(numbers: list[object]) -> str:
+        # The number None is left out.
+        provider.faults = [{"text": verdicts(*({"verdict": "absent"} | ({"claim": each} if each is not None else {}) for each in numbers))}]
+        found = judged(judge_of(provider, claims_per_call=3), [support(text) for text in "abc"])
+        assert [judgement.score for judgement in found] == [None] * 3
+        (error,) = {judgement.error for judgement in found}
+        return error
+
+    numberings = {
+        "from 0": [0, 1, 2], "from 2": [2, 3, 4], "one missing": [1, 3], "one repeated": [1, 2, 2], "repeated, and one too many": [1, 2, 3, 3],
+        "no whole number": [1, 2, 2.5], "true": [True, 2, 3], "letters": ["a", "b", "c"], "without numbers": [None, None, None], "none": [],
+        "one without": [1, 2, None], "negative": [-1, -2, -3],
+    }  # fmt: skip
+    wording(error_of, numberings, None)
+
+
+def test_a_lone_claim_needs_no_number_and_has_no_other_than_1(provider: ChatProvider) -> None:
+    provider.faults = [{"text": verdicts({"verdict": "absent"})}, {"text": '{"verdict": "absent"}'}]
+    provider.faults += [{"text": verdicts({"verdict": "absent", "claim": number})} for number in (0, 2)]
+    found = judged(judge_of(provider), [support(claim) for claim in "abcd"])
+    assert [judgement.verdict for judgement in found] == ["absent", "absent", "", ""]
+    assert found[2].error == "the reply numbers its verdicts 0, and the claim is number 1"
+
+
+def test_numbers_in_other_forms_are_those_of_the_claims_in_any_order(provider: ChatProvider) -> None:
+    entries = [MAY | {"claim": "3", "passage": "1"}, {"claim": 1.0, "verdict": "absent"}, MAY | {"claim": " 2.", "verdict": "contradicted"}]
+    provider.faults = [{"text": verdicts(*entries)}]
+    found = judged(judge_of(provider, claims_per_call=3), [support(text) for text in "abc"])
+    assert [judgement.verdict for judgement in found] == ["absent", "contradicted", "supported"]
+
+
+def test_a_quote_in_other_typography_decides_as_well_as_no_quote(provider: ChatProvider) -> None:
+    text = "The \u201cnight desk\u201d \u2013 on Cafe\u0301 Street \u2013 isn\u2019t staffed."
+    passages = (Passage("d", 0, len(text), text),)
+    for verdict, score in (("supported", 1.0), ("contradicted", 0.0)):
+        quote = "The 'night desk' - on Caf\u00e9 Street - isn't staffed"
+        provider.faults = [{"text": verdicts(MAY | {"verdict": verdict, "quote": quote})}]
+        (judgement,) = judged(judge_of(provider), [support("It is staffed.", passages=passages)])
+        assert (judgement.score, judgement.verdict, judgement.error) == (score, verdict, "")
+        assert text[judgement.start : judgement.end] == text[:-1]
+
+
+def test_reasoning_is_no_verdict_and_may_hide_none(provider: ChatProvider) -> None:
+    right = verdicts({"claim": 1, "verdict": "absent"})
+    wrong = f"<think>{verdicts(MAY)}"
+    provider.faults = [{"text": f"{wrong}</think>\n```JSON\n{right}\n```"}, {"text": wrong, "finish": "length"}]
+    absent, cut = judged(judge_of(provider), [support("a"), support("b")])
+    assert absent.verdict == "absent"
+    assert (cut.score, cut.error) == (None, "the reply is reasoning without an answer because it used all of its tokens")
 
 
 def test_every_failure_is_unscored_with_its_reason(provider: ChatProvider, wording) -> None:
@@ -147,7 +190,7 @@ def test_correctness_is_a_truth_value_and_never_a_word_in_prose(text: str, score
 
 
 @pytest.mark.parametrize(
-    ("text", "score"), [('{"rating": 8}', 0.8), ("7/10", 0.7), ('{"rating": 11}', None), ('{"rating": true}', None), ("8 of 10", None)]
+    ("text", "score"), [('{"rating": 8}', 0.8), ("7/10", 0.7), ('{"rating": 0.8}', None), ('{"rating": true}', None), ("8 of 10", None)]
 )
 def test_a_rating_is_between_0_and_10(text: str, score: float | None, provider: ChatProvider) -> None:
     provider.faults = [{"text": text}]

@@ -1,12 +1,12 @@
 """Calls of clients to a server on the loopback interface that plays any provider."""
 
-import asyncio
 from typing import Any
 
 from tests.chat_provider import ChatProvider
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.providers.served import ServedClient
 from workbench.llm.registry import CLIENTS
+from workbench.llm.session import CallResources, ask_all
 
 SERVED = sorted(kind for kind, client in CLIENTS.items() if issubclass(client, ServedClient))
 KEY = "sk-very-secret-key"
@@ -26,14 +26,8 @@ def call(text: str = "is it so?", **settings: Any) -> ChatCall:
 
 def asked(client: ServedClient, request: ChatCall | None = None) -> Reply | CallFailure:
     """The outcome of one call."""
-
-    async def ask() -> Reply | CallFailure:
-        try:
-            return await client.ask(request or call())
-        finally:
-            await client.close()
-
-    return asyncio.run(ask())
+    ((_, outcome),) = ask_all(client, [request or call()], CallResources())
+    return outcome
 
 
 def reply(client: ServedClient, request: ChatCall | None = None) -> Reply:

@@ -10,6 +10,7 @@ import pytest
 from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
 from workbench.llm.base import CallFailure, Reply
+from workbench.llm.cached_replies import call_key
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all
 from workbench.storage.call_cache import CallCache
 
@@ -100,6 +101,21 @@ def test_failures_are_not_cached(provider: ChatProvider, cache: CallCache) -> No
     outcomes = dict(ask_all(client, calls, CallResources(cache)))
     assert all(isinstance(outcome, Reply) for outcome in outcomes.values())
     assert Counter(provider.prompts()) == {"question 0": 2, "question 1": 1, "question 2": 1}
+
+
+def test_the_cache_keeps_what_the_model_wrote_and_no_reasoning_without_an_answer(provider: ChatProvider, cache: CallCache) -> None:
+    client, calls = make("openai", provider, concurrency=1), [call(text) for text in questions(2)]
+    provider.faults = [{"text": "<think>hm</think>so"}, {"text": "<think>hm", "finish": "length", "tokens": (10, 64)}]
+    resources = CallResources(cache)
+    answer, cut = (outcome for _, outcome in sorted(ask_all(client, calls, resources), key=lambda each: each[0]))
+    assert isinstance(answer, Reply)
+    assert isinstance(cut, CallFailure)
+    assert resources.budget.spent.tokens == 10 + 1 + 10 + 64
+    (stored,) = cache.get([call_key(client.identity(), each) for each in calls]).values()
+    assert stored["text"] == "<think>hm</think>so"
+    again = dict(ask_all(client, calls, CallResources(cache)))
+    assert isinstance(again[0], Reply)
+    assert (again[0].text, again[0].cached, len(provider.asked)) == ("so", True, 3)
 
 
 def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvider, cache: CallCache) -> None:

@@ -11,6 +11,7 @@ from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
 from workbench.context.conditions import NONE
+from workbench.llm.answers import CUT_REASONING
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply, use_of
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
@@ -92,10 +93,20 @@ class PromptedGenerator(Generator):
         return ChatCall(messages, self.max_tokens, self.temperature, seed, repeat=repeat)
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
-        """Yield the answers as the calls finish."""
-        calls = [self.call(request) for request in requests]
+        """Yield the answers as the calls finish.
+
+        If the model's reasoning has an end without a beginning, since its template writes the beginning into the prompt, then a reply that was
+        cut and has neither is reasoning.
+        """
+        calls, unopened, cut = [self.call(request) for request in requests], False, dict[int, Reply | CallFailure]()
         for place, outcome in ask_all(self.client(), calls, resources.calls):
+            if isinstance(outcome, Reply) and outcome.finish_reason == "length" and not outcome.reasoned:
+                cut[place] = outcome
+                continue
+            unopened = unopened or (isinstance(outcome, Reply) and outcome.unopened)
             yield place, self._answer(outcome, len(requests[place].passages))
+        for place, outcome in cut.items():
+            yield place, self._answer(CUT_REASONING if unopened else outcome, len(requests[place].passages))
 
     def _answer(self, outcome: Reply | CallFailure, passages: int) -> GeneratedAnswer:
         if isinstance(outcome, CallFailure):

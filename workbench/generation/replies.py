@@ -1,13 +1,10 @@
 """The replies that the prompts request, and their strict parsing."""
 
-import json
-import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-# Some models put JSON into a block of code, whatever they are told.
-_BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
+from workbench.llm.answers import json_reply
 
 
 class StructuredReply(BaseModel):
@@ -64,8 +61,7 @@ R = TypeVar("R", bound=StructuredReply)
 
 def parse_reply(text: str, kind: type[R]) -> R | None:
     """Return the object in a reply, or None if the reply is anything else, also if an object is somewhere in prose."""
-    block = _BLOCK.fullmatch(text)
     try:
-        return kind.model_validate(json.loads(block[1] if block else text))
-    except (ValueError, RecursionError, ValidationError):
+        return kind.model_validate(json_reply(text))
+    except ValidationError:
         return None

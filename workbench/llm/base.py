@@ -32,9 +32,10 @@ class ChatCall:
 
 @dataclass(frozen=True)
 class Reply:
-    """A complete reply of a model.
+    """A complete reply of a model. Its `text` is the model's in full from a client, and the answer alone from `ask_all`.
 
-    `finish_reason` is `stop` or `length`. Tokens are those that the server counted, None if it did not. `cost` is in the currency of the
+    `finish_reason` is `stop`, `length`, or the server's own word for any other. `reasoned` says whether the model reasoned before it answered,
+    `unopened` whether only the end of its reasoning was marked. Tokens are those that the server counted, None if it did not. `cost` is in the currency of the
     client's prices, None without prices. `logprobs` has the log-probability of each alternative of the first token, None if the server sent
     none. `dropped` names the parameters that the model does not know. `seconds` is the time of the successful try; `cached` says whether
     the reply came from the cache.
@@ -50,6 +51,8 @@ class Reply:
     dropped: tuple[str, ...] = field(default=())
     seconds: float = 0.0
     cached: bool = False
+    reasoned: bool = False
+    unopened: bool = False
 
 
 @dataclass(frozen=True)

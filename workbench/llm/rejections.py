@@ -28,6 +28,19 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
     "max_tokens": re.compile(r"\bmax_completion_tokens\b"),
 }
 
+_NUMBERS = ("code", "status", "status_code", "statusCode", "http_code")
+# How errors that name no status say what they are.
+_WORDS = [
+    (status, re.compile(words, re.IGNORECASE))
+    for status, words in (
+        (429, r"rate.?limit|too.many.requests|throttl|resource.?exhausted|quota"),
+        (503, r"overload|unavailable|capacity|\bbusy\b|try again|still loading|being loaded"),
+        (504, r"time[d -]*out"),
+        (401, r"(invalid|incorrect|missing|no|wrong).{0,20}(api.?key|token|credential)|unauthori[sz]ed|authentication|permission"),
+        (500, r"internal|server.?error|upstream|bad.gateway|provider returned"),
+    )
+]
+
 
 def error_text(content: bytes) -> str:
     """Return the message of an error with its type and code, from any provider's JSON, or the start of the text."""
@@ -40,7 +53,40 @@ def error_text(content: bytes) -> str:
     if not isinstance(error, dict):
         return str(error)
     parts = [error.get(name) for name in ("message", "detail", "type", "code", "param")]
+    # A number is the status, which is said beside it.
+    parts = [part for part in parts if not str(part).isdigit()]
     return " ".join(str(part) for part in parts if part) or str(error)
+
+
+def reported_error(answer: Any) -> tuple[int, bytes] | None:
+    """Return the error that a reply with the status 200 reports in place of an answer, as its own status and JSON, or None.
+
+    The status is the number that the error names, else that of its words, else 400.
+    """
+    if not isinstance(answer, dict):
+        return None
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    error = answer.get("error") or choice.get("error") or answer.get("errors")
+    if isinstance(error, list) and error:
+        error = error[0]
+    said = isinstance(answer.get("message") or answer.get("detail"), str) and not {"choices", "content"} & answer.keys()
+    if not error and (said or "error" in (answer.get("object"), answer.get("type"))):
+        error = answer
+    if not error:
+        return None
+    if isinstance(error, bool):
+        error = {name: value for name, value in answer.items() if name != "error"}
+    content = json.dumps({"error": error}).encode()
+    numbers = [value for part in (error, answer) if isinstance(part, dict) for name in _NUMBERS if (value := _status(part.get(name)))]
+    words = error_text(content)
+    return next((number for number in [*numbers, *(status for status, said in _WORDS if said.search(words))]), 400), content
+
+
+def _status(value: Any) -> int | None:
+    """Return a status of HTTP that says that a request failed, or None."""
+    number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
+    return number if isinstance(number, int) and not isinstance(number, bool) and 400 <= number < 600 else None
 
 
 def refused_parameter(status: int, message: str, sent: set[str]) -> str | None:

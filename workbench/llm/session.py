@@ -10,6 +10,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError
+from workbench.llm.answers import answered
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.cached_replies import call_key, reply_of, value_of
 from workbench.llm.claims import CallClaims
@@ -87,7 +88,7 @@ class CallResources:
 def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResources) -> Iterator[tuple[int, Reply | CallFailure]]:
     """Yield the outcome of each call with its place, as they finish; cached replies first. A reply is in the cache before it is yielded.
 
-    Equal calls are made once. Calls run in a thread while the caller works on outcomes, and end if the caller stops. Once a server has failed
+    A reply has the model's answer without its reasoning, and reasoning alone is a failure. The cache keeps what the model wrote. Equal calls are made once. Calls run in a thread while the caller works on outcomes, and end if the caller stops. Once a server has failed
     many calls in a row, with all their retries, it is taken to be down, and further calls fail at once.
 
     Raises
@@ -107,13 +108,13 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     claims = CallClaims(resources.cache, max(1, client.concurrency // 4), client.longest_call)
     cached = claims.cached(list(places))
     for key, value in cached.items():
-        yield from ((place, reply_of(value, client)) for place in places[key])
+        yield from ((place, answered(reply_of(value, client))) for place in places[key])
     if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
         server = fingerprint(identity)
         outage = resources.outages.begin(server, client.concurrency)
         try:
             for key, outcome in _Session(client, missing, claims, resources.budget, outage).outcomes():
-                yield from ((place, outcome) for place in places[key])
+                yield from ((place, _answered(outcome)) for place in places[key])
         finally:
             resources.outages.end(server, outage)
 
@@ -193,8 +194,8 @@ class _Session:
             left -= len(batch)
 
     def _keep(self, batch: Sequence[tuple[str, Outcome, asyncio.Event]]) -> None:
-        replies = [(key, outcome) for key, outcome, _ in batch if isinstance(outcome, Reply) and not outcome.cached]
-        self._claims.keep({key: value_of(reply) for key, reply in replies})
+        fresh = [(key, outcome) for key, outcome, _ in batch if isinstance(outcome, Reply) and not outcome.cached]
+        self._claims.keep({key: value_of(reply) for key, reply in fresh if isinstance(answered(reply), Reply)})
 
     def _deliver(self, how_many: int) -> None:
         """Hand the first finished outcomes to the caller, and their keys to other processes."""
@@ -203,6 +204,10 @@ class _Session:
             self._thread.deliver((key, outcome))
             delivered.set()
         del self._finished[:how_many]
+
+
+def _answered(outcome: Outcome) -> Outcome:
+    return answered(outcome) if isinstance(outcome, Reply) else outcome
 
 
 def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> tuple[int, float]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
+from workbench.llm.answers import REASONING_ALONE, separated
 from workbench.printable import HIDDEN
 from workbench.records import Passage, Query
 from workbench.targets.base import (
@@ -191,7 +192,9 @@ def _read(value: Mapping[str, Any]) -> TargetReply:
     if answer is not None:
         sources = None if answer["sources"] is None else _hits(answer["sources"])
         samples = tuple(SampledCall(**sample) for sample in answer["samples"])
-        answer = TargetAnswer(**{**answer, "sources": sources, "samples": samples})
+        answer = TargetAnswer(**{**answer, "text": separated(answer["text"]).answer, "sources": sources, "samples": samples})
+        if not answer.text.strip():
+            return TargetReply(error=REASONING_ALONE, seconds=value["seconds"])
     return TargetReply(_hits(value["hits"]), answer, value["error"], value["seconds"])
 
 

@@ -54,10 +54,9 @@ def test_a_claim_that_the_answer_does_not_state_is_dropped(provider: ChatProvide
     provider.faults = [
         {
             "text": reply(
-                ("A visit costs 3,000 crowns.", [2]),
+                ("A visit costs 3,000 crowns.", ["2"]),
                 ("A visit costs 4,000 crowns.", [2]),
                 ("A visit costs 3,000 euros.", [2]),
-                ("The office opens in May.", [3]),
                 ("The office opens in May.", []),
                 ("The office opens in May.", "1"),
                 ("The office opens in May.", [2]),
@@ -90,6 +89,10 @@ def test_every_failure_is_an_error_and_no_silence(provider: ChatProvider, wordin
             {"text": '{"claims": [{"claim": "It opens'},
             {"text": '{"claims": ["It opens in May."]}'},
             {"text": reply(("It opens in May.", [1])), "finish": "length"},
+            {"text": reply(("It opens in May.", [0]), ("A visit costs 3,000 crowns.", [1]))},
+            {"text": reply(("A visit costs 3,000 crowns.", [2, 3]))},
+            {"text": reply(("It opens in May.", [1.5]))},
+            {"text": "<think>It opens in May.", "finish": "length"},
             {"text": "", "refusal": "I cannot."},
             {"status": 500, "message": "out of order"},
         ],

@@ -2,17 +2,7 @@
 
 import pytest
 
-from workbench.judging.prompting.replies import UnreadableReplyError, entries, json_reply, rating, truth, word_reply
-
-
-def test_one_object_is_read() -> None:
-    texts = ['{"a": 1}', ' {"a": 1}\n', '```json\n{"a": 1}\n```', '```\n{"a": 1}\n```', '<think>{"a": 2}</think>\n{"a": 1}']
-    assert [json_reply(text) for text in texts] == [{"a": 1}] * len(texts)
-
-
-def test_anything_else_is_not() -> None:
-    texts = ["", "[1]", 'Sure: {"a": 1}', '{"a": 1} {"a": 2}', '{"a": 1, "a": 2}', '{"a": 1', "1", "[" * 100_000]
-    assert [text for text in texts if json_reply(text) is not None] == []
+from workbench.judging.prompting.replies import UnreadableReplyError, entries, rating, truth, whole_number, word_reply
 
 
 def test_a_word_stands_alone() -> None:
@@ -34,17 +24,42 @@ def test_no_truth_value(wording) -> None:
     )
 
 
-def test_ratings() -> None:
-    values = {"7": 0.7, "10.": 1.0, "8/10": 0.8, '{"rating": 7.5}': 0.75, '{"rating": 0}': 0.0}
+def test_a_rating_is_a_whole_number_of_ten_in_any_form() -> None:
+    values = {
+        "7": 0.7, "10.": 1.0, "8/10": 0.8, "**8 / 10**": 0.8, "1.0/10": 0.1, '{"rating": 7.0}': 0.7, '{"rating": 0}': 0.0, '{"rating": 0.0}': 0.0,
+        '{"rating": 1}': 0.1, '{"rating": "7"}': 0.7, '{"rating": "7/10"}': 0.7, '{"rating": " 7 / 10. "}': 0.7, '{"rating": 1e1}': 1.0,
+        '```JSON\n{"rating": 10}\n```': 1.0,
+    }  # fmt: skip
     assert {text: rating(text, "rating") for text in values} == values
 
 
 def test_no_rating(wording) -> None:
-    wording(
-        lambda text: rating(text, "rating"),
-        ["11", "-1", "7 or 8", "8/5", '{"rating": "7"}', '{"rating": NaN}', '{"rating": 1e9}', '{"score": 3}', "seven"],
-        UnreadableReplyError,
-    )
+    numbers = [
+        "0.8",
+        "1.0",
+        "8.5",
+        "11",
+        "-1",
+        "NaN",
+        "1e9",
+        "true",
+        "null",
+        "[8]",
+        '"0.8"',
+        '"4/5"',
+        '"80%"',
+        '"8/100"',
+        '"8 or 9"',
+        '"high"',
+    ]
+    bare = ["11", "-1", "0.8", "1.0", "7 or 8", "8/5", "8/", "seven", "7.5", '{"score": 3}', '{"rating": 3, "rating": 4}']
+    wording(lambda text: rating(text, "rating"), [*bare, *(f'{{"rating": {number}}}' for number in numbers)], UnreadableReplyError)
+
+
+def test_whole_numbers_in_any_form() -> None:
+    assert [whole_number(value) for value in (2, 2.0, "2", " 2. ", "2.5", 2.5, True, None, "two", [2], -1, "")] == [
+        2, 2, 2, 2, None, None, None, None, None, None, -1, None,
+    ]  # fmt: skip
 
 
 def test_entries_have_their_keys() -> None:

@@ -4,7 +4,6 @@ Each file has a call, the requests that Ollama gets with its responses in order,
 values that the call determines; others, such as the window, may be added.
 """
 
-import asyncio
 import json
 import threading
 import time
@@ -19,6 +18,7 @@ import pytest
 from workbench.errors import ModelError
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.providers.ollama import OllamaClient
+from workbench.llm.session import CallResources, ask_all
 
 EXCHANGES = sorted((Path(__file__).parent / "ollama_exchanges").glob("*.json"))
 
@@ -77,14 +77,8 @@ def chat_call(recorded: dict[str, Any]) -> ChatCall:
 
 def outcome_of(call: ChatCall, server: Replay) -> Reply | CallFailure:
     client = OllamaClient(model="qwen3:4b", base_url=f"http://127.0.0.1:{server.server_port}", timeout=1, retries=2)
-
-    async def ask() -> Reply | CallFailure:
-        try:
-            return await client.ask(call)
-        finally:
-            await client.close()
-
-    return asyncio.run(ask())
+    ((_, outcome),) = ask_all(client, [call], CallResources())
+    return outcome
 
 
 @pytest.mark.parametrize("path", EXCHANGES, ids=lambda path: path.stem)

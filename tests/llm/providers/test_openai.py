@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from tests.chat_provider import ChatProvider
@@ -53,6 +55,49 @@ def test_log_probabilities_of_the_first_token_are_read(provider: ChatProvider) -
 def test_a_refusal_by_the_safety_filter_is_a_failure(provider: ChatProvider, fault: dict[str, object]) -> None:
     provider.faults = [fault]
     assert failure(make("openai", provider)).kind == "refusal"
+
+
+def answer_with(message: dict[str, object], finish: str = "stop") -> dict[str, object]:
+    return {"raw": json.dumps({"choices": [{"message": {"role": "assistant"} | message, "finish_reason": finish}]}).encode()}
+
+
+def test_a_content_of_parts_is_read(provider: ChatProvider) -> None:
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "no?"}]},
+        {"type": "text", "text": "ye"},
+        {"type": "text", "text": "s"},
+    ]
+    provider.faults = [answer_with({"content": parts})]
+    made = reply(make("openai", provider))
+    assert (made.text, made.reasoned) == ("yes", True)
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_in_a_field_of_its_own_is_no_answer(provider: ChatProvider, field: str) -> None:
+    provider.faults = [answer_with({"content": "yes", field: "no?"}), answer_with({"content": None, field: "no?"}, "length")]
+    provider.faults += [answer_with({field: "no?"})]
+    client = make("openai", provider)
+    made = reply(client)
+    assert (made.text, made.reasoned) == ("yes", True)
+    assert failure(client).reason == "the reply is reasoning without an answer because it used all of its tokens"
+    assert failure(client).reason == "the reply is reasoning without an answer"
+
+
+def test_what_stands_in_place_of_an_answer_is_named(provider: ChatProvider) -> None:
+    tool = {"tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]}
+    provider.faults = [answer_with(tool | {"content": None}, "tool_calls"), answer_with(tool, "tool_calls")]
+    provider.faults += [
+        answer_with({"content": [{"type": "image_url", "image_url": {}}]}),
+        answer_with({"content": "", "refusal": None}, "recitation"),
+    ]
+    provider.faults += [answer_with({"content": [{"type": "refusal", "refusal": "I cannot"}]})]
+    client = make("openai", provider)
+    assert [failure(client).reason for _ in range(5)] == [
+        *["the model called a tool in place of an answer"] * 2,
+        "the answer has a part of type 'image_url', which is no text",
+        "the answer is empty (recitation)",
+        "the provider's safety filter refused the answer",
+    ]
 
 
 def test_a_prompt_that_the_safety_filter_refuses_is_a_failure(provider: ChatProvider) -> None:

@@ -1,5 +1,6 @@
 """What holds for every client whose model is on a server, whatever protocol it speaks."""
 
+import json
 import pickle
 import socket
 import time
@@ -43,6 +44,11 @@ def test_tokens_that_the_server_does_not_count_are_none(client: Make, provider: 
 def test_a_reply_that_was_cut_at_max_tokens_says_so(client: Make, provider: ChatProvider) -> None:
     provider.faults = [{"finish": "length"}]
     assert reply(client()).finish_reason == "length"
+
+
+def test_reasoning_is_no_part_of_the_answer(client: Make, provider: ChatProvider) -> None:
+    provider.faults = [{"text": "<think>Is it? No.</think>\n\nno"}, {"text": "Is it? No.</think>no", "finish": "length"}]
+    assert [(made.text, made.reasoned) for made in (reply(client()), reply(client()))] == [("no", True)] * 2
 
 
 def test_a_busy_or_broken_server_is_asked_again(client: Make, provider: ChatProvider) -> None:
@@ -95,7 +101,9 @@ def test_a_reply_that_drips_ends_at_the_limit(client: Make, provider: ChatProvid
     assert (made.kind, made.reason.endswith("no complete answer within 0.3 seconds")) == ("timeout", True)
 
 
-STRANGE: list[tuple[dict[str, Any], str]] = [
+# The server sends the reasoning of an Anthropic model in a block of its own.
+ALONE = ("the answer is empty", "the reply is reasoning without an answer")
+STRANGE: list[tuple[dict[str, Any], str | tuple[str, ...]]] = [
     (raw(b"{"), "the reply is no valid JSON"),
     (raw(b"<html><body>Sign in</body></html>"), "the reply is HTML"),
     (raw(b'{"text": "\xff"}'), "the reply is not valid UTF-8"),
@@ -103,9 +111,11 @@ STRANGE: list[tuple[dict[str, Any], str]] = [
     (raw(b"[]"), "the reply has no answer"),
     (raw(b"null"), "the reply has no answer"),
     (raw(b'{"choices": [], "message": 3, "content": 3}'), "the reply has no answer"),
-    ({"text": ""}, "the answer is empty"),
-    ({"text": " \n"}, "the answer is empty"),
-    ({"text": "", "finish": "length"}, "the answer is empty because it used all of its tokens"),
+    ({"text": ""}, ALONE),
+    ({"text": " \n"}, ALONE),
+    ({"text": "", "finish": "length"}, tuple(f"{reason} because it used all of its tokens" for reason in ALONE)),
+    ({"text": "<think>hm"}, ALONE[1]),
+    ({"text": "<think>hm", "finish": "length"}, f"{ALONE[1]} because it used all of its tokens"),
     ({"text": "half \ud800"}, "the answer contains half of a surrogate pair"),
     ({"text": 3}, "the reply has no answer"),
     (raw(b"x" * (8 * 2**20 + 1)), "the server sent more than 8 MB in one reply"),
@@ -120,6 +130,58 @@ def test_a_strange_reply_is_a_failure_with_its_reason_and_not_repeated(client: M
         assert made.kind == "reply"
         assert made.reason.startswith(reason)
         assert len(provider.asked) == number
+
+
+# An error with the status 200, and the status that it stands for.
+REPORTED: list[tuple[Any, int]] = [
+    ({"error": {"message": "slow down", "code": 429}}, 429),
+    ({"error": {"message": "slow down", "code": "429"}}, 429),
+    ({"error": {"message": "slow down", "type": "rate_limit_error"}}, 429),
+    ({"error": "Too many requests"}, 429),
+    ({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 503),
+    ({"error": {"message": "The model is overloaded. Please try again later."}}, 503),
+    ({"errors": [{"message": "upstream timed out"}], "success": False}, 504),
+    ({"object": "error", "message": "Internal server error", "code": 50001}, 500),
+    (
+        {"choices": [{"error": {"code": 502, "message": "Provider returned error"}, "finish_reason": "error", "message": {"content": ""}}]},
+        502,
+    ),
+    ({"status": 503, "message": "Service unavailable"}, 503),
+    ({"error": True, "message": "rate limit exceeded"}, 429),
+]
+
+
+def test_an_error_with_the_status_200_is_that_error_and_the_call_is_repeated(
+    client: Make, provider: ChatProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.llm.providers.served.back_off", lambda *_: 0)
+    for number, (error, status) in enumerate(REPORTED, 1):
+        provider.faults = [raw(json.dumps(error).encode())] * 2
+        made = failure(client())
+        assert made.kind == "server"
+        assert f"failed 2 times: {status}: " in made.reason, error
+        assert len(provider.asked) == 2 * number
+    provider.faults = [raw(json.dumps(REPORTED[0][0]).encode())]
+    assert reply(client()).text == "yes"
+
+
+def test_a_final_error_with_the_status_200_is_the_reason_and_not_repeated(client: Make, provider: ChatProvider) -> None:
+    errors = {
+        '{"error": {"message": "messages: roles must alternate"}}': ("request", "(400: messages: roles must alternate)"),
+        '{"error": {"message": "no images", "code": 422}}': ("request", "(422: no images)"),
+        '{"detail": "exceeds the context length"}': ("window", "(400: exceeds the context length)"),
+        '{"error": {"message": "filtered", "code": "content_filter"}}': ("refusal", "safety filter refused the prompt"),
+    }
+    for number, (error, (kind, reason)) in enumerate(errors.items(), 1):
+        provider.faults = [raw(error.encode())]
+        made = failure(client())
+        assert (made.kind, reason in made.reason) == (kind, True), made.reason
+        assert len(provider.asked) == number
+    provider.faults = [raw(b'{"error": {"message": "No auth credentials found", "code": 401}}')]
+    with pytest.raises(ModelError, match=r"refused the key \(401: No auth credentials found\)"):
+        asked(client())
+    provider.faults = [raw(b'{"error": {"message": "temperature is not supported", "code": 400}}')]
+    assert reply(client(), call(temperature=0.0)).dropped == ("temperature",)
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])

@@ -13,7 +13,7 @@ from workbench.chunking.text.sentences import sentences
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
 from workbench.judging.prompting.fence import fence_of
 from workbench.judging.prompting.prompt_file import PROMPTS
-from workbench.judging.prompting.replies import UnreadableReplyError, entries, strict_object
+from workbench.judging.prompting.replies import UnreadableReplyError, entries, strict_object, whole_number
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply, use_of
 from workbench.llm.chat_model import ChatModel
 from workbench.llm.prompt_files import PromptLayout, filled, names_in, read_prompt
@@ -35,6 +35,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
     """
 
     calls_model: ClassVar[bool] = True
+    version: ClassVar[int] = 2
 
     kind: Literal["chat"] = "chat"
     prompt: str = Field(default="claims-1", min_length=1, description="A prompt of the package, or the path of a file.")
@@ -109,13 +110,12 @@ def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
     """Return the claims that the answer states, in its order. Raises UnreadableReplyError if there are claims, and it states none."""
     slices = sentences(request.answer)
     texts = [request.answer[start:end] for start, end in slices]
+    named = [_sentences(entry["sentences"], len(slices)) for entry in found]
     claims = [_text(entry["claim"]) for entry in found]
     stems = _stems([request.question, *texts, *claims])
     answer = _SplitAnswer(slices, frozenset().union(*stems[: len(texts) + 1]), stems[1 : len(texts) + 1])
     made = [
-        _claim(claim, words, entry["sentences"], answer)
-        for claim, words, entry in zip(claims, stems[len(texts) + 1 :], found, strict=True)
-        if claim
+        _claim(claim, words, places, answer) for claim, words, places in zip(claims, stems[len(texts) + 1 :], named, strict=True) if claim
     ]
     stated = sorted({claim: None for claim in made if claim}, key=lambda claim: (claim.start, claim.end))
     if found and not stated:
@@ -129,11 +129,18 @@ def _text(claim: Any) -> str:
     return " ".join(claim.split()) if usable else ""
 
 
-def _claim(text: str, words: frozenset[str], numbers: Any, answer: _SplitAnswer) -> Claim | None:
+def _sentences(numbers: Any, of: int) -> list[int]:
+    """Return the sentences that a claim names, from 0. Raises UnreadableReplyError for a number that no sentence has."""
+    named = [whole_number(number) for number in numbers] if isinstance(numbers, list) else []
+    known = [number - 1 for number in named if number is not None and 0 < number <= of]
+    if len(known) < len(named):
+        # Sentences numbered from 0 would give a claim the place of another.
+        raise UnreadableReplyError(f"the reply names a sentence that is not one of 1 to {of}")
+    return known
+
+
+def _claim(text: str, words: frozenset[str], places: Sequence[int], answer: _SplitAnswer) -> Claim | None:
     """Return a claim with the place of its sentences, or None if the answer does not state it."""
-    places = (
-        [number - 1 for number in numbers if type(number) is int and 0 < number <= len(answer.slices)] if isinstance(numbers, list) else []
-    )
     if not places or not words <= answer.known or not words & frozenset().union(*(answer.stated[place] for place in places)):
         return None
     return Claim(text, answer.slices[min(places)][0], answer.slices[max(places)][1])

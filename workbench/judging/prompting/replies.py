@@ -1,33 +1,21 @@
-"""Read the replies of models strictly: JSON, or a single word, never a word in prose."""
+"""Read the replies of judges strictly: JSON, or a single word or number, never one in prose."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.errors import RunError
+from workbench.llm.answers import json_reply
 
-_FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(.*)\n```", re.DOTALL)
-_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _AROUND = " \t\r\n\"'`*.!“”‘’"
 _YES, _NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
-_RATING = re.compile(r"(\d{1,2})(?:\s*/\s*10)?")
+_WHOLE = re.compile(r"\d{1,9}")
+_RATING = re.compile(r"(\d{1,2})(\.0+)?(?P<scale>\s*/\s*10(?:\.0+)?)?")
 MOST_RATING = 10
 
 
 class UnreadableReplyError(RunError):
     """A reply that does not have the form that was requested."""
-
-
-def json_reply(text: str) -> Mapping[str, Any] | None:
-    """Return a reply that is one JSON object, also in a block of code and after a thought, or None for any other."""
-    text = _THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
-    block = _FENCED.fullmatch(text.strip())
-    try:
-        value = json.loads(block[1] if block else text, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def word_reply(text: str) -> str:
@@ -55,17 +43,26 @@ def truth(text: str, field: str) -> bool:
 
 
 def rating(text: str, field: str) -> float:
-    """Return the rating from 0 to 10 in a field of a JSON reply, or a bare number, as a number from 0 to 1.
+    """Return the whole number from 0 to 10 in a field of a JSON reply, or a bare one, as a number from 0 to 1. `8/10` is such a number, too.
 
-    Raises UnreadableReplyError for any other reply.
+    Raises UnreadableReplyError for any other reply: 0.8 and 1.0 are of a scale from 0 to 1, and 4/5 is of a third one.
     """
     reply = json_reply(text)
-    value: Any = reply.get(field) if reply is not None else None
-    if reply is None and (bare := _RATING.fullmatch(text.strip(_AROUND))):
-        value = int(bare[1])
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_RATING:
-        raise UnreadableReplyError(f"the reply is neither JSON with {field!r} from 0 to {MOST_RATING} nor such a number")
-    return value / MOST_RATING
+    value = text if reply is None else reply.get(field)
+    match = None if isinstance(value, bool) else _RATING.fullmatch(str(value).strip(_AROUND))
+    if match is None or int(match[1]) > MOST_RATING or (match[2] and match[1] == "1" and not match["scale"]):
+        raise UnreadableReplyError(f"the reply is neither JSON with {field!r}, a whole number from 0 to {MOST_RATING}, nor such a number")
+    return int(match[1]) / MOST_RATING
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a whole number, also one that is written as a text or as 2.0, or None for any other value."""
+    if isinstance(value, str):
+        text = value.strip(_AROUND)
+        return int(text) if _WHOLE.fullmatch(text) else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def entries(text: str, field: str, keys: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -85,10 +82,3 @@ def entries(text: str, field: str, keys: Sequence[str]) -> list[Mapping[str, Any
 def strict_object(**properties: Any) -> dict[str, Any]:
     """Return the JSON schema of an object with exactly these properties, in the form that every provider accepts."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is repeated")
-    return found

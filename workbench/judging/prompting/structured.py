@@ -9,13 +9,15 @@ from workbench.judging.prompting.replies import (
     MOST_RATING,
     UnreadableReplyError,
     entries,
-    json_reply,
     rating,
     strict_object,
     truth,
+    whole_number,
     word_reply,
 )
+from workbench.llm.answers import json_reply
 
+_SHOWN = 20
 _VERDICTS = tuple(verdict for verdict in get_args(Verdict) if verdict)
 _RATED = strict_object(rating={"type": "integer", "enum": [*range(MOST_RATING + 1)]})
 # The quote comes before the verdict, so that a model first looks for what decides.
@@ -52,19 +54,20 @@ def structured_judgements(text: str, requests: Sequence[JudgeRequest]) -> list[J
 def _verdicts(text: str, requests: Sequence[JudgeRequest]) -> list[Judgement]:
     if len(requests) == 1 and json_reply(text) is None and word_reply(text) == "absent":
         return [Judgement(score=0.0, verdict="absent")]
-    found: dict[int, list[Mapping[str, Any]]] = {}
-    for entry in entries(text, "verdicts", ("verdict",)):
-        number = entry.get("claim", 1 if len(requests) == 1 else None)
-        if isinstance(number, int) and not isinstance(number, bool):
-            found.setdefault(number, []).append(entry)
-    return [_verdict(found.get(number, []), request) for number, request in enumerate(requests, 1)]
+    found = entries(text, "verdicts", ("verdict",))
+    alone = len(requests) == len(found) == 1
+    numbers = [whole_number(entry.get("claim", 1 if alone else None)) for entry in found]
+    by_number = dict(zip(numbers, found, strict=True))
+    # Any other numbering, such as one from 0, could give a claim the verdict of another.
+    if sorted(numbers, key=str) != sorted(range(1, len(requests) + 1), key=str):
+        shown = ", ".join(str(entry.get("claim", "none"))[:_SHOWN] for entry in found) or "none"
+        asked = "claim is number 1" if len(requests) == 1 else f"claims are numbered 1 to {len(requests)}"
+        raise UnreadableReplyError(f"the reply numbers its verdicts {shown}, and the {asked}")
+    return [_verdict(by_number[number], request) for number, request in enumerate(requests, 1)]
 
 
-def _verdict(found: Sequence[Mapping[str, Any]], request: JudgeRequest) -> Judgement:
+def _verdict(entry: Mapping[str, Any], request: JudgeRequest) -> Judgement:
     """Return the judgement of a claim. A verdict that a passage decides counts only with the words of that passage."""
-    if len(found) != 1:
-        return Judgement(error=f"the reply has {'more than one verdict' if found else 'no verdict'} of the claim")
-    entry = found[0]
     verdict = word_reply(entry["verdict"]) if isinstance(entry["verdict"], str) else ""
     if verdict not in _VERDICTS:
         return Judgement(error=f"the verdict of the claim is none of {', '.join(_VERDICTS)}")
@@ -73,9 +76,8 @@ def _verdict(found: Sequence[Mapping[str, Any]], request: JudgeRequest) -> Judge
         return Judgement(error="the confidence is not between 0 and 1")
     if verdict == "absent":
         return Judgement(score=0.0, verdict="absent", confidence=confidence)
-    quote, passage = entry.get("quote"), entry.get("passage")
-    number = passage - 1 if isinstance(passage, int) else -1
-    place = quoted_passage(quote, number, [each.text for each in request.passages]) if isinstance(quote, str) else None
+    quote, number = entry.get("quote"), whole_number(entry.get("passage")) or 0
+    place = quoted_passage(quote, number - 1, [each.text for each in request.passages]) if isinstance(quote, str) else None
     if place is None:
         return Judgement(error=f"the quote of the verdict {verdict!r} is not in the passages")
     return Judgement(

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from workbench.llm.answers import FILTERED, finish_of, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of, name_of
 from workbench.models.server import KeyedModel
 
 ANTHROPIC_ADDRESS = "https://api.anthropic.com"
-_LENGTH = ("max_tokens", "model_context_window_exceeded")
 
 
 class AnthropicClient(ServedClient, KeyedModel):
@@ -58,7 +58,7 @@ class AnthropicClient(ServedClient, KeyedModel):
         return body
 
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
-        if answer.get("stop_reason") == "refusal":
+        if (finish := finish_of(answer.get("stop_reason"))) in FILTERED:
             return CallFailure("the provider's safety filter refused the answer", "refusal")
         text = "".join(block["text"] for block in answer["content"] if block["type"] == "text")
         usage = answer.get("usage") or {}
@@ -66,8 +66,9 @@ class AnthropicClient(ServedClient, KeyedModel):
         counted = count_of(usage.get("input_tokens"))
         return Reply(
             text,
-            "length" if answer.get("stop_reason") in _LENGTH else "stop",
+            finish,
             name_of(answer.get("model")),
             None if counted is None else counted + sum(cached),
             count_of(usage.get("output_tokens")),
+            reasoned=has_reasoning(answer),
         )

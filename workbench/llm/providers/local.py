@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from workbench.llm.answers import finish_of, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.tokens import count_of, first_alternatives
@@ -65,8 +66,6 @@ class LocalClient(GgufModel, ChatClient):
             return _refused(str(error))
         if answer.error:
             return _failure(answer.error)
-        if not answer.text.strip():
-            return CallFailure("the answer is empty", "reply")
         sent, received = count_of(answer.usage.get("prompt_tokens")), count_of(answer.usage.get("completion_tokens"))
         return Reply(
             text=answer.text,
@@ -77,6 +76,7 @@ class LocalClient(GgufModel, ChatClient):
             cost=self.cost(sent, received),
             logprobs=answer.logprobs,
             seconds=time.perf_counter() - started,
+            reasoned=answer.reasoned,
         )
 
 
@@ -85,7 +85,7 @@ class _LocalAnswer:
 
     def __init__(self) -> None:
         self.cancelled = threading.Event()
-        self.text = ""
+        self.text, self.reasoned = "", False
         self.finish_reason = "stop"
         self.usage: Mapping[str, int] = {}
         self.logprobs: dict[str, float] | None = None
@@ -97,7 +97,8 @@ class _LocalAnswer:
         self.usage = part.get("usage") or self.usage
         for choice in part.get("choices", ()):
             self.text += choice["delta"].get("content") or ""
-            self.finish_reason = choice.get("finish_reason") or self.finish_reason
+            self.reasoned = self.reasoned or has_reasoning(choice["delta"])
+            self.finish_reason = finish_of(choice.get("finish_reason") or self.finish_reason)
             tokens = (choice.get("logprobs") or {}).get("content") or ()
             if tokens and self.logprobs is None:
                 self.logprobs = first_alternatives(tokens)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from workbench.llm.answers import finish_of, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient
 from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens, name_of
@@ -73,11 +74,12 @@ class OllamaClient(ServedClient):
             return CallFailure(cut, "window")
         return Reply(
             text,
-            "length" if answer.get("done_reason") == "length" else "stop",
+            "tool_calls" if answer["message"].get("tool_calls") and not text.strip() else finish_of(answer.get("done_reason")),
             name_of(answer.get("model")),
             read,
             count_of(answer.get("eval_count")),
             logprobs=first_alternatives(answer.get("logprobs") or []),
+            reasoned=has_reasoning(answer["message"]),
         )
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from workbench.llm.answers import FILTERED, content_text, finish_of, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of, first_alternatives, name_of
@@ -62,18 +63,27 @@ class OpenAIClient(ServedClient, KeyedModel):
 
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
         choice = answer["choices"][0]
-        message, finish = choice["message"], choice.get("finish_reason")
-        if message.get("refusal") or finish == "content_filter":
+        message, finish = choice["message"], finish_of(choice.get("finish_reason"))
+        content = message["content"] if "content" in message or not _stands_in(message) else None
+        if message.get("refusal") or finish in FILTERED or _is_refused(content):
             return CallFailure("the provider's safety filter refused the answer", "refusal")
-        text, usage = message["content"] or "", answer.get("usage") or {}
-        if not isinstance(text, str):
-            raise TypeError("an answer that is no text")
+        usage = answer.get("usage") or {}
         tokens = (logprobs.get("content") or []) if (logprobs := choice.get("logprobs")) else []
         return Reply(
-            text,
-            "length" if finish == "length" else "stop",
+            content_text(content),
+            finish,
             name_of(answer.get("model")),
             count_of(usage.get("prompt_tokens")),
             count_of(usage.get("completion_tokens")),
             logprobs=first_alternatives(tokens),
+            reasoned=has_reasoning(message),
         )
+
+
+def _stands_in(message: Mapping[str, Any]) -> bool:
+    """Return whether a message without content has something in its place: reasoning or a call of a tool."""
+    return bool(has_reasoning(message) or message.get("tool_calls") or message.get("function_call"))
+
+
+def _is_refused(content: Any) -> bool:
+    return isinstance(content, list) and any(isinstance(part, dict) and part.get("type") == "refusal" for part in content)

@@ -15,15 +15,16 @@ from pydantic import Field
 from workbench.core.environment import advice
 from workbench.core.formatting import plural
 from workbench.errors import ModelError
+from workbench.llm.answers import UnreadableContentError
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
-from workbench.llm.rejections import error_text, refused_parameter, rejection
+from workbench.llm.rejections import error_text, refused_parameter, rejection, reported_error
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
 from workbench.models.server import ServedModel
 from workbench.printable import printable
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
+    from httpx2 import AsyncClient
 
 _DETAIL = 200
 # What each model on each server has refused, in this process.
@@ -141,28 +142,30 @@ class ServedClient(ServedModel, ChatClient, ABC):
             failure, again = failed_request(error)
             return _Setback(failure) if again else failure
         if response.status_code >= 300:
-            return self._rejected(response, call, refused)
-        return self._reply(response.content, call, body, time.perf_counter() - started)
-
-    def _reply(self, content: bytes, call: ChatCall, body: Mapping[str, Any], seconds: float) -> Reply | CallFailure:
+            return self._rejected(response.status_code, response.content, response.headers, call, refused)
+        seconds = time.perf_counter() - started
         try:
-            answer = json.loads(content)
+            answer = json.loads(response.content)
         except UnicodeDecodeError:
             return CallFailure("the reply is not valid UTF-8", "reply")
         except (ValueError, RecursionError):
-            what = "HTML" if content.lstrip()[:1] == b"<" else "no valid JSON"
+            what = "HTML" if response.content.lstrip()[:1] == b"<" else "no valid JSON"
             return CallFailure(f"the reply is {what}", "reply")
+        if error := reported_error(answer):
+            return self._rejected(*error, response.headers, call, refused)
+        return self._reply(answer, call, body, seconds)
+
+    def _reply(self, answer: Any, call: ChatCall, body: Mapping[str, Any], seconds: float) -> Reply | CallFailure:
         try:
             outcome = self._read(answer, call, body)
+        except UnreadableContentError as error:
+            return CallFailure(str(error), "reply")
         except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
             return CallFailure(f"the reply has no {self.returns} ({type(error).__name__})", "reply")
         return outcome if isinstance(outcome, CallFailure) else self._complete(outcome, call, seconds)
 
     def _complete(self, reply: Reply, call: ChatCall, seconds: float) -> Reply | CallFailure:
         """Add what all providers share to a reply, or return why its text cannot be used."""
-        if not reply.text.strip():
-            why = " because it used all of its tokens" if reply.finish_reason == "length" else ""
-            return CallFailure(f"the answer is empty{why}", "reply")
         if any("\ud800" <= character <= "\udfff" for character in reply.text):
             return CallFailure("the answer contains half of a surrogate pair, which is no text", "reply")
         dropped = set(self._refused() & asked_parameters(call)) - {"max_tokens"}
@@ -171,10 +174,11 @@ class ServedClient(ServedModel, ChatClient, ABC):
         cost = self.cost(reply.input_tokens, reply.output_tokens)
         return replace(reply, seconds=seconds, cost=cost, dropped=tuple(sorted(dropped)), model=reply.model or self.model)
 
-    def _rejected(self, response: "Response", call: ChatCall, refused: frozenset[str]) -> CallFailure | _Setback | None:
+    def _rejected(
+        self, status: int, content: bytes, headers: Mapping[str, str], call: ChatCall, refused: frozenset[str]
+    ) -> CallFailure | _Setback | None:
         """Classify an error of the server. Raises ModelError for one that every call would get."""
-        status, key = response.status_code, self._key()
-        message = printable(error_text(response.content), [key])
+        message = printable(error_text(content), [self._key()])
         if name := refused_parameter(status, message, asked_parameters(call) - refused):
             _refused[self.address, self.model] = _refused.get((self.address, self.model), frozenset()) | {name}
             return None
@@ -185,7 +189,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
         if why == "window":
             return CallFailure(f"the prompt is longer than the model's window ({status}: {detail})", "window")
         if worth_retrying(status):
-            return _Setback(CallFailure(f"{status}: {detail}"), status, requested_wait(response.headers))
+            return _Setback(CallFailure(f"{status}: {detail}"), status, requested_wait(headers))
         if why == "refusal":
             return CallFailure(f"the provider's safety filter refused the prompt ({detail})", "refusal")
         return CallFailure(f"the server refused the request ({status}: {detail})", "request")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -11,6 +12,7 @@ from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
+from workbench.llm.answers import REASONING_ALONE, separated
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
@@ -41,7 +43,7 @@ class AnswersStage(Stage):
     """
 
     name = "answers"
-    version = 2
+    version = 3
     inputs = ("questions", "contexts")
     setting = "answering"
     uses_cache: ClassVar[bool] = True
@@ -86,11 +88,19 @@ def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources
         for place, answer in generator.answer(requests, resources):
             if place in answers or not 0 <= place < len(requests):
                 raise RunError(f"answering {generator.kind!r} gave the answer {place} twice or of no request", "correct its method answer")
-            answers[place] = answer
+            answers[place] = answer if generator.verbatim else _without_reasoning(answer)
             bar.update()
     if len(answers) < len(requests):
         raise RunError(f"answering {generator.kind!r} gave {len(answers)} of {len(requests)} answers", "correct its method answer")
     return [answers[place] for place in range(len(requests))]
+
+
+def _without_reasoning(answer: GeneratedAnswer) -> GeneratedAnswer:
+    """Return an answer without the reasoning of the model that wrote it, whichever program called the model."""
+    read = separated(answer.text)
+    if not read.reasoned:
+        return answer
+    return replace(answer, text=read.answer) if read.answer else replace(answer, text="", error=answer.error or REASONING_ALONE)
 
 
 def _row(query: int, answer: GeneratedAnswer) -> tuple[Any, ...]:

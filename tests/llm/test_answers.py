@@ -1,0 +1,203 @@
+"""The answer in a reply: without reasoning in any model's form, and as JSON."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.llm.answers import UnreadableContentError, answered, content_text, finish_of, has_reasoning, json_reply, separated
+from workbench.llm.base import CallFailure, Reply
+
+# What a model writes before the answer `In May.`
+FORMS = {
+    "DeepSeek R1 and Qwen3": "<think>\nIn June?\n</think>\n\n{}",
+    "without a line break": "<think>In June?</think>{}",
+    "in capitals": "<THINK>In June?</THINK> {}",
+    "without a thought": "<think>\n\n</think>\n\n{}",
+    "without the beginning": "In June? No.\n</think>\n\n{}",
+    "without the beginning and line breaks": "In June? No.</think>{}",
+    "two without beginnings": "In June?</think>No.</think>{}",
+    "two": "<think>In June?</think>\n<think>No.</think>\n{}",
+    "of two kinds": "<thinking>In June?</thinking><reflection>No.</reflection>{}",
+    "about the tag": "<think>A <think> tag ends with `</think>`. In June?</think>\n{}",
+    "with code": "<think>```python\nmonth = 'June'\n</think>\n{}",
+    "thinking": "<thinking>In June?</thinking>\n{}",
+    "thought with an attribute": '<thought duration="3">In June?</thought>\n{}',
+    "reasoning": "<reasoning>In June?</reasoning>\n{}",
+    "in a namespace": "<seed:think>In June?</seed:think>{}",
+    "with a suffix": "<think_51bce0>In June?</think_51bce0>{}",
+    "Magistral": "[THINK]In June?[/THINK]{}",
+    "Magistral without the beginning": "In June?[/THINK]{}",
+    "Kimi": "◁think▷In June?◁/think▷{}",
+    "OpenThinker": "<|begin_of_thought|>\nIn June?\n<|end_of_thought|>\n\n<|begin_of_solution|>\n{}\n<|end_of_solution|>",
+    "Command A": "<|START_THINKING|>In June?<|END_THINKING|><|START_RESPONSE|>{}<|END_RESPONSE|>",
+    "Solar": "<|think|>In June?<|end|><|begin|>assistant<|content|>{}<|end|>",
+    "Gemma": "<|channel>thought\nIn June?<channel|>{}",
+    "GPT-OSS": "<|channel|>analysis<|message|>In June?<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
+    "GPT-OSS with comments": "<|start|>assistant<|channel|>analysis<|message|>In June?<|end|><|start|>assistant<|channel|>commentary<|message|>Hm."
+    "<|end|><|start|>assistant<|channel|>final<|message|>{}",
+    "GPT-OSS without special tokens": "analysisThe user asks. In June?assistantfinal{}",
+    "GPT-OSS without thoughts": "<|channel|>final<|message|>{}<|return|>",
+    "Granite": "Here is my thought process:\nIn June?\n\nHere is my response:\n{}",
+    "Apriel": "Here are my reasoning steps:\nIn June?\n[BEGIN FINAL RESPONSE]\n{}\n[END FINAL RESPONSE]",
+    "Hunyuan": "<think>\nIn June?\n</think>\n<answer>\n{}\n</answer>",
+    "Open WebUI": '<details type="reasoning" done="true"><summary>Thought for 3 seconds</summary>In June?</details>\n{}',
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_reasoning_before_an_answer_is_left_out(form: str) -> None:
+    read = separated(form.format("In May."))
+    assert (read.answer, read.reasoned) == ("In May.", True)
+    assert json_reply(form.format('{"month": 5}')) == {"month": 5}
+
+
+def test_a_reply_of_reasoning_alone_has_no_answer() -> None:
+    texts = [form.partition("June?")[0] + "June?" for form in FORMS.values() if "June?" in form]
+    texts = [text for text in texts if not text.startswith("In June?")]
+    assert len(texts) == 24
+    assert [text for text in texts if separated(text).answer] == []
+    assert [text for text in ("<think>a</think>", "a</think> \n", "[THINK]a[/THINK]") if separated(text).answer] == []
+
+
+def test_a_reply_knows_whether_only_the_end_of_its_reasoning_was_marked() -> None:
+    unopened = {name for name, form in FORMS.items() if separated(form.format("In May.")).unopened}
+    assert unopened == {name for name in FORMS if "without the beginning" in name or name == "two without beginnings"}
+
+
+def test_later_thoughts_of_a_reply_that_begins_with_one_are_left_out() -> None:
+    assert separated("<think>a</think>In spring.<think>b</think>In May.").answer == "In spring.\n\nIn May."
+    assert separated("<think>a</think>In May.<think>b</think>").answer == "In May."
+    assert separated("<think>a</think>In spring.<think>b").answer == ""
+    kept = "<think>a</think>Write `<think>`:\n```\n<think>b</think>\n```"
+    assert separated(kept).answer == kept.removeprefix("<think>a</think>")
+
+
+ANSWERS = [
+    "In May.",
+    " In May.\n",
+    "",
+    "The tag `<think>` begins a thought, and `</think>` ends it.",
+    "End the thought with `</think>`.",
+    "A model writes <think>a thought</think> before it answers.",
+    "For example:\n\n```html\n<think>hm</think>\n```\n\nThen the answer.",
+    "~~~\nlate thought\n</think>\n~~~",
+    "```\n<think>\n```",
+    '{"quote": "it ends with </think> in May", "verdict": "supported"}',
+    "<p>In May.</p>",
+    "<details><summary>When?</summary>In May.</details>",
+    "<answer>In May.</answer>",
+    "[Thoughts](thoughts.md) has it.",
+    "[THINK] tanks open in May.".lower(),
+    "I think it opens in May. My reasoning: it says so.",
+    "analysis of the passages shows May",
+    "Analysis: May.",
+    "Here is my response:\nMay.",
+]
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_that_names_such_marks_stays_as_it_is(text: str) -> None:
+    assert separated(text) == type(separated(text))(text)
+
+
+@given(st.lists(st.sampled_from(["<think>", "</think>", "[/THINK]", "`", "```\n", "\n", " ", "May", "<|end|>", "{"])).map("".join))
+def test_an_answer_is_read_once(text: str) -> None:
+    read = separated(text)
+    assert separated(read.answer).answer == read.answer
+    assert read.reasoned or read.answer == text
+
+
+@pytest.mark.parametrize(
+    "part", ["<think>", "</think>", "<think></think>", "`</think>`", "<think>\n```\n", "[/THINK]", "<|channel|>analysis"]
+)
+def test_a_model_gone_wrong_is_read_in_time(part: str) -> None:
+    started = time.process_time()
+    separated(part * 5000 + "In May.")
+    separated("a" + part * 5000)
+    assert time.process_time() - started < 3
+
+
+def reason(reply: Reply) -> str:
+    outcome = answered(reply)
+    assert isinstance(outcome, CallFailure)
+    assert outcome.kind == "reply"
+    return outcome.reason
+
+
+def test_a_reply_without_an_answer_says_why() -> None:
+    assert reason(Reply("<think>In June?", "length")) == "the reply is reasoning without an answer because it used all of its tokens"
+    assert reason(Reply("<think>In June?")) == "the reply is reasoning without an answer"
+    assert reason(Reply("", reasoned=True)) == "the reply is reasoning without an answer"
+    assert reason(Reply("", "length")) == "the answer is empty because it used all of its tokens"
+    assert reason(Reply(" ", "tool_calls")) == "the model called a tool in place of an answer"
+    assert reason(Reply("", "recitation")) == "the answer is empty (recitation)"
+    assert reason(Reply("\n")) == "the answer is empty"
+
+
+def test_an_answer_that_was_cut_after_the_reasoning_is_an_answer() -> None:
+    outcome = answered(Reply("<think>In June?</think>It opens in M", "length", output_tokens=9))
+    assert outcome == Reply("It opens in M", "length", output_tokens=9, reasoned=True)
+
+
+def test_reasons_to_end_have_one_name() -> None:
+    assert {finish_of(name) for name in ("length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded")} == {
+        "length"
+    }
+    assert {finish_of(name) for name in ("stop", "STOP", "end_turn", "eos", None, "")} == {"stop"}
+    assert finish_of("Tool_Calls") == "tool_calls"
+
+
+def test_parts_of_text_are_joined_and_those_of_reasoning_left_out() -> None:
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "In June?"}]},
+        {"type": "reasoning", "text": "In June?"},
+        {"type": "text", "text": "In "},
+        "May",
+        {"type": "output_text", "text": "."},
+        {"type": "text", "text": {"value": " Yes.", "annotations": []}},
+        {"type": "reference", "reference_ids": [1]},
+    ]
+    assert content_text(parts) == "In May. Yes."
+    assert (content_text("In May."), content_text(None), content_text([])) == ("In May.", "", "")
+    assert has_reasoning({"content": parts})
+    assert not has_reasoning({"content": parts[2:]})
+    assert has_reasoning({"reasoning_content": "In June?", "content": None})
+
+
+def test_a_part_that_is_no_text_is_named() -> None:
+    with pytest.raises(UnreadableContentError, match="the answer has a part of type 'image_url', which is no text"):
+        content_text([{"type": "text", "text": "In May."}, {"type": "image_url", "image_url": {"url": "x"}}])
+    for content in (3, [3]):
+        with pytest.raises(TypeError):
+            content_text(content)
+
+
+def test_one_object_is_read_also_from_a_block_of_code() -> None:
+    texts = [
+        '{"a": 1}',
+        ' {"a": 1}\n',
+        '```json\n{"a": 1}\n```',
+        '```\n{"a": 1}\n```',
+        '```JSON\n{"a": 1}\n``` ',
+        '```json {"a": 1}```',
+        '~~~\n{"a": 1}\n~~~',
+    ]
+    assert [json_reply(text) for text in texts] == [{"a": 1}] * len(texts)
+
+
+def test_anything_else_is_no_object() -> None:
+    texts = [
+        "",
+        "[1]",
+        'Sure: {"a": 1}',
+        '{"a": 1} {"a": 2}',
+        '{"a": 1, "a": 2}',
+        '{"a": NaN}',
+        '{"a": 1',
+        "1",
+        "[" * 100_000,
+        '<think>{"a": 1}',
+    ]
+    assert [text for text in texts if json_reply(text) is not None] == []
