@@ -13,7 +13,8 @@ class ChatHandler(LoopbackHandler):
         text = fault.get("text", f"{len(body['messages'][-1]['content'])} characters [1][99].")
         usage = {"prompt_tokens": 100, "completion_tokens": 10}
         message = {"role": "assistant", "content": text}
-        return {"model": f"{body['model']}-dated", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+        finish = fault.get("finish", "stop")
+        return {"model": f"{body['model']}-dated", "choices": [{"message": message, "finish_reason": finish}], "usage": usage}
 
 
 @pytest.fixture

@@ -80,6 +80,35 @@ def test_a_failed_call_is_an_error_of_that_question(chat_server: Callable[[], Lo
     assert errors[3] == ""
 
 
+def asked_for(texts: Sequence[tuple[str, str]], chat_server: Callable[[], Loopback], **settings: object) -> list[GeneratedAnswer]:
+    """The answers of a model that writes these texts, each with the reason why it ended."""
+    server = chat_server()
+    server.faults = [{"text": text, "finish": finish} for text, finish in texts]
+    requests = [AnswerRequest(Query(f"q{number}", f"question {number}"), PASSAGES, Variant()) for number in range(len(texts))]
+    return answers_of(generator_of(server, concurrency=1, **settings), requests)
+
+
+def test_an_answer_has_neither_the_words_nor_the_citations_of_the_reasoning(chat_server: Callable[[], Loopback]) -> None:
+    thought = "<think>I do not know. Is it in [2]?</think>\n\nA bed [1]."
+    (answer,) = asked_for([(thought, "stop")], chat_server, refusal_phrases=["do not know"])
+    assert (answer.text, answer.citations, answer.refused) == ("A bed [1].", (0,), None)
+
+
+def test_reasoning_that_was_cut_is_no_answer_and_an_answer_that_was_cut_is_one(chat_server: Callable[[], Loopback]) -> None:
+    cut, short = asked_for([("<think>Is it a bed?", "length"), ("<think>Is it?</think>A bed, or a", "length")], chat_server)
+    assert (cut.text, cut.error) == ("", "the reply is reasoning without an answer because it used all of its tokens")
+    assert (short.text, short.error) == ("A bed, or a", "")
+
+
+def test_a_cut_reply_without_marks_is_reasoning_where_the_model_marks_only_its_end(chat_server: Callable[[], Loopback]) -> None:
+    cut, whole = ("Is it a bed? The passage", "length"), ("Is it a bed? Yes.\n</think>\n\nA bed.", "stop")
+    for texts in ([cut, whole], [whole, cut]):
+        found = {answer.text: answer.error for answer in asked_for(texts, chat_server)}
+        assert found == {"A bed.": "", "": "the reply is reasoning without an answer because it used all of its tokens"}
+    plain, marked = ("A bed.", "stop"), ("<think>Is it?</think>A bed.", "stop")
+    assert [answer.text for answer in asked_for([cut, plain, marked], chat_server)] == [cut[0], "A bed.", "A bed."]
+
+
 def test_a_spent_budget_is_an_error_of_the_other_questions(chat_server: Callable[[], Loopback]) -> None:
     server = chat_server()
     requests = [AnswerRequest(Query(f"q{number}", f"question {number}"), PASSAGES, Variant()) for number in range(3)]

@@ -90,6 +90,8 @@ class EchoSession(TargetSession):
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
         if "empty" in query.text:
             return TargetAnswer(" ")
+        if query.text == "<think>":
+            return TargetAnswer("<think>about")
         given = None if context is None else tuple(TargetHit(text=passage.text) for passage in context)
         return TargetAnswer(f"about {query.text}", given, samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m")
 
@@ -202,6 +204,16 @@ def test_an_empty_answer_is_a_failure_and_repeats_are_asked_again(resources):
     stored = dict(ask_target(EchoTarget(name="echo"), [one, repeated], resources))
     assert stored[0].cached
     assert stored[1].cached
+
+
+def test_reasoning_of_a_target_is_no_part_of_its_answer_and_alone_a_failure(resources):
+    requests = [TargetRequest("answer", Query(text, text)) for text in ("think</think>\n\nit purrs", "<think>", "`</think>`")]
+    for cached in (False, True):
+        replies = dict(ask_target(EchoTarget(name="echo"), requests, resources))
+        assert [replies[place].answer and replies[place].answer.text for place in (0, 2)] == ["it purrs", "about `</think>`"]
+        assert [replies[place].cached for place in (0, 2)] == [cached, cached]
+        assert replies[1].answer is None
+        assert replies[1].error == "the reply is reasoning without an answer"
 
 
 def test_a_caller_that_stops_ends_the_requests(resources):

@@ -125,6 +125,15 @@ def test_several_texts_of_one_path_are_joined():
     assert AnswerPaths(text="$.content[?@.type == 'text'].text").read(reply).text == "Yes."
 
 
+def test_a_content_of_parts_is_a_text():
+    paths = AnswerPaths(text="$.message.content")
+    parts = [{"type": "thinking", "thinking": "No?"}, {"type": "text", "text": "Ye"}, {"type": "text", "text": "s."}]
+    assert paths.read({"message": {"content": parts}}).text == "Yes."
+    assert (
+        line_of(paths, {"message": {"content": [{"type": "image_url"}]}}) == "the answer has a part of type 'image_url', which is no text"
+    )
+
+
 def test_sources_at_alternative_paths_may_be_missing():
     paths = AnswerPaths(text="$.answer", sources={"hits": ["$.sources", "$.context"], "id": "id"})
     assert paths.read({"answer": "Yes."}).sources is None

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from workbench.llm.answers import UnreadableContentError, content_text
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, shape
 
@@ -155,7 +156,7 @@ class AnswerPaths(PathSettings):
     def read_text(self, reply: JsonValue) -> str:
         """Return the text of the answer. Raises TargetError if the reply has none."""
         for path in self.text:
-            found = find(path, reply)
+            found = [_joined(value) for value in find(path, reply)]
             if found and all(isinstance(part, str) for part in found):
                 return "".join(map(str, found))
             if found and len(self.text) == 1:
@@ -171,6 +172,16 @@ class AnswerPaths(PathSettings):
             except MissingError:
                 return None
         return tuple(self.sources.read(reply))
+
+
+def _joined(value: JsonValue) -> JsonValue:
+    """Return the text of a chat message's content that is a list of parts, or any other value as it is."""
+    if not isinstance(value, list) or not value or not all(isinstance(part, dict) and "type" in part for part in value):
+        return value
+    try:
+        return content_text(value)
+    except UnreadableContentError as error:
+        raise TargetError(str(error)) from None
 
 
 def same_json(value: JsonValue, mark: JsonValue) -> bool:

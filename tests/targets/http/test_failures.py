@@ -133,6 +133,21 @@ def test_a_reply_that_has_no_hits_is_one_line_and_not_repeated(service, wording)
     assert len(service.requests) == len(faults)
 
 
+def test_an_error_in_a_reply_of_success_is_that_error(service):
+    limited = {"raw": json.dumps({"error": {"message": "rate limit reached", "code": 429}}).encode(), "headers": {"retry-after": "0"}}
+    service.faults = [limited]
+    assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
+    service.faults = [limited] * 2
+    assert reason(target_of(service, search=SEARCH)) == "the reply is an error: rate limit reached (2 tries)"
+    asked = len(service.requests)
+    service.faults = [{"raw": b'{"error": "no such collection"}'}]
+    assert reason(target_of(service, search=SEARCH)) == "the reply is an error: no such collection"
+    assert len(service.requests) == asked + 1
+    # Hits beside a field of that name are hits.
+    service.replies["/search"] = {"results": HITS, "error": "one shard was slow"}
+    assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
+
+
 def test_json_of_an_unknown_type_is_read(service):
     service.faults = [{"raw": json.dumps({"results": HITS}).encode(), "headers": {"content-type": "application/x-unheard-of"}}]
     assert len(searched(target_of(service, search=SEARCH))) == len(HITS)

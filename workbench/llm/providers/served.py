@@ -151,8 +151,8 @@ class ServedClient(ServedModel, ChatClient, ABC):
         except (ValueError, RecursionError):
             what = "HTML" if response.content.lstrip()[:1] == b"<" else "no valid JSON"
             return CallFailure(f"the reply is {what}", "reply")
-        if error := reported_error(answer):
-            return self._rejected(*error, response.headers, call, refused)
+        if reported := reported_error(answer):
+            return self._rejected(*reported, response.headers, call, refused)
         return self._reply(answer, call, body, seconds)
 
     def _reply(self, answer: Any, call: ChatCall, body: Mapping[str, Any], seconds: float) -> Reply | CallFailure:

@@ -46,6 +46,14 @@ class _FailedTry:
     wait: float | None = None
 
 
+class ReportedError(TargetError):
+    """A reply with a status of success that reports an error in place of its content."""
+
+    def __init__(self, status: int, content: bytes) -> None:
+        super().__init__(f"the reply is an error: {_detail(content)[:_DETAIL]}")
+        self.status = status
+
+
 class Requester:
     """Makes the requests of one endpoint."""
 
@@ -90,6 +98,10 @@ class Requester:
                 await response.aread()
             finally:
                 await response.aclose()
+        except ReportedError as error:
+            if not worth_retrying(error.status):
+                raise TargetError(str(error)) from None
+            return _FailedTry(str(error), error.status, requested_wait(response.headers))
         except (ReplyTooLargeError, CompressedReplyError) as error:
             raise TargetError(f"the service sent {error}") from None
         except httpx2.InvalidURL:

@@ -13,14 +13,16 @@ from pydantic import JsonValue
 
 from workbench.core.batching import blocks
 from workbench.llm.providers.transport import asynchronous_client
+from workbench.llm.rejections import reported_error
 from workbench.records import Document, Passage, Query
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint
 from workbench.targets.http.headers import is_local
 from workbench.targets.http.prepared import PreparedTarget
-from workbench.targets.http.requests import LARGEST_REPLY, Requester, Timed
+from workbench.targets.http.requests import LARGEST_REPLY, ReportedError, Requester, Timed
 from workbench.targets.http.streams import read_stream
 from workbench.targets.parsing import parse_json
+from workbench.targets.paths import MissingError
 from workbench.targets.templates import Slots, document_slots, documents_slots, question_slots
 
 T = TypeVar("T")
@@ -123,7 +125,13 @@ class HttpSession(TargetSession):
 
     async def _read(self, name: str, slots: Slots, read: Callable[[JsonValue], T]) -> Timed[T]:
         async def parsed(response: httpx2.Response) -> T:
-            return read(parse_json(await response.aread()))
+            reply = parse_json(await response.aread())
+            try:
+                return read(reply)
+            except MissingError:
+                if error := reported_error(reply):
+                    raise ReportedError(*error) from None
+                raise
 
         return await self._requesters[name].ask(slots, parsed)
 

@@ -1,5 +1,6 @@
 """Answers of a chat model through a sweep: what a change computes again, repeats, and what cached answers keep."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -53,6 +54,25 @@ def test_another_prompt_of_as_many_tokens_computes_no_context_again(asked_sweep:
     # A longer prompt leaves less of the budget to the passages.
     longer = written(tmp_path, "three.txt", "Answer in one sentence,")
     assert computed(asked_sweep.run(answering={"prompt": longer})) == OF_ANSWERS
+
+
+def test_an_answer_has_no_reasoning_whichever_program_recorded_it(asked_sweep: AskedSweep, tmp_path: Path) -> None:
+    written = {
+        "q0": "<think>I do not know.</think>0 past noon",
+        "q1": "I do not know.</think>\n1 past noon",
+        "q2": "<think>2 past noon",
+        "q3": "It says `<think>` at 3 past noon",
+    }
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps({"query_id": query, "answer": text}) + "\n" for query, text in written.items()), "utf-8")
+    pipeline = asked_sweep.settings()["pipeline"] | {"answering": {"kind": "recorded", "path": str(file)}}
+    run = collect(asked_sweep.run(pipeline=pipeline))
+    answers = run.answers.set_index("query_id")
+    assert answers["answer"][list(written)].tolist() == ["0 past noon", "1 past noon", "", written["q3"]]
+    assert answers["error"][list(written)].tolist() == ["", "", "the reply is reasoning without an answer", ""]
+    assert not answers["refused"][list(written)].any()
+    scores = run.queries[run.queries["metric"] == "answer_recall"].set_index("query_id")
+    assert scores["state"][list(written)].tolist() == ["scored", "scored", "unscored", "scored"]
 
 
 def test_no_result_of_retrieval_depends_on_the_prompt(asked_sweep: AskedSweep) -> None:
