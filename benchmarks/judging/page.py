@@ -80,6 +80,8 @@ resemble each other.
 - **Balanced accuracy**: the mean of the shares of items to approve that score at least 0.5, and of others that score less.
 - **Contradictions found**: the share of contradicted claims below a threshold that at most 10 % of the supported claims are below. Only the handbook's labels tell
   contradicted claims from absent ones.
+- **Without a score**: items whose reply cannot be read: another scale or numbering, a quote that no passage has, or reasoning without an answer. How replies are
+  read is described under [Judge with a model](how-to/judge_with_a_model.md#how-a-model-judges).
 
 *Always yes* approves everything. *Word overlap* is the share of the words of the claim, the question or the expected answer in all passages, or in the answer; stemmed,
 without stop words."""

@@ -4,6 +4,7 @@ from workbench.generation.replies import PassageAnswer, ProposedFactoid, Propose
 def test_an_object_is_read_also_from_a_block_of_code() -> None:
     texts = [
         '{"question": "Who?"}',
+        '<think>{"question": "Why?"}</think>{"question": "Who?"}',
         ' {"question": "Who?"}\n',
         '```json\n{"question": "Who?"}\n```',
         '```JSON\n{"question": "Who?"}\n```\n',

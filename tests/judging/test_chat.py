@@ -111,10 +111,15 @@ def test_a_lone_claim_needs_no_number_and_has_no_other_than_1(provider: ChatProv
 
 
 def test_numbers_in_other_forms_are_those_of_the_claims_in_any_order(provider: ChatProvider) -> None:
-    entries = [MAY | {"claim": "3", "passage": "1"}, {"claim": 1.0, "verdict": "absent"}, MAY | {"claim": " 2.", "verdict": "contradicted"}]
+    entries = [
+        MAY | {"claim": "3", "passage": "1"},
+        {"claim": 1.0, "verdict": "absent"},
+        MAY | {"claim": " 2.", "verdict": "contradicted", "confidence": "0.75"},
+    ]
     provider.faults = [{"text": verdicts(*entries)}]
     found = judged(judge_of(provider, claims_per_call=3), [support(text) for text in "abc"])
     assert [judgement.verdict for judgement in found] == ["absent", "contradicted", "supported"]
+    assert [judgement.confidence for judgement in found] == [None, 0.75, 0.9]
 
 
 def test_a_quote_in_other_typography_decides_as_well_as_no_quote(provider: ChatProvider) -> None:
@@ -152,6 +157,8 @@ def test_every_failure_is_unscored_with_its_reason(provider: ChatProvider, wordi
             "no list": {"text": '{"verdicts": "supported"}'},
             "another verdict": {"text": verdicts(MAY | {"verdict": "partly"})},
             "a confidence above 1": {"text": verdicts(MAY | {"confidence": 7})},
+            "a confidence in words": {"text": verdicts(MAY | {"confidence": "high"})},
+            "a confidence of true": {"text": verdicts(MAY | {"confidence": True})},
             "another quote": {"text": verdicts(MAY | {"quote": "opens in June"})},
             "no quote": {"text": verdicts(MAY | {"quote": ""})},
             "another quote of a contradiction": {"text": verdicts(MAY | {"verdict": "contradicted", "quote": "?"})},

@@ -10,8 +10,7 @@ import pytest
 from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
 from workbench.llm.base import CallFailure, Reply
-from workbench.llm.cached_replies import call_key
-from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all
+from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all, call_key
 from workbench.storage.call_cache import CallCache
 
 from .conftest import call, make

@@ -131,8 +131,10 @@ def separated(text: str) -> Separated:
     return Separated(_unwrapped(rest), True, unopened)
 
 
-def answered(reply: Reply) -> Reply | CallFailure:
+def answered(reply: Reply | CallFailure) -> Reply | CallFailure:
     """Return a reply with its answer alone as text, or why it has none."""
+    if isinstance(reply, CallFailure):
+        return reply
     read = separated(reply.text)
     reasoned = reply.reasoned or read.reasoned
     if read.answer.strip():

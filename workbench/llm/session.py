@@ -3,8 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
@@ -12,7 +12,6 @@ from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError
 from workbench.llm.answers import answered
 from workbench.llm.base import CallFailure, ChatCall, Reply
-from workbench.llm.cached_replies import call_key, reply_of, value_of
 from workbench.llm.claims import CallClaims
 from workbench.llm.client import ChatClient
 from workbench.llm.outages import Outage, OutageRecord
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache
 
 Outcome = Reply | CallFailure
+# Raise it when the values of the cache change.
+_LAYOUT = 1
+_CACHED = ("text", "finish_reason", "model", "input_tokens", "output_tokens", "logprobs", "dropped", "seconds")
 
 
 @dataclass(frozen=True)
@@ -108,13 +110,13 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     claims = CallClaims(resources.cache, max(1, client.concurrency // 4), client.longest_call)
     cached = claims.cached(list(places))
     for key, value in cached.items():
-        yield from ((place, answered(reply_of(value, client))) for place in places[key])
+        yield from ((place, answered(_reply_of(value, client))) for place in places[key])
     if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
         server = fingerprint(identity)
         outage = resources.outages.begin(server, client.concurrency)
         try:
             for key, outcome in _Session(client, missing, claims, resources.budget, outage).outcomes():
-                yield from ((place, _answered(outcome)) for place in places[key])
+                yield from ((place, answered(outcome)) for place in places[key])
         finally:
             resources.outages.end(server, outage)
 
@@ -161,7 +163,7 @@ class _Session:
             if value is None:
                 await self._ready.put(key)
             else:
-                self._finish(key, reply_of(value, self._client))
+                self._finish(key, _reply_of(value, self._client))
         for _ in range(workers):
             await self._ready.put(None)
 
@@ -195,7 +197,7 @@ class _Session:
 
     def _keep(self, batch: Sequence[tuple[str, Outcome, asyncio.Event]]) -> None:
         fresh = [(key, outcome) for key, outcome, _ in batch if isinstance(outcome, Reply) and not outcome.cached]
-        self._claims.keep({key: value_of(reply) for key, reply in fresh if isinstance(answered(reply), Reply)})
+        self._claims.keep({key: _value_of(reply) for key, reply in fresh if isinstance(answered(reply), Reply)})
 
     def _deliver(self, how_many: int) -> None:
         """Hand the first finished outcomes to the caller, and their keys to other processes."""
@@ -206,8 +208,22 @@ class _Session:
         del self._finished[:how_many]
 
 
-def _answered(outcome: Outcome) -> Outcome:
-    return answered(outcome) if isinstance(outcome, Reply) else outcome
+def call_key(identity: Mapping[str, Any], call: ChatCall) -> str:
+    """Return the key of a call to a client with this identity: a hash of provider, model, messages, parameters and repeat."""
+    messages = [(message.role, message.content) for message in call.messages]
+    parameters = [call.max_tokens, call.temperature, call.seed, call.schema, call.top_logprobs, call.repeat]
+    return fingerprint(_LAYOUT, identity, messages, parameters)
+
+
+def _value_of(reply: Reply) -> dict[str, Any]:
+    """Return a reply as a JSON value, without its cost, since prices are settings of the client."""
+    return {name: getattr(reply, name) for name in _CACHED}
+
+
+def _reply_of(value: Mapping[str, Any], client: ChatClient) -> Reply:
+    """Return a cached reply with its cost at the client's prices."""
+    reply = Reply(**{**value, "dropped": tuple(value["dropped"])}, cached=True)
+    return replace(reply, cost=client.cost(reply.input_tokens, reply.output_tokens))
 
 
 def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> tuple[int, float]:

@@ -66,13 +66,23 @@ def _verdicts(text: str, requests: Sequence[JudgeRequest]) -> list[Judgement]:
     return [_verdict(by_number[number], request) for number, request in enumerate(requests, 1)]
 
 
+def _number(value: Any) -> float | None:
+    """Return a number, also one that is written as a text, None for none, and NaN for anything else."""
+    if value is None:
+        return None
+    try:
+        return float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
 def _verdict(entry: Mapping[str, Any], request: JudgeRequest) -> Judgement:
     """Return the judgement of a claim. A verdict that a passage decides counts only with the words of that passage."""
     verdict = word_reply(entry["verdict"]) if isinstance(entry["verdict"], str) else ""
     if verdict not in _VERDICTS:
         return Judgement(error=f"the verdict of the claim is none of {', '.join(_VERDICTS)}")
-    confidence = entry.get("confidence")
-    if confidence is not None and (isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1):
+    confidence = _number(entry.get("confidence"))
+    if confidence is not None and not 0 <= confidence <= 1:
         return Judgement(error="the confidence is not between 0 and 1")
     if verdict == "absent":
         return Judgement(score=0.0, verdict="absent", confidence=confidence)
