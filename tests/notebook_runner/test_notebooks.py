@@ -63,6 +63,13 @@ def test_other_parameters_and_other_sources_are_other_runs(tmp_path, kernels):
     assert run(tmp_path, source, kernels, word="a")
 
 
+@pytest.mark.parametrize("name", ["a{b}", "{{cookiecutter.name}}", "{", "p%20q#1?x", "s3:b ü"])
+def test_a_notebook_runs_in_a_folder_of_any_name(tmp_path, kernels, name):
+    (tmp_path / name).mkdir()
+    assert run(tmp_path / name, notebook(tmp_path / name, RECORD), kernels, word="a")
+    assert outputs(tmp_path / name) == {"book.ipynb"}
+
+
 def test_the_kernel_starts_in_the_folder_of_the_notebook_so_that_it_finds_what_lies_beside_it(tmp_path):
     source = notebook(tmp_path, "import os\nword = os.getcwd()", RECORD)
     assert run(tmp_path, source)

@@ -80,7 +80,7 @@ def imported_modules(source: Path) -> list[str]:
 def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
     import papermill
 
-    declared = papermill.inspect_notebook(str(source))
+    declared = papermill.inspect_notebook(_template(source))
     unknown = sorted(set(parameters) - set(declared))
     if unknown or "run_id" not in declared:
         raise InputError(f"the notebook {source} declares no parameter {', '.join(unknown) or 'run_id'}", f"it has {', '.join(declared)}")
@@ -96,9 +96,8 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
         # With the default address, two processes in one folder would talk to each other's kernels.
         with tempfile.TemporaryDirectory(prefix="workbench-") as sockets:
             papermill.execute_notebook(
-                # Absolute, because papermill reads and writes in a directory that two runs at once can leave changed.
-                str(source.absolute()),
-                str(executed.absolute()),
+                _template(source),
+                _template(executed),
                 parameters=parameters,
                 kernel_name="python3",
                 progress_bar=False,
@@ -122,6 +121,14 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
         what = f"the kernel of the notebook {name} did not finish ({type(error).__name__})"
         raise NotebookError(what, "run again; if the error persists, the machine may be short of memory") from error
     return _record(executed, parameters["run_id"], name, source)
+
+
+def _template(path: Path) -> str:
+    """Return the template of a path, which papermill fills with parameters: a brace in a name of a folder is written twice.
+
+    It is absolute, because papermill reads and writes in a directory that two runs at once can leave changed.
+    """
+    return str(path.absolute()).replace("{", "{{").replace("}", "}}")
 
 
 def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
