@@ -75,7 +75,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "asked": "the number of questions that a target was asked",
         "hits": "the number of hits that a target returned",
         "sourced": "the number of answers for which a target names its sources",
-        "unmatched": "the number of hits whose document, or whose characters in it, are not known",
+        "unmatched": "the number of hits whose document is not known",
         "without_text": "the number of hits that are only an id",
         "alternative": "the alternative's number within its piece of evidence, from 0",
         "characters": "the number of characters of its text",

@@ -141,12 +141,20 @@ SCHEMAS: dict[str, TableSchema] = {
         _schema(
             "targets",
             "target, if the run has any",
-            "configuration target searches answers takes_context asked failed error hits unmatched examples without_text sourced",
+            "configuration target searches answers takes_context asked failed error empty hits unmatched examples unplaced unplaced_examples "
+            "without_text sourced unread",
             required=False,
             target=("str", "the kind of target"),
             failed=("int64", "the number of questions that it did not serve"),
             error=("str", "why it did not serve the first of these, else empty"),
+            empty=("int64", "the number of questions for which it found nothing, which score 0"),
             examples=("str", "the first of different reasons why hits could not be matched, each with its question, a JSON list"),
+            unplaced=("int64", "the number of hits whose document is known, but not their characters in it"),
+            unplaced_examples=(
+                "str",
+                "the first of different reasons why the characters are not known, each with its question, a JSON list",
+            ),
+            unread=("str", "the parts of its answers that are no text and are not read, such as `2 × image`, else empty"),
         ),
         _schema(
             "samples",

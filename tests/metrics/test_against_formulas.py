@@ -20,7 +20,7 @@ from workbench.targets.base import TargetHit
 from workbench.targets.matching import HitMatcher
 from workbench.testing.small_results import labels_of, retrieved_of
 
-# Two chunks of each of ten documents. The last two documents are not in the dataset, and leave their ranks empty.
+# Two chunks of each of ten documents. The last two documents are not in the dataset.
 DOCUMENTS, IDS = 8, [f"d{doc}" for doc in range(10)]
 CHUNKS = [(chunk // 2, 4 * (chunk % 2), 4 * (chunk % 2) + 4) for chunk in range(20)]
 PLACES = np.arange(20)
@@ -52,8 +52,8 @@ def expected(scores: dict[int, float]) -> list[str]:
 def evaluated(questions: list, metrics: list[Metric]) -> tuple[pd.DataFrame, list[dict[str, int]], list[list[str]]]:
     """The table of the metrics, with the grades and the ranking of each question."""
     ranking = searched([scores for _, scores in questions])
-    known = ranking.ranking[ranking.ranking["doc"] < DOCUMENTS]
-    retrieved = Retrieved(retrieved_of(CHUNKS).chunks, ranking.hits, known, ranking.queries["spread"].to_numpy())
+    ranked = ranking.ranking.assign(doc=ranking.ranking["doc"].where(ranking.ranking["doc"] < DOCUMENTS, -1))
+    retrieved = Retrieved(retrieved_of(CHUNKS).chunks, ranking.hits, ranked, ranking.queries["spread"].to_numpy())
     labels = labels_of(["some text"] * DOCUMENTS, *({"qrels": grades} for grades, _ in questions))
     judgements = [{IDS[doc]: grade for doc, grade in grades.items()} for grades, _ in questions]
     return evaluate(labels, retrieved, metrics), judgements, [expected(scores) for _, scores in questions]
@@ -67,11 +67,21 @@ def test_document_metrics_equal_their_formulas(questions: list, depths: set[int]
         name, k, grades, ranking = metric.split("@")[0], int(metric.split("@")[1]), judgements[query], rankings[query]
         assert state == ("scored" if max(grades.values(), default=0) >= 1 else "not_applicable")
         if state == "scored":
-            # judged@k leaves out documents that are not in the dataset.
-            shown = [doc for doc in ranking[:k] if doc in IDS[:DOCUMENTS]] if name == "judged" else ranking
             best = sorted(grades, key=lambda doc: -grades[doc])
-            assert (metric, value) == (metric, pytest.approx(FORMULAS[name](shown, grades, k), abs=1e-12))
+            assert (metric, value) == (metric, pytest.approx(FORMULAS[name](ranking, grades, k), abs=1e-12))
             assert (metric, attainable) == (metric, pytest.approx(FORMULAS[name](best, grades, k), abs=1e-12))
+
+
+@pytest.mark.parametrize(
+    ("docs", "judged", "margin"), [([-1, 0], 0.5, -1.0), ([0, -1], 0.5, 1.0), ([0, 1], 0.5, 1.0), ([-1, -1, 0], 1 / 3, -2.0)]
+)
+def test_a_document_outside_the_dataset_is_one_without_a_judgement(docs: list[int], judged: float, margin: float) -> None:
+    # Scores fall by 1 with each rank.
+    rows = [(0, rank, doc, 9.0 - rank) for rank, doc in enumerate(docs, 1)]
+    ranking = pd.DataFrame(rows, columns=["query", "rank", "doc", "score"])
+    retrieved = Retrieved(retrieved_of(CHUNKS).chunks, retrieved_of(CHUNKS, []).hits, ranking, np.ones(1))
+    table = evaluate(labels_of(["some text"] * 2, {"qrels": {0: 1}}), retrieved, [Metric("judged", k=3), Metric("margin")])
+    assert table["value"].tolist() == pytest.approx([judged, margin])
 
 
 @settings(max_examples=25)
@@ -107,7 +117,7 @@ def test_hits_of_a_target_rank_documents_by_their_first_hit(hits: list[list[int]
     returned = returned_table(list(enumerate(found)), matcher)
     _, ranking = hit_rows(returned, chunk_rows(returned, labels), labels)
     rows = ranking[["query", "rank", "doc"]].to_numpy().tolist()
-    assert rows == [row for row in by_first_hit(hits) if row[2] < DOCUMENTS]
+    assert rows == [[query, rank, doc if doc < DOCUMENTS else -1] for query, rank, doc in by_first_hit(hits)]
 
 
 @settings(max_examples=20)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from workbench.targets.base import TargetError, TargetHit
-from workbench.targets.replies import AnswerPaths, DegradedMarker, HitPaths
+from workbench.targets.replies import AnswerPaths, HitPaths, ReplySign
 
 ROWS = {"results": [{"id": 3, "body": "Cats.", "score": 1}, {"id": "b", "body": None, "score": None}], "took": 1}
 # As Chroma replies to one question.
@@ -87,7 +87,7 @@ def test_wrong_columns_are_named(wording):
     )
 
 
-@pytest.mark.parametrize("reply", [3, "text", None, [], True])
+@pytest.mark.parametrize("reply", [3, "text", ["a"], True])
 def test_a_reply_that_is_no_mapping_is_described(reply):
     assert line_of(HitPaths(hits="$.results", id="id"), reply).startswith("the reply has no $.results; it is ")
 
@@ -173,7 +173,7 @@ def test_one_and_true_are_different_marks():
 
 def test_a_marker_has_exactly_one_test(wording):
     wording(
-        lambda settings: fault_of(DegradedMarker, {"path": "$.a"} | settings),
+        lambda settings: fault_of(ReplySign, {"path": "$.a"} | settings),
         [{}, {"equals": None}, {"equals": 1, "is_null": True}, {"in": []}, {"in": [1], "equals": 1}],
         None,
     )
@@ -204,3 +204,25 @@ def test_a_reply_that_is_nested_too_deeply_is_one_line():
     for _ in range(5000):
         deep = [deep]
     assert line_of(HitPaths(hits="$..id", id="$"), deep) == "$..id cannot be read from the reply, which is nested too deeply"
+
+
+@pytest.mark.parametrize("reply", [None, {}, [], {"r": []}, {"r": None}, {"r": {}}, {"status": "no match"}, {"status": "none"}])
+def test_a_reply_that_says_that_nothing_was_found_has_no_hits(reply):
+    signs = [ReplySign(path="$.status", **{"in": ["no match", "none"]})]
+    assert HitPaths(hits="$.r", id="id", empty=signs).read({"r": [{"id": "a"}]}) == [TargetHit("a")]
+    assert HitPaths(hits="$.r.h" if reply == {"r": {}} else "$.r", id="id", empty=signs).read(reply) == []
+
+
+def test_parallel_lists_without_a_list_for_the_question_have_no_hits():
+    assert HitPaths(columns=True, id="$.ids[0]", text="$.documents[0]").read({"ids": [], "documents": []}) == []
+
+
+@pytest.mark.parametrize("reply", [{"took": 3}, {"r": 3}, {"r": ""}, {"q": None}, "", 0, False])
+def test_a_reply_of_another_form_is_a_failure(reply):
+    assert line_of(HitPaths(hits="$.r", id="id"), reply)
+
+
+def test_a_sign_of_a_failure_precedes_one_that_nothing_was_found():
+    paths = HitPaths(hits="$.r", id="id", degraded=[ReplySign(path="$.e", equals=1)], empty=[ReplySign(path="$.r", is_null=True)])
+    assert line_of(paths, {"e": 1}) == "the reply is marked as degraded: $.e is 1"
+    assert paths.read({"e": 0}) == []

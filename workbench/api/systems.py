@@ -23,7 +23,7 @@ from workbench.errors import InputError, RunError
 from workbench.execution.answering.missing import missing_answers
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
-from workbench.execution.targets.failures import missing_replies, unmatched_hits
+from workbench.execution.targets.failures import incomplete_replies, missing_replies
 from workbench.experiment.read import experiment_of
 from workbench.judging.settings import Judging
 from workbench.metrics.names import Metric
@@ -175,4 +175,4 @@ def _quiet(_: str) -> None:
 
 
 def _notes(tables: RunTables) -> tuple[str, ...]:
-    return (*missing_replies(tables), *unmatched_hits(tables))
+    return (*missing_replies(tables), *incomplete_replies(tables))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from filelock import FileLock, Timeout
@@ -18,17 +19,18 @@ from numpy.typing import NDArray
 
 from workbench.core.files import store_errors, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
-from workbench.datasets.formats.trec import escaped
+from workbench.datasets.formats.trec import NOT_SCORED, escaped
 from workbench.errors import RunError, WorkbenchError
 from workbench.execution.answering.missing import missing_answers
 from workbench.execution.collect import collect
 from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
-from workbench.execution.targets.failures import missing_replies, unmatched_hits
+from workbench.execution.targets.failures import incomplete_replies, missing_replies
 from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.target_tables import unscored_reasons
 from workbench.results.history import append
 from workbench.results.run_tables import MANIFEST, RunTables, run_mark, write_table
 from workbench.retrieval.rank import Floats
@@ -41,6 +43,8 @@ _TERMINAL = "terminal"
 _TRACEBACKS_ALONE = ".errors"
 # These files differ between equal runs.
 _ALWAYS_WRITTEN = "timings"
+# In place of a document of the dataset, from 0, or one outside it, -1.
+_UNSCORED = -2
 
 
 class PublishedRun(NamedTuple):
@@ -77,7 +81,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         judgements = missing_judgements(outcome)
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
-        notes += [*filter(None, [judgements.unread]), *unmatched_hits(run)]
+        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run)]
         if notebooks:
             from workbench.notebook_runner.run_notebooks import run_notebooks  # Jupyter is heavy
 
@@ -182,14 +186,20 @@ def run_lines(context: RunContext, result: Result) -> str:
 
     Scores are the cosines, lowered to the next 32-bit float at ties, so that trec_eval, which reads 32-bit floats and breaks ties
     in its own way, sees exactly our ranks. Ids are written as in `workbench.datasets.formats.trec.escaped`. A document outside the dataset,
-    which a target returned, is named after its rank.
+    which a target returned, is named after its rank. A question for which nothing was found has no line, and one without a score the line
+    `not-scored`, so that the file can be read as a recorded target with the same scores.
     """
     ranking = filled_ranks(result.ranked("ranking"))
+    if target := result.configuration.target:
+        reasons = unscored_reasons(result.entry("responses"), "documents", len(context.query_ids), target.searches)
+        unscored = [query for query, reason in enumerate(reasons) if reason]
+        marks = pd.DataFrame({"query": unscored, "rank": 1, "doc": _UNSCORED, "score": 0.0}).astype(ranking.dtypes)
+        ranking = pd.concat([ranking[~ranking["query"].isin(unscored)], marks]).sort_values("query", kind="stable")
     rank = ranking["rank"].to_numpy(np.int64)
     outside = [f"not-in-the-dataset-{number}" for number in range(int(rank.max(initial=0)) + 1)]
-    queries, documents = [escaped(query_id) for query_id in context.query_ids], [*map(escaped, context.doc_ids), *outside]
+    queries, documents = [escaped(query_id) for query_id in context.query_ids], [*map(escaped, context.doc_ids), *outside, NOT_SCORED]
     doc = ranking["doc"].to_numpy(np.int64)
-    doc = np.where(doc < 0, len(context.doc_ids) + rank, doc)
+    doc = np.select([doc == _UNSCORED, doc < 0], [len(documents) - 1, len(context.doc_ids) + rank], doc)
     scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
     texts = pa.string()
     columns = [

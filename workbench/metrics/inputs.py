@@ -6,7 +6,7 @@ after each document, so that no document touches the next.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -169,13 +169,14 @@ class Retrieved:
     `chunks`: `doc, start, end, delivered_start, delivered_end`, one row each. `hits`: `query, rank, chunk, score`, sorted by
     query and rank (from 1), down to the deepest cut of any metric. `ranking`: `query, rank, doc, score`, distinct
     documents, each by its best chunk, in final strict order. `spread` (queries): standard deviation of a query's scores over
-    the searched chunks.
+    the searched chunks. Rows of `ranking` with the document -1, which a target returned from outside the dataset, are moved to `outside`.
     """
 
     chunks: pd.DataFrame
     hits: pd.DataFrame
     ranking: pd.DataFrame
     spread: Floats
+    outside: pd.DataFrame = field(init=False)
 
     def __post_init__(self) -> None:
         for name, columns in _COLUMNS.items():
@@ -187,6 +188,9 @@ class Retrieved:
             query, rank = np.diff(table["query"].to_numpy()), np.diff(table["rank"].to_numpy())
             if not np.all((query > 0) | ((query == 0) & (rank > 0))):
                 raise InputError(f"the table {name} is not in strict order of query and rank", "sort it by query, rank")
+        known = self.ranking["doc"] >= 0
+        object.__setattr__(self, "outside", self.ranking[~known])
+        object.__setattr__(self, "ranking", self.ranking if known.all() else self.ranking[known].reset_index(drop=True))
 
 
 def filled_ranks(ranking: pd.DataFrame) -> pd.DataFrame:

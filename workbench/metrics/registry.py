@@ -106,6 +106,7 @@ _BUILTIN: dict[str, Kind] = {
         "share of the first k documents that have any judgement",
         "judged documents / documents, among the first k",
         _HERE,
+        version=2,
     ),
     "irrelevant": Kind(
         irrelevant,
@@ -189,6 +190,7 @@ _BUILTIN: dict[str, Kind] = {
         "max s(relevant) − max s(other)",
         _HERE,
         proportion=False,
+        version=2,
     ),
     "margin_spread": Kind(
         margin_spread,
@@ -199,6 +201,7 @@ _BUILTIN: dict[str, Kind] = {
         "margin / σ",
         _HERE,
         proportion=False,
+        version=2,
     ),
 }
 KINDS: Mapping[str, Kind] = Registry(_BUILTIN, "workbench.metrics", Kind)

@@ -26,6 +26,8 @@ RETURNED = {
 _SLICE = ["doc", "start", "end"]
 NO_SOURCES = "the answer names no sources"
 NO_TEXT = "the target returns neither text nor positions"
+# How the reason begins why a question has no value, by whether the document of a hit is known.
+UNMATCHED, UNPLACED = "a hit cannot be matched with the documents", "a hit matched a document but not a place in it"
 
 
 def returned_table(hits: Sequence[tuple[int, Sequence[TargetHit]]], matcher: HitMatcher) -> pd.DataFrame:
@@ -60,7 +62,7 @@ def chunk_rows(returned: pd.DataFrame, labels: Labels) -> pd.DataFrame:
 
 
 def hit_rows(returned: pd.DataFrame, chunks: pd.DataFrame, labels: Labels) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables of ranked chunks and of ranked documents. A hit in no document leaves its rank empty."""
+    """Return the tables of ranked chunks and of ranked documents. A hit in no document leaves its rank empty among chunks, and is document -1."""
     numbers = chunks[_SLICE].assign(chunk=np.arange(len(chunks)))
     ranked = slices_of(returned, np.diff(labels.offsets) - 1).assign(score=_scores(returned))
     hits = ranked.merge(numbers, on=_SLICE).sort_values(["query", "rank"], kind="stable", ignore_index=True)
@@ -69,8 +71,7 @@ def hit_rows(returned: pd.DataFrame, chunks: pd.DataFrame, labels: Labels) -> tu
         score=_scores(returned), named=np.where(returned["doc"] >= 0, returned["doc"].astype(str), "?" + _name(returned))
     )
     documents = known.drop_duplicates(["query", "named"])
-    documents = documents.assign(rank=documents.groupby("query").cumcount() + 1)
-    documents = documents[documents["doc"] >= 0].reset_index(drop=True)
+    documents = documents.assign(rank=documents.groupby("query").cumcount() + 1).reset_index(drop=True)
     return hits[["query", "rank", "chunk", "score"]], documents[["query", "rank", "doc", "score"]]
 
 
@@ -102,8 +103,8 @@ def unscored_reasons(responses: Entry, family: str, queries: int, searches: bool
     reasons = ["" if searches or query in named else NO_SOURCES for query in range(queries)]
     returned, failures = responses.table("hits"), responses.table("failures")
     if family != "documents":
-        for query, fault in returned.loc[returned["fault"] != "", ["query", "fault"]].itertuples(index=False, name=None):
-            reasons[query] = reasons[query] or f"a hit cannot be matched with the documents: {fault}"
+        for query, doc, fault in returned.loc[returned["fault"] != "", ["query", "doc", "fault"]].itertuples(index=False, name=None):
+            reasons[query] = reasons[query] or f"{UNMATCHED if doc < 0 else UNPLACED}: {fault}"
     for query, error in failures.itertuples(index=False, name=None):
         reasons[query] = error
     return reasons

@@ -63,6 +63,8 @@ class _Asking:
     k: int | None
     positions: Mapping[str, int] = field(repr=False)
     rising: set[str] = field(default_factory=set, repr=False)
+    # The questions for which the system returned None.
+    silent: set[str] = field(default_factory=set, repr=False)
 
     def ranking(self, system: System, place: int) -> list[_Slice]:
         """Ask for more hits until they reach the depth, or the system has no more."""
@@ -70,7 +72,10 @@ class _Asking:
         wanted = self.k or max(self.depth.documents, self.depth.slices, _FIRST_K if self.depth.tokens else 1)
         slices: list[_Slice] = []
         while True:
-            before, slices = len(slices), self._slices(_answer(system, query.text, wanted), query.query_id)
+            hits = _answer(system, query.text, wanted)
+            if hits is None:
+                self.silent.add(query.query_id)
+            before, slices = len(slices), self._slices(hits or [], query.query_id)
             if self.k or len(slices) < wanted or len(slices) <= before or wanted >= MOST_K or self._reached(slices):
                 return slices
             wanted = min(2 * wanted, MOST_K)
@@ -114,14 +119,14 @@ class _SystemError(Exception):
     """What a system raised, as one line."""
 
 
-def _answer(system: System, query: str, k: int) -> list[Any]:
-    """Return at most k hits. Raises _SystemError if the system fails, and InputError if it returns something else than hits in order."""
+def _answer(system: System, query: str, k: int) -> list[Any] | None:
+    """Return at most k hits, or None. Raises _SystemError if the system fails, and InputError if it returns something else than hits in order."""
     try:
-        answer = system(query, k)
-        hits = None if isinstance(answer, Mapping | str | Set) else list(islice(answer, k))
+        answer: Any = system(query, k)
+        hits = None if answer is None or isinstance(answer, Mapping | str | Set) else list(islice(answer, k))
     except Exception as error:  # a system can raise anything, and its other answers count
         raise _SystemError(error_line(error)) from error
-    if hits is None:
+    if hits is None and answer is not None:
         raise InputError(f"the system returned a {type(answer).__name__}", "return a list of hits, the best first")
     return hits
 
@@ -148,6 +153,8 @@ def run_system(system: System, dataset: Dataset, metrics: Sequence[Metric], k: i
             failures[place] = str(error)
     if rankings and len(failures) == len(rankings):
         raise RunError(f"every question failed, the first with {failures[0]}", "try the system on one question")
+    if rankings and len(asking.silent) == len(rankings):
+        raise RunError("the system returned None for every question", "return a list of hits, which is empty if nothing is found")
     _check_slices(rankings, metrics)
     return SystemRun(_retrieved(rankings), failures, len(asking.rising))
 

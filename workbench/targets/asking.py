@@ -192,7 +192,9 @@ def _read(value: Mapping[str, Any]) -> TargetReply:
     if answer is not None:
         sources = None if answer["sources"] is None else _hits(answer["sources"])
         samples = tuple(SampledCall(**sample) for sample in answer["samples"])
-        answer = TargetAnswer(**{**answer, "text": separated(answer["text"]).answer, "sources": sources, "samples": samples})
+        # A reply of an earlier version has no `unread`.
+        fields = {"text": separated(answer["text"]).answer, "sources": sources, "samples": samples, "unread": tuple(answer.get("unread", ()))}
+        answer = TargetAnswer(**{**answer, **fields})
         if not answer.text.strip():
             return TargetReply(error=REASONING_ALONE, seconds=value["seconds"])
     return TargetReply(_hits(value["hits"]), answer, value["error"], value["seconds"])

@@ -52,7 +52,8 @@ class SampledCall:
 class TargetAnswer(ModelUse):
     """An answer of a target, with the sources that it names, best first. None if it names none.
 
-    `refused` and `confidence` are the target's own, None if it does not report them. `samples` are the texts that it asked its client for.
+    `refused` and `confidence` are the target's own, None if it does not report them. `samples` are the texts that it asked its client for, and
+    `unread` names the parts of its reply that are no text, such as `image`.
     """
 
     text: str = ""
@@ -60,6 +61,7 @@ class TargetAnswer(ModelUse):
     refused: bool | None = None
     confidence: float | None = None
     samples: tuple[SampledCall, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

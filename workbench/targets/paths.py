@@ -61,8 +61,11 @@ def find(path: str, value: JsonValue) -> list[JsonValue]:
 def find_list(paths: Paths, value: JsonValue, of: str = "the reply") -> list[JsonValue]:
     """Return the list that the first matching path names: the list it points at, or the values that it finds one by one.
 
-    null is an empty list. Raises MissingError with the path and the keys of the value.
+    null and an empty reply are an empty list. Raises MissingError with the path and the keys of the value.
     """
+    # Go writes null, protobuf leaves out an empty list, and PHP writes an empty object as [].
+    if value in (None, {}, []):
+        return []
     for path in paths:
         singular, found = compiled_path(path).singular_query(), find(path, value)
         if singular and found:
@@ -78,14 +81,19 @@ def find_list(paths: Paths, value: JsonValue, of: str = "the reply") -> list[Jso
 def _finds_no_item(path: str, value: JsonValue) -> bool:
     """Return whether a path finds nothing because a list is empty or a filter matches no item, not because a key is missing."""
     env, segments = compiled_path(path).env, compiled_path(path).segments
-    cuts = [place for place, segment in enumerate(segments) if not JSONPath(env=env, segments=[segment]).singular_query()]
-    if not cuts or not isinstance(value, dict | list):
+    if not isinstance(value, dict | list):
         return False
-    for cut in reversed(cuts):
-        if parents := JSONPath(env=env, segments=segments[:cut]).findall(value):
+    several = [not JSONPath(env=env, segments=[segment]).singular_query() for segment in segments]
+    for cut in reversed(range(len(segments))):
+        if (not any(several) or several[cut]) and (parents := JSONPath(env=env, segments=segments[:cut]).findall(value)):
             items = JSONPath(env=env, segments=segments[: cut + 1]).findall(value)
-            return not items and any(isinstance(parent, dict | list) for parent in parents)
+            return not items and any(_holds_nothing(parent, several[cut]) for parent in parents)
     return False
+
+
+def _holds_nothing(parent: JsonValue, several: bool) -> bool:
+    """Return whether a parent without the wanted item is empty, or may be without it as one of several."""
+    return isinstance(parent, dict | list | None) if several else parent in ({}, [])
 
 
 def find_one(paths: Paths, value: JsonValue, convert: Callable[[JsonValue], T], of: str = "the reply") -> tuple[T | None] | None:

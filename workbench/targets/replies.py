@@ -27,29 +27,32 @@ class PathSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class DegradedMarker(PathSettings):
-    """A sign that a reply is a failure although it looks like a success. Exactly one of `equals`, `in` and `is_null` is given."""
+class ReplySign(PathSettings):
+    """A sign in a reply, such as that it is a failure although it looks like a success. Exactly one of `equals`, `in` and `is_null` is given."""
 
     path: JsonPath = Field(description="The JSONPath of the value.")
-    equals: JsonValue = Field(default=None, description="The value that marks a failure.")
-    one_of: tuple[JsonValue, ...] = Field(default=(), alias="in", description="Values of which each marks a failure.")
-    is_null: bool = Field(default=False, description="Whether null or no value marks a failure.")
+    equals: JsonValue = Field(default=None, description="The value that is the sign.")
+    one_of: tuple[JsonValue, ...] = Field(default=(), alias="in", description="Values of which each is the sign.")
+    is_null: bool = Field(default=False, description="Whether null or no value is the sign.")
 
     @model_validator(mode="after")
-    def _one_test(self) -> "DegradedMarker":
+    def _one_test(self) -> "ReplySign":
         if (self.equals is not None) + bool(self.one_of) + self.is_null != 1:
             raise ValueError("give exactly one of equals (a value), in (a list of values) and is_null: true")
         return self
 
-    def check(self, reply: JsonValue) -> None:
-        """Raise TargetError if the reply has the sign."""
+    def seen(self, reply: JsonValue) -> str:
+        """Return what the reply has of the sign, or an empty text."""
         found = find(self.path, reply)
         if self.is_null and all(value is None for value in found):
-            raise TargetError(f"the reply is marked as degraded: {self.path} is {'null' if found else 'missing'}")
+            return f"{self.path} is {'null' if found else 'missing'}"
         marks = self.one_of or ([self.equals] if self.equals is not None else [])
-        for value in found:
-            if any(same_json(value, mark) for mark in marks):
-                raise TargetError(f"the reply is marked as degraded: {self.path} is {described(value)}")
+        return next((f"{self.path} is {described(value)}" for value in found if any(same_json(value, mark) for mark in marks)), "")
+
+    def check(self, reply: JsonValue) -> None:
+        """Raise TargetError if the reply has the sign, which is that of a failure."""
+        if seen := self.seen(reply):
+            raise TargetError(f"the reply is marked as degraded: {seen}")
 
 
 class HitPaths(PathSettings):
@@ -69,7 +72,11 @@ class HitPaths(PathSettings):
     start: Paths | None = Field(default=None, description="The first character of the hit in its document.")
     end: Paths | None = Field(default=None, description="The character after the last.")
     metadata: Paths | None = Field(default=None, description="A mapping, which can name the document.")
-    degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that a reply is a failure.")
+    degraded: tuple[ReplySign, ...] = Field(default=(), description="Signs that a reply is a failure.")
+    empty: tuple[ReplySign, ...] = Field(
+        default=(),
+        description="Signs that nothing was found, if the reply has no list of hits then. null, `{}`, `[]` and an empty list need none.",
+    )
 
     @model_validator(mode="after")
     def _something_to_match(self) -> "HitPaths":
@@ -86,8 +93,16 @@ class HitPaths(PathSettings):
 
     def read(self, reply: JsonValue) -> list[TargetHit]:
         """Return the hits of a reply, best first. Raises TargetError if it has a sign of a failure, or not the expected form."""
-        for marker in self.degraded:
-            marker.check(reply)
+        return [] if self.nothing_found(reply) else self.found(reply)
+
+    def nothing_found(self, reply: JsonValue) -> bool:
+        """Return whether a reply has a sign that nothing was found. Raises TargetError for a sign of a failure."""
+        for sign in self.degraded:
+            sign.check(reply)
+        return any(sign.seen(reply) for sign in self.empty)
+
+    def found(self, reply: JsonValue) -> list[TargetHit]:
+        """Return the hits of a reply whose signs were read. Raises MissingError if it does not have the expected form."""
         fields = self._columns(reply) if self.columns else self._rows(reply)
         hits = [TargetHit(**_arguments(dict(zip(fields, row, strict=True)))) for row in zip(*fields.values(), strict=True)]
         for place, hit in enumerate(hits, 1):
@@ -137,12 +152,12 @@ class AnswerPaths(PathSettings):
     model: Paths | None = Field(default=None, description="The name of the model that wrote the answer.")
     input_tokens: Paths | None = Field(default=None, description="The number of tokens that the model read.")
     output_tokens: Paths | None = Field(default=None, description="The number of tokens that the model wrote.")
-    degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that a reply is a failure.")
+    degraded: tuple[ReplySign, ...] = Field(default=(), description="Signs that a reply is a failure.")
 
     def read(self, reply: JsonValue) -> TargetAnswer:
         """Return the answer in a reply. Raises TargetError if it has a sign of a failure, or not the expected form."""
-        for marker in self.degraded:
-            marker.check(reply)
+        for sign in self.degraded:
+            sign.check(reply)
         return TargetAnswer(
             text=self.read_text(reply),
             sources=self._sources(reply),

@@ -45,6 +45,7 @@ def test_hits_are_read_from_every_form() -> None:
         ({"a": 0.1, "b": 0.9}, [{"doc_id": "b", "score": 0.9}, {"doc_id": "a", "score": 0.1}]),
         ({}, []),
         ([], []),
+        (None, []),
         ([{"id": "a", "text": "A", "page": 3}], [{"doc_id": "a", "text": "A", "metadata": {"page": 3}}]),
         ([{"text": "A", "metadata": {"doc_id": "a"}}], [{"doc_id": "a", "text": "A", "metadata": {"doc_id": "a"}}]),
         ([({"id": "a"}, 0.5)], [{"doc_id": "a", "score": 0.5}]),
@@ -77,7 +78,6 @@ def test_metadata_keeps_only_what_json_can_express() -> None:
 
 def test_another_form_of_hits_is_an_error_that_names_it_and_the_accepted_forms(wording) -> None:
     values = {
-        "None": None,
         "a text": "leave",
         "a set": {"a", "b"},
         "a number": 3,

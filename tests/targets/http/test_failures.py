@@ -148,6 +148,12 @@ def test_an_error_in_a_reply_of_success_is_that_error(service):
     assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
 
 
+@pytest.mark.parametrize("fault", [{"raw": b"null"}, {"raw": b"{}"}, {"raw": b'{"results": []}'}, {"raw": b"", "status": 204}])
+def test_a_reply_without_content_found_nothing(service, fault):
+    service.faults = [fault]
+    assert searched(target_of(service, search=SEARCH)) == []
+
+
 def test_json_of_an_unknown_type_is_read(service):
     service.faults = [{"raw": json.dumps({"results": HITS}).encode(), "headers": {"content-type": "application/x-unheard-of"}}]
     assert len(searched(target_of(service, search=SEARCH))) == len(HITS)

@@ -6,7 +6,17 @@ from pathlib import Path
 from typing import Annotated
 
 from mcp.server.mcpserver import Context, MCPServer, Resolve, Sample
-from mcp.types import CreateMessageResult, SamplingMessage, TextContent
+from mcp.types import (
+    BlobResourceContents,
+    ContentBlock,
+    CreateMessageResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    SamplingMessage,
+    TextContent,
+    TextResourceContents,
+)
 
 server = MCPServer("strange")
 COLLECTIONS = {"notes": ["a", "b"]}
@@ -46,6 +56,12 @@ def find_as_text(query: str) -> str:  # noqa: ARG001
 def answer_as_text(query: str) -> str:
     """Return an answer that is no JSON."""
     return f"The answer to {query} is 42."
+
+
+@server.tool(structured_output=False)
+def parts(query: str) -> list[ContentBlock]:
+    """Return the parts that the question names, divided by bars: texts, `@text` in a resource, `image`, `binary` and `link`."""
+    return [_part(name) for name in query.split("|") if name]
 
 
 @server.tool()
@@ -101,3 +117,13 @@ def _request(text: str) -> Sample:
 
 if __name__ == "__main__":
     server.run("stdio")
+
+
+def _part(name: str) -> ContentBlock:
+    if name.startswith("@"):
+        return EmbeddedResource(resource=TextResourceContents(uri="note://1", text=name[1:]))
+    if name == "image":
+        return ImageContent(data="AA==", mime_type="image/png")
+    if name == "binary":
+        return EmbeddedResource(resource=BlobResourceContents(uri="note://1", blob="AA=="))
+    return ResourceLink(name="cats", uri="note://cats") if name == "link" else TextContent(text=name)

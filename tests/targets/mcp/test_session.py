@@ -1,7 +1,7 @@
 """Questions and documents for real servers, over stdio and HTTP."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -94,6 +94,61 @@ def test_a_hit_can_come_from_json_in_a_text_and_an_answer_from_a_plain_text(stra
         assert (await session.answer(Query("q", "life"))).text == "The answer to life is 42."
 
     during(strange(url=strange_url, search=search, answer=answer), both)
+
+
+PARTS = {"tool": "parts", "arguments": {"query": "{query}"}}
+
+
+def test_each_text_of_a_search_without_structured_content_is_a_hit(strange_url: str) -> None:
+    async def found(session: TargetSession) -> list[object]:
+        return [outcome_of(await session.search(Query("q", text), 5)) for text in replies]
+
+    def outcome_of(hits: Sequence[TargetHit]) -> list[str | None]:
+        return [hit.doc_id or hit.text for hit in hits]
+
+    one, two = '{"id": "a"}', '{"id": "b"}'
+    replies = {"": [], one: ["a"], f"{one}|{two}": ["a", "b"], f"[{one}]": ["a"], "[]": [], "null": [], f"@{one}": ["a"], "none": []}
+    reply = {"hits": "$", "id": "id", "empty": [{"path": "$", "equals": "none"}]}
+    assert during(strange(url=strange_url, search={**PARTS, "reply": reply}), found) == list(replies.values())
+    replies = {'{"r": [{"id": "a"}]}': ["a"], '{"r": []}': [], "{}": [], "": []}
+    assert during(strange(url=strange_url, search={**PARTS, "reply": {"hits": "$.r", "id": "id"}}), found) == list(replies.values())
+    replies = {"1995|cats": ["1995", "cats"], "1995": ["1995"], "link": ["note://cats"]}
+    reply = {"hits": "$", "id": ["$.uri", "$"]}
+    assert during(strange(url=strange_url, search={**PARTS, "reply": reply}), found) == list(replies.values())
+
+
+def test_a_search_whose_reply_has_another_form_is_a_failure(strange_url: str, wording: Callable[..., None]) -> None:
+    target = strange(url=strange_url, search={**PARTS, "reply": {"hits": "$", "id": "id"}})
+    replies = ["No hits.", '{"name": "a"}', "image|binary", '{"id": "a"}|image']
+    wording(lambda text: during(target, ask(text)), {text: text for text in replies}, TargetError)
+
+
+@pytest.mark.parametrize(
+    ("parts", "text", "unread"),
+    [
+        ("1995", "1995", ()),
+        ("true", "true", ()),
+        ("null", "null", ()),
+        ('"thirty"', '"thirty"', ()),
+        ("3|4", "3\n4", ()),
+        ("read 1 file|@thirty days", "read 1 file\nthirty days", ()),
+        ("@thirty", "thirty", ()),
+        ("thirty|image|image|binary|link", "thirty", ("image", "image", "binary resource", "resource link")),
+    ],
+)
+def test_texts_and_resources_are_an_answer_and_other_parts_are_named(
+    strange_url: str, parts: str, text: str, unread: tuple[str, ...]
+) -> None:
+    target = strange(url=strange_url, answer={**PARTS, "reply": {"text": "$"}})
+    answer = during(target, lambda session: session.answer(Query("q", parts)))
+    assert (answer.text, answer.unread) == (text, unread)
+
+
+def test_an_answer_in_the_only_json_object_is_found_beside_other_texts(strange_url: str) -> None:
+    target = strange(url=strange_url, answer={**PARTS, "reply": {"text": "$.a"}})
+    assert during(target, lambda session: session.answer(Query("q", 'done|{"a": "thirty"}|@a file'))).text == "thirty"
+    with pytest.raises(TargetError, match="the reply has no text, only 2 × image and 1 × resource link"):
+        during(target, lambda session: session.answer(Query("q", "image|image|link")))
 
 
 def test_noise_on_stdout_an_error_and_a_hang_leave_the_session_usable(capfd: pytest.CaptureFixture[str]) -> None:

@@ -94,9 +94,11 @@ SOURCED = TargetHit("pilots.md", "Pilots pay.", metadata={"source": "pilots.md"}
 def test_deepeval_gives_the_output_and_its_retrieval_context(recorded) -> None:
     joined = [case | {"retrieval_context": case["retrieval_context"] and "|".join(case["retrieval_context"])} for case in CASES]
     columns = [{key: value for key, value in case.items() if key in CASES[1]} for case in joined]
-    for target in (recorded("a.json", CASES), recorded("a.jsonl", joined), recorded("a.csv", written_as_csv(columns))):
+    # An empty cell of CSV is how contexts are written of which there is none.
+    targets = ((recorded("a.json", CASES), None), (recorded("a.jsonl", joined), None), (recorded("a.csv", written_as_csv(columns)), ()))
+    for target, none in targets:
         assert search(target) == (TargetHit(text="A berth is a place."), SOURCED)
-        assert (answer(target).text, answer(target, PILOT).text, answer(target, PILOT).sources) == ("A place.", "The ship.", None)
+        assert (answer(target).text, answer(target, PILOT).text, answer(target, PILOT).sources) == ("A place.", "The ship.", none)
         assert target.identity()["format"] == "deepeval"
 
 
@@ -185,3 +187,19 @@ def test_a_broken_json_file_is_one_line(recorded, wording) -> None:
 def test_json_lines_in_a_file_named_json_are_read(recorded) -> None:
     lines = "\n".join(json.dumps(row) for row in RAGAS)
     assert answer(recorded("ragas.json", lines)).text == "A place."
+
+
+def test_an_export_whose_list_of_contexts_is_empty_found_nothing(recorded) -> None:
+    ragas = [{"user_input": BERTH.text, "retrieved_contexts": [], "response": "A."}]
+    assert list(search(recorded("ragas.jsonl", ragas))) == []
+    assert list(search(recorded("ragas.csv", written_as_csv([ragas[0] | {"retrieved_contexts": "[]"}])))) == []
+    promptfoo = [promptfoo_result(BERTH.text, "rag", response={"output": {"answer": "A.", "context": ""}})]
+    assert list(search(recorded("promptfoo.json", {"results": promptfoo}))) == []
+    cases = [
+        {"input": BERTH.text, "actual_output": "A.", "retrieval_context": ""},
+        {"input": PILOT.text, "actual_output": "B.", "retrieval_context": "A ship."},
+    ]
+    assert [list(search(recorded("cases.csv", written_as_csv(cases)), query)) for query in (BERTH, PILOT)] == [
+        [],
+        [TargetHit(text="A ship.")],
+    ]

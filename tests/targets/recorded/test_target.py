@@ -97,6 +97,22 @@ def test_a_trec_run_is_ranked_by_its_ranks(recorded) -> None:
     assert (target.answers, target.gives_text, target.identity()["format"]) == (False, False, "trec")
 
 
+def test_a_question_without_a_line_in_a_trec_run_found_nothing_and_one_marked_as_not_scored_failed(recorded) -> None:
+    target = recorded("bm25.run", "q7 Q0 a 1 0.9 tag\nq2 Q0 not-scored 1 0 tag\n")
+    assert list(search(target, BERTH)) == []
+    with pytest.raises(TargetError, match="the run has the line not-scored"):
+        search(target, PILOT)
+    empty = recorded("empty.run", "")
+    assert (empty.searches, list(search(empty))) == (True, [])
+
+
+def test_an_empty_list_of_hits_found_nothing_and_a_missing_row_was_not_asked(recorded) -> None:
+    target = recorded("run.jsonl", [{"query_id": "q1", "hits": []}, {"query_id": "q3", "hits": ["a"]}])
+    assert list(search(target, BERTH)) == []
+    with pytest.raises(TargetError, match="no recorded result"):
+        search(target, PILOT)
+
+
 def test_answers_of_the_handbook_are_read_under_the_context_that_was_retrieved() -> None:
     rows = [json.loads(line) for line in HANDBOOK.read_text("utf-8").splitlines()]
     retrieved = next(row for row in rows if row.get("condition", "retrieved") == "retrieved")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
 from workbench.records import Query
-from workbench.targets.base import TargetError, TargetHit
+from workbench.targets.base import TargetDownError, TargetError, TargetHit
 from workbench.targets.recorded.target import RecordedTarget
 
 QUAY = TargetHit("quay", "A berth is a place.", 0.5, metadata={"source": "quay.md"})
@@ -67,6 +67,18 @@ def test_the_last_reranker_precedes_retrievers_and_documents_of_several_retrieve
     assert [hit.doc_id for hit in search(recorded("a.jsonl", [second, *SPANS]))] == ["quay", "harbour", "pier"]
     rerankers = [span(place, "RERANKER", "s1", reranker__output_documents=[document]) for place, document in ((6, DOCUMENT), (5, OTHER))]
     assert list(search(recorded("b.jsonl", [*SPANS, *rerankers]))) == [QUAY]
+
+
+def test_a_retriever_without_documents_found_nothing_if_other_retrievers_have_some(recorded) -> None:
+    silent, failed = (
+        {**row, "context.trace_id": trace, "attributes.input.value": PILOT.text, "status_code": status}
+        for row, trace, status in ((span(1, "RETRIEVER", None), "t2", "UNSET"), (span(1, "RETRIEVER", None), "t3", "ERROR"))
+    )
+    assert list(search(recorded("a.jsonl", [*SPANS, silent]), PILOT)) == []
+    with pytest.raises(TargetError, match="the span has an error"):
+        search(recorded("b.jsonl", [*SPANS, failed]), PILOT)
+    with pytest.raises(TargetDownError, match="neither hits nor answers"):
+        search(recorded("c.jsonl", [silent]), PILOT)
 
 
 def test_spans_as_they_were_sent_are_read(recorded) -> None:

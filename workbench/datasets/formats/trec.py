@@ -25,6 +25,8 @@ from workbench.records import Qrel
 
 TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
 QRELS = ("qrels.txt", "qrels.tsv", "qrels")
+# The document of a run's only line for a question that was not asked, or whose request failed. A run says nothing found by having no line.
+NOT_SCORED = "not-scored"
 _IDS, _TEXTS = ("query_id", "_id", "id"), ("query", "text")
 # What ids cannot contain: control characters, Unicode's white space, the byte order mark, and bidirectional controls, which make a line
 # look like another one.

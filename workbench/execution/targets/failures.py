@@ -2,7 +2,8 @@
 
 import json
 
-from workbench.core.formatting import plural
+from workbench.core.formatting import listed, plural
+from workbench.pipeline.target_tables import UNMATCHED, UNPLACED
 from workbench.results.run_tables import RunTables
 
 
@@ -16,11 +17,34 @@ def missing_replies(run: RunTables) -> list[str]:
     ]
 
 
-def unmatched_hits(run: RunTables) -> list[str]:
-    """Return a line for each target with hits that could not be matched with the documents."""
-    unmatched = run.targets[run.targets["unmatched"] > 0]
-    return [
-        f"{row['unmatched']} of {plural(row['hits'], 'hit')} of the target {row['configuration']} could not be matched with the documents "
-        f"(first: {json.loads(row['examples'])[0]}); see match in its settings"
-        for row in unmatched.to_dict("records")
-    ]
+def incomplete_replies(run: RunTables) -> list[str]:
+    """Return a line for each target that found nothing for a question, whose hits have no known document or place, or with parts that are not read."""
+    lines = []
+    for row in run.targets.to_dict("records"):
+        name, hits = row["configuration"], plural(row["hits"], "hit")
+        if row["empty"]:
+            lines.append(f"the target {name} found nothing for {plural(row['empty'], 'question')} of {row['asked']}, which score 0")
+        if row["unmatched"]:
+            lines.append(
+                f"{row['unmatched']} of {hits} of the target {name} could not be matched with the documents "
+                f"(first: {json.loads(row['examples'])[0]}); see match in its settings{_lost(run, name, UNMATCHED)}"
+            )
+        if row["unplaced"]:
+            lines.append(
+                f"{row['unplaced']} of {hits} of the target {name} matched a document but not a place in it "
+                f"(first: {json.loads(row['unplaced_examples'])[0]}); metrics of documents count them{_lost(run, name, UNPLACED)}"
+            )
+        if row["unread"]:
+            lines.append(f"answers of the target {name} have parts that are no text and are not read: {row['unread']}")
+    return lines
+
+
+def _lost(run: RunTables, configuration: str, reason: str) -> str:
+    """Say which metrics leave out which questions for a reason, metrics with the same questions together. Empty if none does."""
+    rows = run.of("queries", configuration)
+    rows = rows[(rows["state"] == "unscored") & rows["reason"].str.startswith(reason)]
+    left_out: dict[tuple[str, ...], list[str]] = {}
+    for metric, questions in rows.groupby("metric", sort=False)["query_id"]:
+        left_out.setdefault(tuple(dict.fromkeys(questions)), []).append(str(metric))
+    parts = [f"{listed(metrics)} {plural(len(questions), 'question')} ({listed(questions, 5)})" for questions, metrics in left_out.items()]
+    return f"; left out without a score: of {', of '.join(parts)}" if parts else ""

@@ -55,8 +55,10 @@ def recall_cap(case: Case, cut: Cut) -> MetricValues:
 
 
 def judged(case: Case, cut: Cut) -> MetricValues:
-    """The share of the first k documents (or of all, if fewer are retrieved) that have any judgement."""
-    shown = np.bincount(first_documents(case, cut) // case.labels.documents, minlength=case.labels.queries)
+    """The share of the first k documents (or of all, if fewer are retrieved) that have any judgement, which none outside the dataset has."""
+    outside, labels = case.retrieved.outside, case.labels
+    unknown = outside["query"][outside["rank"] <= cut.depth].to_numpy(np.int64)
+    shown = np.bincount(np.concatenate([first_documents(case, cut) // labels.documents, unknown]), minlength=labels.queries)
     return MetricValues(ratio(_among(case, cut, case.labels.judged_pairs), shown.astype(np.float64)), _ones(case))
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from workbench.metrics.case import Case, Cut, MetricValues
 
@@ -11,11 +12,15 @@ NO_SPREAD = "the query's scores do not vary"
 
 
 def margin(case: Case, _: Cut) -> MetricValues:
-    """Score of the best relevant document minus that of the best other one (unjudged ones count as other), in the retriever's units."""
+    """Score of the best relevant document minus that of the best other one, in the retriever's units.
+
+    Documents that are unjudged, or outside the dataset, are other ones.
+    """
     ranking, labels = case.retrieved.ranking, case.labels
     keys = ranking["query"].to_numpy(np.int64) * labels.documents + ranking["doc"].to_numpy(np.int64)
     good = np.isin(keys, labels.relevant_pairs)
-    first = (ranking[rows].drop_duplicates("query").set_index("query")["score"] for rows in (good, ~good))
+    others = pd.concat([ranking[~good], case.retrieved.outside]).sort_values(["query", "rank"])
+    first = (rows.drop_duplicates("query").set_index("query")["score"] for rows in (ranking[good], others))
     best, other = (scores.reindex(range(labels.queries)).to_numpy(np.float64) for scores in first)
     return MetricValues(best - other, unscored=((NO_RELEVANT, np.isnan(best)), (NO_OTHER, np.isnan(other))))
 

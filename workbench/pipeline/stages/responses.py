@@ -27,9 +27,12 @@ class ResponsesStage(Stage):
     Table `hits`, a row for each hit of each question, with the columns of `target_tables.RETURNED`: of its search, or else the sources of its
     answer. Table `sources`: the sources of its answers, if it names any, and values `named`: the questions for which it does. Table `failures`:
     query, error. Table `samples`: query, number, prompt, reply of the texts that it asked its client for. Values `seconds`: those of each reply.
+    Values `unread`: the names of the parts of answers that are no text.
     """
 
     name = "responses"
+    # 2: a document outside the dataset keeps its place and score in the ranking, and a reply the names of its parts that are no text.
+    version = 2
     inputs = ("corpus", "questions")
     setting = "target"
     uses_cache: ClassVar[bool] = True
@@ -63,6 +66,7 @@ class ResponsesStage(Stage):
         draft.table("samples", _samples(replies.get("answer", ())))
         draft.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
         draft.values("named", [place for place, _ in sources])
+        draft.values("unread", [name for reply in replies.get("answer", ()) if reply.answer for name in reply.answer.unread])
         if any(reply.error for given in replies.values() for reply in given):
             draft.mark_incomplete()
 
@@ -83,7 +87,7 @@ def _replies(target: Target, inputs: Inputs) -> dict[str, list[TargetReply]]:
         replies["search"] = _asked(target, [TargetRequest("search", query, target.k) for query in queries], inputs)
         if all(not reply.hits and not reply.error for reply in replies["search"]) and queries:
             what = f"the target {target.name} returned no hit for any of the questions"
-            raise RunError(what, "check the name of its collection or index, and its settings")
+            raise RunError(what, "check the name of its collection or index, the ids of questions in a file, and its settings")
     if target.answers and (inputs.configuration.answering or not target.searches):
         replies["answer"] = _asked(target, [TargetRequest("answer", query) for query in queries], inputs)
     return replies

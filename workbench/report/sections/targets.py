@@ -12,8 +12,8 @@ from workbench.results.run_tables import RETRIEVED
 
 TITLE = "What did the targets serve?"
 _READING = (
-    "A target is a system that Workbench did not build. Hits are matched with the documents of the dataset; one whose document is not known takes its "
-    "rank and is not relevant, and one whose characters are not known leaves its question without metrics of chunks and spans. Times are those of the "
+    "A target is a system that Workbench did not build. A question for which it found nothing scores 0, and one that failed has no score. Hits are "
+    "matched with the documents of the dataset; one whose document is not known takes its rank and is not relevant, and one whose characters are not known leaves its question without metrics of chunks and spans. Times are those of the "
     "replies, with other requests at the same time, and include the network."
 )
 
@@ -26,20 +26,28 @@ def targets(findings: Findings) -> Section | None:
         return None
     notes = [note for row in rows for note in _unmeasured(row, run.manifest["conditions"] != [RETRIEVED])]
     blocks: list[Block] = [_table(rows), *([Lines(notes)] if notes else [])]
-    blocks += [_examples(row) for row in rows if row["unmatched"]]
+    blocks += [_examples(row, "could not be matched", "examples") for row in rows if row["unmatched"]]
+    blocks += [_examples(row, "matched a document but not a place in it", "unplaced_examples") for row in rows if row["unplaced"]]
     return Section(TITLE, "targets", blocks, "Targets")
 
 
 def _table(rows: list[dict[Any, Any]]) -> Table:
     columns = [words("target"), words("kind"), words("serves"), Column("questions"), Column("failed"), text("first failure")]
-    columns += [Column("hits"), Column("not matched"), Column("only an id"), Column("answers with sources")]
+    columns += [
+        Column("nothing found"),
+        Column("hits"),
+        Column("not matched"),
+        Column("without a place"),
+        Column("only an id"),
+        Column("answers with sources"),
+    ]
     return Table("What each target served", columns, [_row(row) for row in rows], _READING)
 
 
 def _row(row: Mapping[Any, Any]) -> Row:
     served = " and ".join(name for name, able in (("search", row["searches"]), ("answers", row["answers"])) if able)
     cells = [Cell(row["configuration"]), Cell(row["target"]), Cell(served), count_cell(row["asked"]), count_cell(row["failed"])]
-    cells += [Cell(row["error"] or "–"), count_cell(row["hits"]), count_cell(row["unmatched"]), count_cell(row["without_text"])]
+    cells += [Cell(row["error"] or "–"), *(count_cell(row[name]) for name in ("empty", "hits", "unmatched", "unplaced", "without_text"))]
     return Row([*cells, count_cell(row["sourced"] if row["answers"] else None)])
 
 
@@ -51,6 +59,8 @@ def _unmeasured(row: Mapping[Any, Any], conditions: bool) -> list[str]:
     if row["unmatched"]:
         part = share(row["unmatched"], row["hits"])
         notes.append(f"{name} returned {plural(row['unmatched'], 'hit')} of {count(row['hits'])} ({part}) that could not be matched.")
+    if row["unread"]:
+        notes.append(f"Answers of {name} have parts that are no text and are not read: {row['unread']}.")
     if not row["answers"]:
         notes.append(f"{name} only searches: metrics of answers do not apply to it.")
     elif conditions and not row["takes_context"]:
@@ -60,5 +70,5 @@ def _unmeasured(row: Mapping[Any, Any], conditions: bool) -> list[str]:
     return notes
 
 
-def _examples(row: Mapping[Any, Any]) -> Fold:
-    return Fold(f"Hits of {row['configuration']} that could not be matched", [Lines(json.loads(row["examples"]))])
+def _examples(row: Mapping[Any, Any], what: str, column: str) -> Fold:
+    return Fold(f"Hits of {row['configuration']} that {what}", [Lines(json.loads(row[column]))])

@@ -26,7 +26,9 @@ _READ = {*_IDS, *_LATER_IDS, *_TEXTS, *_SCORES, *_STARTS, *_ENDS, "metadata"}
 
 
 def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[TargetHit, ...]:
-    """Convert a result to hits, at most `most`. Raises TargetError with its type for another shape."""
+    """Convert a result to hits, at most `most`. None is no hit. Raises TargetError with its type for another shape."""
+    if value is None:
+        return ()
     if isinstance(value, Mapping) and (not value or all(number(score) is not None for score in value.values())):
         ranked = sorted(value.items(), key=lambda pair: -(number(pair[1]) or 0))
         return tuple(_hit(pair, "ids") for pair in ranked[:most])

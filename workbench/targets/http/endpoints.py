@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue
 
 from workbench.targets.paths import JsonPath, Paths, find
-from workbench.targets.replies import AnswerPaths, DegradedMarker, HitPaths, PathSettings, same_json
+from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings, ReplySign, same_json
 from workbench.targets.templates import CONTEXT_SLOT, DOCUMENT_SLOTS, DOCUMENTS_SLOTS, QUESTION_SLOTS, check_slots, slots_of
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -103,7 +103,7 @@ class DocumentsEndpoint(Endpoint):
     slots: ClassVar[tuple[str, ...]] = (*DOCUMENT_SLOTS, *DOCUMENTS_SLOTS)
 
     batch: int = Field(default=100, ge=1, le=100_000, description="How many documents a request has, if it can have many.")
-    degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that the reply is a failure.")
+    degraded: tuple[ReplySign, ...] = Field(default=(), description="Signs that the reply is a failure.")
 
     @property
     def many(self) -> bool:

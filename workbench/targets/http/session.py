@@ -27,6 +27,7 @@ from workbench.targets.templates import Slots, document_slots, documents_slots, 
 
 T = TypeVar("T")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_NO_CONTENT = 204
 
 
 @asynccontextmanager
@@ -125,7 +126,8 @@ class HttpSession(TargetSession):
 
     async def _read(self, name: str, slots: Slots, read: Callable[[JsonValue], T]) -> Timed[T]:
         async def parsed(response: httpx2.Response) -> T:
-            reply = parse_json(await response.aread())
+            content = await response.aread()
+            reply = None if response.status_code == _NO_CONTENT else parse_json(content)
             try:
                 return read(reply)
             except MissingError:

@@ -12,13 +12,13 @@ from workbench.records import Document, Passage, Query
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
 from workbench.targets.mcp.connection import McpConnection
 from workbench.targets.mcp.contract import check_tools
-from workbench.targets.mcp.results import read_result
+from workbench.targets.mcp.results import ToolReply, read_result
 from workbench.targets.mcp.sampler import Sampler, SamplingRecord
 from workbench.targets.mcp.server import McpServer
 from workbench.targets.mcp.settings import McpSettings
 from workbench.targets.mcp.tools import McpIngest, McpReady, McpTool
 from workbench.targets.paths import MissingError
-from workbench.targets.replies import DegradedMarker
+from workbench.targets.replies import ReplySign
 from workbench.targets.templates import Slots, document_slots, documents_slots, fill, question_slots
 
 Call = Callable[[str, dict[str, JsonValue]], Awaitable[CallToolResult]]
@@ -53,7 +53,7 @@ class McpSession(TargetSession):
         if (tool := self._target.search) is None:
             return await super().search(query, k)
         reply, _ = await self._call(tool, question_slots(query, k))
-        return tool.reply.read(reply)[:k]
+        return reply.hits(tool.reply)[:k]
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
         """Answer a question. An answer that is empty although the server could ask for a text is a failure."""
@@ -61,12 +61,12 @@ class McpSession(TargetSession):
             return await super().answer(query, context)
         reply, record = await self._call(tool, question_slots(query, self._target.k, context))
         try:
-            answer = tool.reply.read(reply)
+            answer = reply.answer(tool.reply.read)
         except MissingError as error:
             raise TargetError(f"{error}{self._not_sampled(record)}") from None
         if not answer.text.strip():
             raise TargetError(f"the answer is empty{self._not_sampled(record)}")
-        return replace(answer, samples=tuple(record.samples), **record.use())
+        return replace(answer, samples=tuple(record.samples), unread=reply.unread, **record.use())
 
     async def ingest(self, documents: Sequence[Document]) -> None:
         """Add documents, or replace those with the same ids, and wait until they can be found."""
@@ -88,7 +88,7 @@ class McpSession(TargetSession):
         """Give a process that was started again the documents of this session."""
 
         async def ask(tool: McpTool, slots: Slots) -> JsonValue:
-            return await self._value(tool, slots, connection.client.call_tool)
+            return (await self._reply(tool, slots, connection.client.call_tool)).value
 
         if self._documents and self._target.ingest and self._target.transport == "stdio":
             await self._add(self._target.ingest, tuple(self._documents.values()), ask)
@@ -104,15 +104,15 @@ class McpSession(TargetSession):
             await _wait(ask, tool.ready)
 
     async def _ask(self, tool: McpTool, slots: Slots) -> JsonValue:
-        return (await self._call(tool, slots))[0]
+        return (await self._call(tool, slots))[0].value
 
-    async def _call(self, tool: McpTool, slots: Slots) -> tuple[JsonValue, SamplingRecord]:
-        """Call a tool. Return the value in its result, and the texts that it asked for."""
+    async def _call(self, tool: McpTool, slots: Slots) -> tuple[ToolReply, SamplingRecord]:
+        """Call a tool. Return its reply, and the texts that it asked for."""
         async with await self._alone():
             with self._recording() as record:
-                return await self._value(tool, slots, self._server.call), record
+                return await self._reply(tool, slots, self._server.call), record
 
-    async def _value(self, tool: McpTool, slots: Slots, call: Call) -> JsonValue:
+    async def _reply(self, tool: McpTool, slots: Slots, call: Call) -> ToolReply:
         arguments = fill(tool.arguments, slots)
         assert isinstance(arguments, dict)
         result = await call(tool.tool, arguments)
@@ -134,7 +134,7 @@ class McpSession(TargetSession):
         return ""
 
 
-async def _ask_each(ask: Ask, tool: McpTool, degraded: Sequence[DegradedMarker], requests: Sequence[Slots]) -> None:
+async def _ask_each(ask: Ask, tool: McpTool, degraded: Sequence[ReplySign], requests: Sequence[Slots]) -> None:
     for slots in requests:
         reply = await ask(tool, slots)
         for marker in degraded:

@@ -1,7 +1,7 @@
 """A server of the Model Context Protocol as a system under test."""
 
 from contextlib import AbstractAsyncContextManager
-from typing import Literal
+from typing import ClassVar, Literal
 
 from workbench.targets.base import TargetResources, TargetSession
 from workbench.targets.mcp.settings import McpSettings
@@ -29,6 +29,8 @@ class McpTarget(McpSettings):
     >>> notes.searches, notes.answers
     (True, False)
     """
+
+    version: ClassVar[int] = 2
 
     kind: Literal["mcp"] = "mcp"
 

@@ -1,12 +1,13 @@
 """The tools of an MCP server that a target calls: their names, the templates of their arguments, and where replies have what is wanted."""
 
+import json
 from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from workbench.targets.paths import JsonPath, find
-from workbench.targets.replies import AnswerPaths, DegradedMarker, HitPaths, PathSettings
+from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings, ReplySign, same_json
 from workbench.targets.templates import CONTEXT_SLOT, DOCUMENT_SLOTS, DOCUMENTS_SLOTS, QUESTION_SLOTS, check_slots, slots_of
 
 _DOCUMENT: JsonValue = {"id": "{doc_id}", "text": "{text}", "title": "{title}", "metadata": "{metadata}"}
@@ -69,7 +70,8 @@ class McpReady(McpTool):
 
     def reached(self, reply: JsonValue) -> bool:
         """Return whether a reply has the value."""
-        return self.equals in find(self.path, reply)
+        # A text of a server without structured content, such as `true`, is that value here.
+        return any(same_json(value, self.equals) or value == json.dumps(self.equals) for value in find(self.path, reply))
 
 
 class McpIngest(McpTool):
@@ -82,7 +84,7 @@ class McpIngest(McpTool):
     ready: McpReady | None = Field(
         default=None, description="A tool that says when documents can be found. Without it they can be at once."
     )
-    degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that a reply is a failure.")
+    degraded: tuple[ReplySign, ...] = Field(default=(), description="Signs that a reply is a failure.")
 
     @property
     def takes_many(self) -> bool:
@@ -105,7 +107,7 @@ class McpRemove(McpTool):
 
     slots: ClassVar[Sequence[str]] = ("doc_id", "doc_ids")
 
-    degraded: tuple[DegradedMarker, ...] = Field(default=(), description="Signs that a reply is a failure.")
+    degraded: tuple[ReplySign, ...] = Field(default=(), description="Signs that a reply is a failure.")
 
     @model_validator(mode="after")
     def _names_documents(self) -> "McpRemove":

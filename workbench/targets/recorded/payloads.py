@@ -74,7 +74,7 @@ def documents_of(value: Any) -> tuple[TargetHit, ...] | None:
     if isinstance(value, Mapping):
         return _documents_inside(value)
     if isinstance(value, str):
-        return (TargetHit(text=value),) if value.strip() else None
+        return (TargetHit(text=value),) if value.strip() else ()
     if value is None:
         return None
     if not isinstance(value, list | tuple):

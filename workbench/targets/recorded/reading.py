@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from workbench.answering.answer_file import raise_first
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.formats.table_rows import read_rows
-from workbench.datasets.formats.trec import ScoredDoc, read_run
+from workbench.datasets.formats.trec import NOT_SCORED, ScoredDoc, read_run
 from workbench.datasets.lines import json_lines, objects, parse_json, read_text, reason
 from workbench.errors import InputError
 from workbench.targets.base import TargetHit
@@ -44,7 +45,7 @@ def read_results(
     file, draft = Path(path), DatasetDraft("results")
     if format_name == "trec" or (format_name == "auto" and file.suffix.lower() not in _ROWS):
         _refuse(path, "trec", fields, where)
-        return index("trec", _ranked(read_run(file)), "remove one of them", draft)
+        return replace(index("trec", _ranked(read_run(file)), "remove one of them", draft), found_only=True)
     rows = chosen_rows(_rows(file, draft), dict(where), path, draft)
     raise_first(draft)
     export = _export(rows, format_name)
@@ -113,4 +114,6 @@ def _ranked(run: Iterable[ScoredDoc]) -> Iterator[RecordedResult]:
     """Yield the hits of each question of a run, by their ranks."""
     ordered = sorted(run, key=lambda line: (line.query_id, line.rank))
     for query_id, lines in groupby(ordered, key=lambda line: line.query_id):
-        yield RecordedResult(query_id, query_id, hits=tuple(TargetHit(doc_id=line.doc_id, score=line.score) for line in lines))
+        hits = tuple(TargetHit(doc_id=line.doc_id, score=line.score) for line in lines)
+        error = f"the run has the line {NOT_SCORED}" if any(hit.doc_id == NOT_SCORED for hit in hits) else ""
+        yield RecordedResult(query_id, query_id, hits=hits, error=error)

@@ -23,16 +23,20 @@ class RecordedResult:
 
 @dataclass(frozen=True)
 class RecordedResults:
-    """The results of a file, and the format as which it was read."""
+    """The results of a file, and the format as which it was read.
+
+    `found_only` says that the format cannot express that nothing was found: a question without a result has no hits.
+    """
 
     format: str
     by_id: Mapping[str, RecordedResult] = field(default_factory=dict)
     by_text: Mapping[str, RecordedResult] = field(default_factory=dict)
+    found_only: bool = False
 
     def __post_init__(self) -> None:
         results = [*self.by_id.values(), *self.by_text.values()]
         hits = [hit for result in results for hit in (result.hits or ())]
-        object.__setattr__(self, "searches", any(result.hits is not None for result in results))
+        object.__setattr__(self, "searches", self.found_only or any(result.hits is not None for result in results))
         object.__setattr__(self, "answers", any(result.answer is not None for result in results))
         object.__setattr__(self, "gives_text", any(hit.text is not None or hit.start is not None for hit in hits))
 
@@ -44,6 +48,8 @@ class RecordedResults:
     def result(self, query: Query) -> RecordedResult:
         """Return the result of a question. Raises TargetError if there is none, or if it is that of another wording."""
         result = self.by_id.get(query.query_id) or self.by_text.get(_plain(query.text))
+        if result is None and self.found_only:
+            return RecordedResult(self.format, hits=())
         if result is None:
             raise TargetError("no recorded result")
         if result.query is not None and _plain(result.query) != _plain(query.text):

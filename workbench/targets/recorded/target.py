@@ -23,13 +23,15 @@ class RecordedTarget(Target):
 
     Own form: rows of JSON Lines or parquet with `query_id` or `query`, `hits` (a list of `{doc_id, text, score, start, end}`, best first, or of
     ids), `answer`, and `sources` in the form of hits (by default the hits). `condition`, `refused` and `confidence` are as in recorded answers;
-    only answers under `retrieved` are read. TREC runs have hits alone. The exports of Ragas, DeepEval, promptfoo, LangSmith and Phoenix are read
+    only answers under `retrieved` are read. TREC runs have hits alone: a question without a line was asked and nothing was found, and the line
+    `q7 Q0 not-scored 1 0 tag` says that it was not asked. In rows, `hits: []` says that nothing was found. The exports of Ragas, DeepEval, promptfoo, LangSmith and Phoenix are read
     as they are.
 
     The settings do not say whether the file has hits or answers, so `searches`, `answers` and `gives_text` read it. They raise InputError if it
     cannot be read.
     """
 
+    version: ClassVar[int] = 2
     timed: ClassVar[bool] = False
 
     kind: Literal["recorded"] = "recorded"

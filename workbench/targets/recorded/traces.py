@@ -37,7 +37,12 @@ def trace_span(found: ExportedRow, trace_id: Any, span_id: Any, parent: Any, kin
 def traced_rows(spans: Iterable[TraceSpan]) -> Iterator[ExportedRow]:
     """Yield one row for each trace, and for each span without a trace."""
     traces: dict[object, list[TraceSpan]] = {}
+    spans = list(spans)
+    # OpenInference records no attribute for a list that is empty.
+    recorded = {span.kind for span in spans if span.hits}
     for place, span in enumerate(spans):
+        if span.hits is None and span.kind in recorded & {_RETRIEVER, _RERANKER} and not span.found.error:
+            span = replace(span, hits=())
         traces.setdefault(place if span.trace_id is None else span.trace_id, []).append(span)
     yield from map(_row, traces.values())
 
