@@ -12,7 +12,7 @@ from workbench.printable import passwords_of, printable, printable_line
 
 PACKAGE = Path(workbench.__file__).parent
 BIDI = [0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-CONTROLS = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *BIDI]
+CONTROLS = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *BIDI, 0xFFFE, 0xFFFF]
 
 
 def test_every_control_character_becomes_visible() -> None:

@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 HIDDEN = "…"
 # C0 without tab and newline, DEL and C1, the bidirectional controls, line and paragraph separators, and lone surrogates, which no
-# terminal can encode. Joiners and other characters of zero width stay, because emoji and several scripts need them.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# terminal can encode, and the two characters that XML does not allow besides. Joiners and other characters of zero width stay, because emoji and several scripts need them.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _NAME = r"[^\s=&?#;]{0,60}(?:key|token|secret|sig|passw|pwd|auth|credential)[^\s=&?#;]{0,60}"
 _USER = re.compile(r"(?<=://)[^\s/?#@'\"<>]{0,300}(?::[^\s@'\"<>]{0,300})?@")
 _QUERY = re.compile(rf"(?i)([?&;]{_NAME}=)[^\s&#;'\"<>)]+")

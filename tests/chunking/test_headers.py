@@ -1,3 +1,7 @@
+import pytest
+
+from workbench.chunking.fixed import FixedChunker
+from workbench.chunking.markdown import MarkdownChunker
 from workbench.chunking.text.headers import Headers, Heading, TokenBudget, outline
 from workbench.models.files import MINILM
 from workbench.records import Document
@@ -74,3 +78,28 @@ def test_a_paragraph_above_a_rule_of_dashes_is_no_heading() -> None:
 
 def test_a_text_without_headings_has_no_outline() -> None:
     assert outline("") == outline("plain text. More of it.\n\nAnd more.") == []
+
+
+def test_front_matter_comments_and_ids_are_no_part_of_headings() -> None:
+    settings = [
+        "---\ntitle: Leave\n---\n",
+        "---\r\n# set by hand\r\ntags:\r\n- a\r\n...\r\n",
+        "+++\ntitle = 'Leave'\n# a comment\n+++\n",
+        "---\ntitle: A\ndate: 2026\n---\n",
+    ]
+    for before in settings:
+        text = f"{before}# Leave {{#leave .wide}}\n\n## Sick <!-- omit in toc -->\n\n<!--\n# Draft\n-->\n"
+        assert [(heading.start, heading.title) for heading in outline(text)] == [(len(before), "Leave"), (text.index("## Sick"), "Sick")]
+    assert [heading.title for heading in outline("# <!-- nothing else -->\n\nText.\n")] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["---\n\nA rule: above.\n\n---\n# Leave\n", "---\ntitle: never closed\n# Leave\n", "Text.\n\n---\na: b\n\n# Leave\n"]
+)
+def test_a_rule_that_begins_no_front_matter_hides_no_heading(text: str) -> None:
+    assert [heading.title for heading in outline(text)] == ["Leave"]
+
+
+def test_the_version_of_headings_is_in_the_key_of_chunks_that_have_them() -> None:
+    assert [FixedChunker(size=64, enrich=enrich).identity().get("headings") for enrich in (False, True)] == [None, 2]
+    assert MarkdownChunker(size=64).identity()["version"] == 2

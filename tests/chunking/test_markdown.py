@@ -123,3 +123,11 @@ def test_text_parts_are_sentences_and_the_others_are_lines() -> None:
 
 def test_a_blank_text_has_no_blocks() -> None:
     assert blocks("") == blocks(" \n \n") == []
+
+
+def test_front_matter_is_a_block_that_is_no_heading() -> None:
+    text = "---\ntitle: Leave\n---\nYou have thirty days."
+    assert [(text[block.start : block.end], block.kind) for block in blocks(text)] == [
+        ("---\ntitle: Leave\n---", "text"),
+        ("You have thirty days.", "text"),
+    ]

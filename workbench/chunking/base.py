@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from workbench.chunking.text.headers import VERSION as HEADINGS_VERSION
 from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.core.component import Component
 from workbench.embedding.base import Embedder
@@ -59,6 +60,8 @@ class Chunker(Component, ABC):
         """Return everything that determines a document's chunks, as canonical JSON. A vocabulary is identified by content, not by name."""
         # A vocabulary can be counted in two ways: if the embedder's own is cl100k, its input is counted with the header.
         counted = {"version": self.version, "vocabulary": vocabulary_digest(self.vocabulary), "counts_input": self.tokens == "model"}
+        if self.enrich:
+            counted["headings"] = HEADINGS_VERSION
         return self.model_dump(exclude={"model", "tokens"}) | counted
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
-from workbench.chunking.text.headers import NEWLINE, Headers, TokenBudget, is_heading, markdown_tokens
+from workbench.chunking.text.headers import NEWLINE, VERSION, Headers, TokenBudget, is_heading, markdown_tokens
 from workbench.chunking.text.packing import Slice, pieces, slices, trimmed
 from workbench.chunking.text.sentences import cut_long, partition, sentences
 from workbench.models.tokenizers import Tokens
@@ -62,6 +62,8 @@ class MarkdownChunker(CuttingChunker):
     """
 
     examples: ClassVar = ({"size": 32}, {"size": 96})
+
+    version: ClassVar[int] = VERSION
 
     kind: Literal["markdown"] = "markdown"
     size: Size

@@ -91,7 +91,7 @@ def _finds_no_item(path: str, value: JsonValue) -> bool:
     return False
 
 
-def _holds_nothing(parent: JsonValue, several: bool) -> bool:
+def _holds_nothing(parent: object, several: bool) -> bool:
     """Return whether a parent without the wanted item is empty, or may be without it as one of several."""
     return isinstance(parent, dict | list | None) if several else parent in ({}, [])
 

@@ -7,6 +7,7 @@ from workbench.gate.formats.files import gate_json, gate_table
 from workbench.gate.formats.junit import gate_junit
 from workbench.gate.formats.markdown import gate_markdown
 from workbench.gate.formats.terminal import gate_lines
+from workbench.gate.formats.unchecked import write_unchecked
 from workbench.gate.lost import LostQuestion, RankedHit
 from workbench.gate.report import GateReport, RuleResult
 from workbench.statistics.gates.paired import Decision
@@ -49,6 +50,17 @@ def test_junit_is_xml_whatever_the_texts_are():
     ] == [("note", True)]
     (failure,) = case
     assert (failure.tag, failure.get("type")) == ("failure", "fail")
+
+
+def test_junit_is_xml_with_every_character_that_xml_does_not_allow(tmp_path):
+    # https://www.w3.org/TR/xml/#charsets
+    illegal = [*map(chr, (*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF))]
+    text = "".join(illegal)
+    rule = RuleResult(rule=text, kind="baseline", metric="recall@5", slice=text, condition="retrieved", outcome=Decision.FAIL, reason=text)
+    (suite,) = ElementTree.fromstring(gate_junit(GateReport(text, text, [rule], [], None, [text])).encode())
+    assert "\\ufffe\\uffff" in str(suite.get("name"))
+    write_unchecked(text, tmp_path / "run", None, tmp_path / "junit.xml")
+    assert next(ElementTree.parse(tmp_path / "junit.xml").iter("error")).get("message", "").startswith("\\x00\\x01")
 
 
 def test_an_annotation_is_one_line_without_another_command():

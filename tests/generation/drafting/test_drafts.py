@@ -66,6 +66,16 @@ def test_statements_are_sentences_and_items_but_not_code_tables_or_fragments():
     assert text[found.start : found.end] == "Members must **return** every [bike](x.md) before noon."
 
 
+def test_front_matter_comments_and_definitions_of_links_are_no_statements():
+    settings = "---\ntitle: Leave\nsummary: The rules of leave are explained on this page.\n---\n"
+    rest = "# Leave {#leave}\n\nYou have <!-- checked in May --> thirty days of leave.\n\n<!-- A remark that nobody reads is here. -->\n\n"
+    links = "[our rules]: https://example.com (The rules of leave are on a page.)\n\n[^1]: See the rules of leave for more of these.\n"
+    (found,) = statements(Document("d", settings + rest + links))
+    assert (found.plain, found.headings) == ("You have thirty days of leave.", ("Leave",))
+    toml = "+++\nsummary = 'The rules of leave are explained on this page.'\n+++\n"
+    assert [statement.plain for statement in statements(Document("d", toml + rest))] == ["You have thirty days of leave."]
+
+
 def test_of_a_long_document_parts_are_read_from_its_beginning_to_its_end():
     text = long_text(1)
     found = list(statements(Document("log", text)))

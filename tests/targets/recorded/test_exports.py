@@ -203,3 +203,11 @@ def test_an_export_whose_list_of_contexts_is_empty_found_nothing(recorded) -> No
         [],
         [TargetHit(text="A ship.")],
     ]
+
+
+@pytest.mark.parametrize("truth", [{"ground_truth": "A place."}, {"ground_truths": ["A place."]}, {}])
+def test_an_export_before_ragas_0_2_is_read(recorded, truth: dict[str, object]) -> None:
+    row = {"question": BERTH.text, "answer": "A place.", "contexts": ["A berth is a place."], "faithfulness": 1.0, **truth}
+    for target in (recorded("a.jsonl", [row]), recorded("a.csv", written_as_csv([row]))):
+        assert target.identity()["format"] == "ragas"
+        assert (answer(target).text, search(target)) == ("A place.", (TargetHit(text="A berth is a place."),))

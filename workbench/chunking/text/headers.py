@@ -15,6 +15,16 @@ from workbench.records import Document
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
 # Line ends as markdown-it defines them.
 NEWLINE = re.compile(r"\r\n?|\n")
+_END = r"(?:\r\n?|\n|\Z)"
+# Settings before the text: YAML, whose first line is a comment or a key, or TOML. To Markdown, YAML is a rule and a heading.
+_FRONT_MATTER = re.compile(
+    rf"\ufeff?(?:---[ \t]*{_END}(?=[ \t]*(?:#|[\w\"'][^:\r\n]*:(?:\s|\Z)))(?:(?!(?:---|\.\.\.)[ \t]*{_END})[^\r\n]*(?:\r\n?|\n))*(?:---|\.\.\.)[ \t]*{_END}"
+    rf"|\+\+\+[ \t]*{_END}(?:(?!\+\+\+[ \t]*{_END})[^\r\n]*(?:\r\n?|\n))*\+\+\+[ \t]*{_END})"
+)
+# What is beside the words of a heading: comments, and the id and classes of Pandoc and Kramdown.
+_BESIDE_TITLE = re.compile(r"<!--.*?-->|\{:?\s*[#.][^{}]*\}\s*$")
+# Increased when the same text begins to have other blocks or headings.
+VERSION = 2
 
 
 class Heading(NamedTuple):
@@ -25,9 +35,17 @@ class Heading(NamedTuple):
     title: str
 
 
+def front_matter_end(text: str) -> int:
+    """Return the end of the settings in YAML or TOML at the beginning of a text, 0 without any."""
+    match = _FRONT_MATTER.match(text)
+    return match.end() if match else 0
+
+
 def markdown_tokens(text: str) -> tuple[list[Token], list[int]]:
-    """Return markdown-it's block tokens and the start of each line, followed by the end of the text."""
-    return _MARKDOWN.parse(text), [0, *(match.end() for match in NEWLINE.finditer(text)), len(text)]
+    """Return markdown-it's block tokens and the start of each line, followed by the end of the text. Front matter has no token."""
+    end = front_matter_end(text)
+    body = re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
+    return _MARKDOWN.parse(body), [0, *(match.end() for match in NEWLINE.finditer(text)), len(text)]
 
 
 def is_heading(tokens: Sequence[Token], index: int) -> bool:
@@ -42,7 +60,7 @@ def outline(text: str) -> list[Heading]:
     tokens, lines = markdown_tokens(text)
     headings = []
     for index, token in enumerate(tokens):
-        title = " ".join(tokens[index + 1].content.split()) if is_heading(tokens, index) else ""
+        title = " ".join(_BESIDE_TITLE.sub("", tokens[index + 1].content).split()) if is_heading(tokens, index) else ""
         if title and token.map:
             line = lines[token.map[0]]
             indent = len(text[line : lines[token.map[0] + 1]]) - len(text[line : lines[token.map[0] + 1]].lstrip())

@@ -17,7 +17,7 @@ def gate_junit(report: GateReport, warn_undecided: bool = False) -> str:
     counts = {"tests": len(report.rules), "failures": len(failed), "skipped": skipped, "errors": 0}
     numbers = {name: str(count) for name, count in counts.items()}
     suites = ElementTree.Element("testsuites", numbers)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": f"workbench gate {report.name}"} | numbers)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": f"workbench gate {printable(report.name)}"} | numbers)
     if report.notes:
         properties = ElementTree.SubElement(suite, "properties")
         for note in report.notes:

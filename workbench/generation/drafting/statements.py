@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.chunking.markdown import Block, blocks, parts_of
-from workbench.chunking.text.headers import outline
+from workbench.chunking.text.headers import front_matter_end, outline
 from workbench.chunking.text.packing import trimmed
 from workbench.generation.drafting.self_contained import is_prose, sentence_start
 from workbench.records import Document
@@ -14,10 +14,11 @@ from workbench.records import Document
 _SHORTEST, _LONGEST = 30, 320
 # Characters of a document that are read, and of each part that is read if the document is longer.
 _READ, _PART = 300_000, 30_000
-_NOT_PROSE = re.compile(r"\s*(?:\||```|~~~|>|!\[|<|\$\$|\[\w+\]:)")
+_NOT_PROSE = re.compile(r"\s*(?:\||```|~~~|>|!\[|<|\$\$|\[[^\]\n]+\]:)")
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ x]\]\s+)?")
 _ENDED = re.compile(r"[.!?](?:[)”\"'’»*_]*)$")
 _MARKUP = (
+    (re.compile(r"<!--.*?-->", re.DOTALL), ""),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     # An asterisk between blanks, or in code, is one.
     (re.compile(r"`|(?<![\s`])\*+|\*+(?![\s`*])|(?<!\w)_+|_+(?!\w)"), ""),
@@ -66,6 +67,7 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 
 def _statements(doc_id: str, text: str, offset: int) -> Iterator[Statement]:
     above: list[tuple[int, str]] = []
+    settings = front_matter_end(text)
     starts = {heading.start: heading for heading in outline(text)}
     first, section = False, 0
     for block in blocks(text):
@@ -75,7 +77,11 @@ def _statements(doc_id: str, text: str, offset: int) -> Iterator[Statement]:
                     (heading.level, without_markup(heading.title))
                 ]
             first, section = True, trimmed(text, block.end, block.end + _SHORTEST)[0]
-        elif not _NOT_PROSE.match(text, block.start, block.end) and not text[block.start : block.end].startswith("    "):
+        elif (
+            block.start >= settings
+            and not _NOT_PROSE.match(text, block.start, block.end)
+            and not text[block.start : block.end].startswith("    ")
+        ):
             for start, end in _sentences(text, block):
                 plain = without_markup(text[start:end])
                 titles = tuple(title for _, title in above)

@@ -24,7 +24,7 @@ def _marks(row: Mapping[str, Any]) -> bool:
 def _read(rows: Rows) -> Iterator[ExportedRow]:
     rows = list(rows)
     # A row of CSV has no key for an empty cell, which is how contexts are written that are none.
-    none = [] if any(key in row for row, _ in rows for key in _CONTEXTS) else None
+    none: list[Any] | None = [] if any(key in row for row, _ in rows for key in _CONTEXTS) else None
     for row, where in rows:
         answer, contexts = (next((row[key] for key in keys if key in row), other) for keys, other in ((_OUTPUTS, None), (_CONTEXTS, none)))
         if isinstance(contexts, str):
