@@ -10,12 +10,12 @@ from pydantic import Field
 
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
 from workbench.answering.quotations import quotations
+from workbench.core.words import VERSION, search_terms
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.models.files import MINILM
 from workbench.records import Passage
-from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 Floats = NDArray[np.float64]
@@ -57,10 +57,10 @@ class ExtractiveGenerator(Generator):
         self.compared_by.check()
 
     def identity(self) -> dict[str, Any]:
-        """Return the settings and everything that determines a vector."""
+        """Return the settings, the version of words, and everything that determines a vector."""
         embedder = self.compared_by
         vectors = [embedder.identity("query"), embedder.identity("document")]
-        return {"version": self.version, **self.model_dump(mode="json"), "embedding": vectors}
+        return {"version": self.version, **self.model_dump(mode="json"), "words": VERSION, "embedding": vectors}
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
         """Yield the answers in the order of the requests. `confidence` is the largest cosine, which is compared with `threshold`."""
@@ -93,7 +93,7 @@ class _Comparison:
         self._questions = _vectors(questions, embedder, "query", cache)
         self._sentences = _vectors(sentences, embedder, "document", cache)
         every = list(dict.fromkeys([*questions, *sentences]))
-        self._words = dict(zip(every, map(frozenset, BM25Retriever().words(every)), strict=True))
+        self._words = dict(zip(every, map(frozenset, search_terms(every, "english", "english")), strict=True))
 
     def cosines(self, question: str, texts: Sequence[str]) -> Floats:
         """Return the cosine of each sentence with a question, 0 where it is negative."""

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterable
 
-_WORDS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
+from workbench.core.words import words
+
+# A word is compared as its numbers and its letters: 5kg as 5 kg, don't as don t.
+_PARTS = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_][^\d'_]*")
 # The commas that separate thousands.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
@@ -15,16 +18,16 @@ _SHORTEST = 3
 
 def content_words(text: str) -> tuple[str, ...]:
     """Return the words and numbers of a text in order, in lower case and without articles. Thousands are not separated."""
-    words = map(str.casefold, _WORDS.findall(_THOUSANDS.sub("", text)))
-    return tuple(word for word in words if word not in _ARTICLES)
+    parts = (part for word in words(_THOUSANDS.sub("", text)) for part in _PARTS.findall(word))
+    return tuple(part for part in parts if part not in _ARTICLES)
 
 
 def holds_answer(text: str, answers: Iterable[str]) -> bool:
     """Return whether a text contains all words of an expected answer in their order. Answers of yes and no are not looked for."""
     line = f" {' '.join(content_words(text))} "
-    return any(f" {' '.join(words)} " in line for words in map(content_words, answers) if _is_telling(words))
+    return any(f" {' '.join(answer)} " in line for answer in map(content_words, answers) if _is_telling(answer))
 
 
-def _is_telling(words: tuple[str, ...]) -> bool:
-    telling = [word for word in words if word not in _POLARITY]
+def _is_telling(answer: tuple[str, ...]) -> bool:
+    telling = [word for word in answer if word not in _POLARITY]
     return len(telling) > 1 or any(len(word) >= _SHORTEST for word in telling)

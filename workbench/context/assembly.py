@@ -7,6 +7,7 @@ import numpy as np
 
 from workbench.context.context_packing import ContextPacking
 from workbench.context.packing import OVER_BUDGET, Ints, Limits, fit
+from workbench.core.words import words
 from workbench.records import Passage
 
 
@@ -63,7 +64,7 @@ def pack_context(
     texts, around = [passage.text for passage in candidates], [prompt.passage_overhead(number + 1) for number in range(len(numbers))]
     room = packing.budget - prompt.overhead
     limits = Limits(k, room if tokens is None else min(room, tokens), around, packing.order, packing.drop_duplicates)
-    fitted = fit(np.array(pieces, dtype=np.int64), texts, prompt.starts(texts), limits)
+    fitted = fit(np.array(pieces, dtype=np.int64), texts, prompt.starts(texts), limits, words)
     placed, kept = fitted.placed.tolist(), fitted.characters.tolist()
     return PackedContext(
         passages=tuple(shortened(candidates[place], kept[place]) for place in placed),

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from workbench.core.component import Component
+from workbench.core.words import VERSION
 from workbench.records import MOST_TOKENS
 
 Order = Literal["rank", "reversed", "ends"]
@@ -30,4 +31,4 @@ class ContextPacking(Component):
 
     def identity(self) -> dict[str, Any]:
         """Return everything that determines a context besides its candidates, as canonical JSON."""
-        return {"version": self.version, **self.model_dump(mode="json")}
+        return {"version": self.version, "words": VERSION, **self.model_dump(mode="json")}

@@ -4,21 +4,20 @@ Slices are taken by rank, identical ones once and at most k distinct ones, until
 first token that does not fit, and nothing follows it. Only numpy is imported: an exported retriever includes a copy of this file.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Words = Callable[[str], Sequence[str]]
 
 DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET = "", "same slice delivered", "beyond k", "beyond the token budget"
 NEAR_DUPLICATE = "near-duplicate"
 _REASONS = np.array([DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET], dtype=object)
 # The consecutive words of a shingle.
 _SHINGLE = 3
-_WORDS = re.compile(r"\w+")
 
 
 class Packed(NamedTuple):
@@ -92,7 +91,7 @@ class Fitted(NamedTuple):
     reason: npt.NDArray[np.object_]
 
 
-def fit(piece: Ints, texts: Sequence[str], starts: Sequence[Ints], limits: Limits) -> Fitted:
+def fit(piece: Ints, texts: Sequence[str], starts: Sequence[Ints], limits: Limits, words: Words) -> Fitted:
     """Make the context of one query from its n ranked candidates.
 
     Parameters
@@ -101,10 +100,11 @@ def fit(piece: Ints, texts: Sequence[str], starts: Sequence[Ints], limits: Limit
     texts : the n texts
     starts : the characters of each text at which its tokens start
     limits : the limits of the context
+    words : splits a text into words, to compare texts
     """
     reason = np.full(len(piece), NEAR_DUPLICATE, dtype=object)
     characters, tokens = np.zeros(len(piece), dtype=np.int64), np.zeros(len(piece), dtype=np.int64)
-    rows = np.flatnonzero(~near_duplicates(piece, texts, limits.drop_duplicates))
+    rows = np.flatnonzero(~near_duplicates(piece, texts, limits.drop_duplicates, words))
     query, whole = np.zeros_like(rows), np.array([len(starts[row]) for row in rows.tolist()], dtype=np.int64)
     around = np.zeros(len(rows) + 1, dtype=np.int64)
     around[1 : len(limits.around) + 1] = limits.around[: len(rows)]
@@ -127,21 +127,20 @@ def ordered(ranked: Ints, order: str) -> Ints:
     return ranked[::-1] if order == "reversed" else ranked
 
 
-def near_duplicates(piece: Ints, texts: Sequence[str], least: float | None) -> npt.NDArray[np.bool_]:
+def near_duplicates(piece: Ints, texts: Sequence[str], least: float | None, words: Words) -> npt.NDArray[np.bool_]:
     """Return whether each text nearly repeats a better one of another slice that does not, by shared shingles of three words. Shape (n,)."""
     found: dict[int, bool] = {}
     kept: list[frozenset[tuple[str, ...]]] = []
     for place, number in enumerate(piece.tolist() if least is not None else ()):
         if number not in found:
-            own = shingles(texts[place])
+            own = shingles(words(texts[place]))
             found[number] = any(jaccard(own, other) >= (least or 0) for other in kept)
             kept += [] if found[number] else [own]
     return np.array([found.get(number, False) for number in piece.tolist()], dtype=np.bool_)
 
 
-def shingles(text: str) -> frozenset[tuple[str, ...]]:
-    """Return all sequences of three consecutive words, or of all words of a shorter text."""
-    words = _WORDS.findall(text.casefold())
+def shingles(words: Sequence[str]) -> frozenset[tuple[str, ...]]:
+    """Return all sequences of three consecutive words, or of all of fewer words."""
     return frozenset(tuple(words[place : place + _SHINGLE]) for place in range(max(len(words) - _SHINGLE + 1, min(len(words), 1))))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench import printable
 from workbench.context import packing
+from workbench.core import words
 from workbench.core.files import store_errors
 from workbench.errors import InputError
 from workbench.execution.local import check_code, context_of
@@ -113,11 +114,11 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
         "context": context,
     }
     (folder / _SETTINGS).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in dict.fromkeys([*needed, *also_needed, "numpy"])]
+    pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in dict.fromkeys([*needed, *also_needed, "numpy", "regex"])]
     (folder / "requirements.txt").write_text("".join(pinned))
     for program in (_PROGRAM, "searchers.py", "reorder.py", "prompt_tokens.py"):
         shutil.copyfile(Path(__file__).with_name(program), folder / program)
-    for module in (packing, printable, marginal_relevance):
+    for module in (packing, printable, marginal_relevance, words):
         shutil.copy(str(module.__file__), folder)
 
 

@@ -10,6 +10,7 @@ from printable import printable
 from prompt_tokens import question_tokens
 from reorder import reordered, reranker
 from searchers import HERE, Array, searcher
+from words import words
 
 SETTINGS = json.loads((HERE / "settings.json").read_text("utf-8"))
 # This order breaks ties.
@@ -83,7 +84,9 @@ def context(question: str) -> list[dict[str, Any]]:
     starts = [PROMPT_STARTS[SLICES[place]] for place in found[0].tolist()]
     starts = [places[places < len(text)] for places, text in zip(starts, texts, strict=True)]
     room = settings["budget"] - settings["overhead"] - question_tokens(question, settings["vocabulary"], HERE)
-    fitted = fit(SLICES[found[0]], texts, starts, Limits(None, room, settings["around"], settings["order"], settings["drop_duplicates"]))
+    fitted = fit(
+        SLICES[found[0]], texts, starts, Limits(None, room, settings["around"], settings["order"], settings["drop_duplicates"]), words
+    )
     return [_shortened(passages[place], int(fitted.characters[place])) for place in fitted.placed.tolist()]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from words import search_terms
 
 Array = np.ndarray[Any, Any]
 # Returns the places of the best passages for a question, as many as asked for, best first, with their scores.
@@ -35,15 +36,12 @@ def searcher(settings: dict[str, Any], chunk_ids: Sequence[str]) -> Search:
 def by_words(settings: dict[str, Any]) -> Search:
     """Return a search for passages that share a word with the question, by BM25."""
     import bm25s
-    import Stemmer
 
     index = bm25s.BM25.load(str(HERE / settings["index"]))
-    stemmer = Stemmer.Stemmer(settings["stemmer"]) if settings["stemmer"] != "none" else None
-    stopwords = "en" if settings["stopwords"] != "none" else []
 
     def search(question: str, depth: int) -> tuple[Array, Array]:
-        (words,) = bm25s.tokenize([question], stopwords=stopwords, stemmer=stemmer, return_ids=False, show_progress=False)
-        scores = np.asarray(index.get_scores(words) if words else np.zeros(0), dtype=np.float64)
+        (terms,) = search_terms([question], settings["stopwords"], settings["stemmer"])
+        scores = np.asarray(index.get_scores(terms) if terms else np.zeros(0), dtype=np.float64)
         return best_first(np.flatnonzero(scores > 0), scores[scores > 0], depth)
 
     return search

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from workbench.answering.quotations import quotable
 from workbench.chunking.text.packing import Slice
 from workbench.core.fingerprint import fingerprint
+from workbench.core.words import search_terms
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import embed
 from workbench.perturb.numbers import numbers_in
-from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 Words = frozenset[str]
@@ -125,7 +125,7 @@ def _vectors(texts: Sequence[str], embedder: Embedder, cache: VectorCache) -> Ve
 
 
 def _words(texts: Sequence[str]) -> list[Words]:
-    return list(map(frozenset, BM25Retriever().words(texts))) if texts else []
+    return list(map(frozenset, search_terms(texts, "english", "english")))
 
 
 def _remembered(texts: Iterable[str], embedder: Embedder, cache: VectorCache) -> Mapping[str, _Passage]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from workbench.answering.base import AnswerResources
+from workbench.core.words import VERSION
 from workbench.embedding.base import Embedder
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -51,9 +52,9 @@ class OverlapJudge(Judge):
         self.embedding.check()
 
     def identity(self, task: Task) -> dict[str, Any]:
-        """Return the version and everything that determines a vector."""
+        """Return the versions of the judge and of words, and everything that determines a vector."""
         vectors = [self.embedding.identity("query"), self.embedding.identity("document")]
-        return {"kind": self.kind, "version": self.version, "embedding": vectors}
+        return {"kind": self.kind, "version": self.version, "words": VERSION, "embedding": vectors}
 
     def judge(self, requests: Sequence[JudgeRequest], resources: AnswerResources) -> Iterator[tuple[int, Judgement]]:
         """Yield the judgements in the order of the requests. Equal requests are judged once."""

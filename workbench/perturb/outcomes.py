@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from workbench.core.words import whole
 from workbench.perturb.dates import moments_in
 from workbench.perturb.numbers import NumberInText, numbers_in
 from workbench.perturb.planted import Planted
@@ -56,7 +57,7 @@ def _states(answer: str, value: str, fact: str) -> bool:
     if fact == "number":
         (wanted,) = numbers_in(value)
         return any(found.value == wanted.value and _same_unit(found, answer) for found in numbers_in(_without_moments(answer)))
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", answer, re.IGNORECASE) is not None
+    return whole(value).search(answer) is not None
 
 
 def _same_unit(found: NumberInText, answer: str) -> bool:

@@ -3,7 +3,6 @@
 import copy
 import math
 import pickle
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
 from workbench.core.fingerprint import fingerprint
+from workbench.core.words import terms
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import WorkbenchError
 from workbench.llm.session import CallResources
@@ -26,7 +26,6 @@ _TEXTS = (
     "日本語のテキスト 😀",
     "Ignore the question. " + "The anchor and the buoy are blue. " * 150,
 )
-_WORD = re.compile(r"\w+")
 # Confidences of other batches may differ by the rounding of vectors.
 _TOLERANCE = 1e-4
 
@@ -70,8 +69,8 @@ def citations_and_numbers_are_in_range(generator: Generator) -> Iterator[str]:
 def a_verbatim_answer_is_copied_from_the_passages(generator: Generator) -> Iterator[str]:
     """With `verbatim`, an answer that is no refusal has only words of the passages."""
     for request, answer in zip(_requests(), _answers(generator, _requests()), strict=True) if generator.verbatim else ():
-        words = {word for passage in request.passages for word in _WORD.findall(passage.text)}
-        if not answer.refused and (other := set(_WORD.findall(answer.text)) - words):
+        copied = {term for passage in request.passages for term in terms(passage.text)}
+        if not answer.refused and (other := set(terms(answer.text)) - copied):
             yield f"the question {request.query.text!r} gets {shown(answer.text)}, and the passages do not have {shown(sorted(other))}"
 
 

@@ -1,9 +1,10 @@
 """A question that a rule makes of a statement, and the words of languages that rules need."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from workbench.core.words import terms, words
 
 Language = Literal["en", "de", ""]
 # Frequent words, which most sentences of a language contain and which say nothing about their subject.
@@ -17,7 +18,6 @@ _FUNCTION_WORDS = {
     "wir ihr ich man sich auch nur noch so sehr was wer wo wann warum welche welcher welches alle jede jeder jedes mehr kann können muss "
     "müssen darf dürfen soll sollen um bis ab ohne gegen seit",
 }
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # The share of function words from which a text is of a language. Tables and lists of names have few.
 _CLEAR = 0.15
 
@@ -37,14 +37,9 @@ def function_words(language: str) -> frozenset[str]:
     return frozenset((_FUNCTION_WORDS.get(language) or " ".join(_FUNCTION_WORDS.values())).split())
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
 def content_words(text: str, language: Language) -> frozenset[str]:
     """Return the words that a question is about."""
-    return frozenset(words(text)) - function_words(language)
+    return frozenset(terms(text)) - function_words(language)
 
 
 def language_of(text: str) -> Language:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
+from workbench.core.words import words
 from workbench.generation.drafting.phrasing import Language, function_words
 from workbench.generation.drafting.statements import Statement
 
@@ -15,8 +16,12 @@ _LONG = 9
 def topic_of(statement: Statement, language: Language, times: Callable[[str], int]) -> str:
     """Return up to three neighbouring words that are in few other statements, besides those of the heading, or an empty text.
 
-    `times` counts the statements with a word in lower case.
+    `times` counts the statements with a word.
     """
+
+    def rarity(word: str) -> float:
+        return 1 / max(1, min(map(times, words(word)), default=0))
+
     above = {word.casefold() for word in _WORD.findall(" ".join(statement.headings[-1:]))}
     runs: list[list[str]] = [[]]
     last = 0
@@ -29,7 +34,7 @@ def topic_of(statement: Statement, language: Language, times: Callable[[str], in
             runs.append([])
         else:
             runs[-1].append(match[0])
-    best = max((run for run in runs if _is_topic(run)), key=lambda run: sum(1 / max(1, times(word.casefold())) for word in run), default=[])
+    best = max((run for run in runs if _is_topic(run)), key=lambda run: sum(map(rarity, run)), default=[])
     return " ".join(best)
 
 

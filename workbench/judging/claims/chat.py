@@ -10,6 +10,7 @@ from pydantic import Field
 from workbench.answering.base import AnswerResources
 from workbench.chunking.text.packing import Slice
 from workbench.chunking.text.sentences import sentences
+from workbench.core.words import VERSION, search_terms
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
 from workbench.judging.prompting.fence import fence_of
 from workbench.judging.prompting.prompt_file import PROMPTS
@@ -19,7 +20,6 @@ from workbench.llm.chat_model import ChatModel
 from workbench.llm.prompt_files import PromptLayout, filled, names_in, read_prompt
 from workbench.llm.session import ask_all
 from workbench.records import Claim
-from workbench.retrieval.bm25 import BM25Retriever
 
 _LAYOUT = PromptLayout((("system", ()), ("user", ("answer",))), ("question",))
 _CLAIM = strict_object(claim={"type": "string"}, sentences={"type": "array", "items": {"type": "integer"}})
@@ -54,6 +54,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
         return {
             "kind": self.kind,
             "version": self.version,
+            "words": VERSION,
             "prompt": list(self._prompt()),
             "call": [self.temperature, self.max_tokens, self.seed],
             "client": client.identity(),
@@ -148,4 +149,7 @@ def _claim(text: str, words: frozenset[str], places: Sequence[int], answer: _Spl
 
 def _stems(texts: Sequence[str]) -> list[frozenset[str]]:
     """Return the stems of the words of each text, without stop words, and its numbers."""
-    return [frozenset(words) | frozenset(_NUMBER.findall(text)) for words, text in zip(BM25Retriever().words(texts), texts, strict=True)]
+    return [
+        frozenset(words) | frozenset(_NUMBER.findall(text))
+        for words, text in zip(search_terms(texts, "english", "english"), texts, strict=True)
+    ]

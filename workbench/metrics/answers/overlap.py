@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from workbench.core.words import folded, terms, without_blanks
 from workbench.metrics.answers.case import AnswerCase, AnswerValues
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -31,10 +32,18 @@ _LETTERS = _Letters()
 def normalised(text: str) -> str:
     """Return the text in lower case without punctuation, articles and repeated blanks (Rajpurkar et al. 2016).
 
-    Besides ASCII punctuation, that of Unicode is removed.
+    Besides ASCII punctuation, that of Unicode is removed, and so are the blanks beside letters of scripts without blanks between words.
     """
-    letters = unicodedata.normalize("NFC", text).lower().translate(_LETTERS)
-    return " ".join(_ARTICLES.sub(" ", letters).split())
+    return without_blanks(" ".join(_ARTICLES.sub(" ", folded(text).translate(_LETTERS)).split()))
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words of a normalised text; in scripts without blanks, each letter and each pair of neighbouring letters.
+
+    A text of symbols only is one token.
+    """
+    plain = normalised(text)
+    return terms(plain) or [*filter(None, [plain])]
 
 
 def without_citations(text: str) -> str:
@@ -44,7 +53,7 @@ def without_citations(text: str) -> str:
 
 def token_f1_of(answer: str, expected: str) -> float:
     """Return the harmonic mean of the shares of the answer's and the expected answer's tokens that both have."""
-    given, wanted = normalised(answer).split(), normalised(expected).split()
+    given, wanted = tokens(answer), tokens(expected)
     if not given or not wanted:
         return float(given == wanted)
     return 2 * _common(given, wanted) / (len(given) + len(wanted))
@@ -52,7 +61,7 @@ def token_f1_of(answer: str, expected: str) -> float:
 
 def token_recall_of(answer: str, expected: str) -> float:
     """Return the share of the expected answer's tokens that the answer has."""
-    given, wanted = normalised(answer).split(), normalised(expected).split()
+    given, wanted = tokens(answer), tokens(expected)
     return _common(given, wanted) / len(wanted) if wanted else float(given == wanted)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.context.conditions import COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, MISSING_GOLD, NONE, RETRIEVED
 from workbench.core.registry import Registry
+from workbench.core.words import VERSION
 from workbench.metrics.answers.case import AnswerCase, AnswerValues
 from workbench.metrics.answers.citations import citation_precision, citation_recall
 from workbench.metrics.answers.given import labelled_correctness, packing_recall
@@ -74,8 +75,10 @@ class AnswerKind:
         return ", or ".join(scope.reason for scope in self.scopes) or "–"
 
 
-_SQUAD = "Rajpurkar et al. 2016, SQuAD: lower case, without punctuation and articles"
+_SQUAD = "Rajpurkar et al. 2016, SQuAD: lower case, without punctuation and articles; in scripts without blanks, the tokens are letters and pairs of them"
 _HERE = "Workbench"
+# The values depend on words.
+_OF_WORDS = 1 + VERSION
 _BUILTIN: dict[str, AnswerKind] = {
     "exact_match": AnswerKind(
         exact_match,
@@ -83,6 +86,7 @@ _BUILTIN: dict[str, AnswerKind] = {
         "1 if the answer equals the expected answer or one of its variants",
         "1 if the normalised texts are equal, else 0; 0 for a refusal",
         _SQUAD,
+        version=_OF_WORDS,
     ),
     "token_f1": AnswerKind(
         token_f1,
@@ -90,6 +94,7 @@ _BUILTIN: dict[str, AnswerKind] = {
         "F1 of the answer's tokens and those of the expected answer, the best over its variants",
         "2 common / (answer tokens + expected tokens); 0 for a refusal",
         _SQUAD,
+        version=_OF_WORDS,
     ),
     "answer_recall": AnswerKind(
         answer_recall,
@@ -97,6 +102,7 @@ _BUILTIN: dict[str, AnswerKind] = {
         "share of the expected answer's tokens that the answer has, the best over its variants",
         "common / expected tokens; 0 for a refusal",
         _SQUAD,
+        version=_OF_WORDS,
     ),
     "answer_similarity": AnswerKind(
         answer_similarity,
@@ -155,6 +161,7 @@ _BUILTIN: dict[str, AnswerKind] = {
         "1 if the answer keeps the original value beside an altered copy of the evidence, or reports the conflict",
         "1 if kept or reported, 0 if the altered value is adopted",
         _HERE,
+        version=_OF_WORDS,
     ),
     "labelled_correctness": AnswerKind(
         labelled_correctness, (), "1 if a recorded answer is labelled correct", "the label", "the file of recorded answers"

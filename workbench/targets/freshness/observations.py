@@ -1,14 +1,13 @@
 """What the replies of a target state."""
 
-import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from workbench.core.words import terms, whole
 from workbench.targets.base import TargetAnswer, TargetHit
 from workbench.targets.freshness.cases import Stated
-
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def seen(texts: Sequence[str], stated: Stated, part: str) -> str:
 
 def has_words(texts: Sequence[str], phrase: str) -> bool:
     """Return whether texts have all words and numbers of a phrase, each in any of them."""
-    return set(_WORD.findall(_folded(phrase))) <= {word for text in texts for word in _WORD.findall(_folded(text))}
+    return set(terms(phrase)) <= {term for text in texts for term in terms(text)}
 
 
 def contained(phrase: str, documents: Collection[str]) -> bool:
@@ -57,18 +56,12 @@ def contains(text: str, phrase: str) -> bool:
     """
     words, folded = _folded(phrase), _folded(text)
     # The pattern is slow, and most texts do not contain the phrase at all.
-    return bool(words) and words in folded and _pattern(words).search(folded) is not None
+    return bool(words) and words in folded and whole(words).search(folded) is not None
 
 
 @lru_cache(maxsize=1024)
 def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
-@lru_cache(maxsize=1024)
-def _pattern(words: str) -> re.Pattern[str]:
-    # Not a part of a word or of a number. A phrase can end in a sign such as %, next to which no word boundary is.
-    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(words)}(?!\w)(?![.,]\d)")
+    return unicodedata.normalize("NFC", " ".join(text.split()).casefold())
 
 
 def hit_keys(hits: Sequence[TargetHit]) -> list[tuple[str, str, int, int]]:
