@@ -91,7 +91,7 @@ def test_the_file_runs_alone_with_numpy(tmp_path: Path) -> None:
     text = Path(packing.__file__).read_text("utf-8")
     modules = {node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)}
     modules |= {alias.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import) for alias in node.names}
-    assert modules == {"re", "typing", "collections.abc", "numpy", "numpy.typing"}
+    assert modules == {"typing", "collections.abc", "numpy", "numpy.typing"}
     (tmp_path / "packing.py").write_text(text, "utf-8")
     script = (
         "import numpy as np, packing; one = np.zeros(2, dtype=np.int64); print(packing.pack(one, one, one + 1).delivered_tokens.tolist())"

@@ -139,7 +139,7 @@ def test_the_command_prints_what_the_sweep_delivered(
     lines = [line.split()[1] for line in replies[f"out {name}"].printed.splitlines() if line.startswith("[")]
     assert lines == [f"{row.doc_id}:{row.start}-{row.kept}" for row in hits.itertuples()]
     needed = {line.split("==")[0] for line in (folders[f"out {name}"] / "requirements.txt").read_text().split()}
-    assert needed <= {"chromadb", "sentence-transformers", "torch", "bm25s", "PyStemmer", "numpy"}
+    assert needed <= {"chromadb", "sentence-transformers", "torch", "bm25s", "PyStemmer", "numpy", "regex"}
     assert not list(folders[f"out {name}"].parent.glob(".*"))
 
 

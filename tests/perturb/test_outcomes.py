@@ -38,6 +38,8 @@ def test_the_value_in_an_answer_shows_whether_the_copy_was_adopted() -> None:
         ("date", "1 May", "1 August", "It ends on 1 May 2025.", "kept"),
         ("date", "1 May", "1 August", "It ends on 11 May.", ""),
         ("name", "Marta Quill", "Osmere", "osmere decides.", "adopted"),
+        ("name", "Marta Quill", "Osmere", "由Osmere决定。", "adopted"),
+        ("name", "Marta Quill", "Osmere", "Osmereland decides.", ""),
         ("polarity", "no", "yes", "Yes, they are.", "adopted"),
         ("polarity", "no", "yes", "No, they are not.", "kept"),
         ("polarity", "no", "yes", "Dogs stay outside.", ""),

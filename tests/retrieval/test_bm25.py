@@ -93,6 +93,29 @@ def test_a_corpus_of_nothing_but_stop_words_is_searched_in_vain() -> None:
     assert found(search(["the"], texts=["the and", "of the"])) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("游泳馆几点开门", ["健身房早上七点开始营业。", "游泳馆早上六点开门，全年无休。", "食堂中午十一点供应午餐。"]),
+        ("猫", ["狗在院子里。", "他养了一只猫和一只鸟。", "鱼在水里。"]),
+        ("プールは何時に開きますか", ["食堂は十一時からです。", "プールは朝六時に開きます。", "ジムは七時からです。"]),
+        ("สระว่ายน้ำเปิดกี่โมง", ["โรงอาหารเปิดตอนเที่ยง", "สระว่ายน้ำเปิดหกโมงเช้าทุกวัน", "ห้องสมุดปิดตอนเย็น"]),
+        ("तरणताल कब खुलता है", ["भोजनालय में दोपहर को खाना मिलता है।", "तरणताल सुबह छह बजे खुलता है।", "पुस्तकालय शाम को बंद होता है।"]),
+        ("متى يفتح المسبح", ["تغلق المكتبة مساء.", "يفتح المسبح في السادسة صباحا.", "يقدم المطعم الغداء ظهرا."]),
+        ("수영장 시간", ["식당은 정오에 문을 엽니다.", "수영장은 아침 여섯 시에 엽니다.", "도서관은 저녁에 닫습니다."]),
+        ("អាងហែលទឹកបើកម៉ោងប៉ុន្មាន", ["បណ្ណាល័យបិទនៅពេលល្ងាច", "អាងហែលទឹកបើកនៅម៉ោងប្រាំមួយព្រឹក", "អាហារដ្ឋានលក់បាយថ្ងៃត្រង់"]),
+        ("ရေကူးကန် ဘယ်အချိန်ဖွင့်သလဲ", ["စာကြည့်တိုက်သည် ညနေပိတ်သည်။", "ရေကူးကန်သည် မနက်ခြောက်နာရီဖွင့်သည်။", "စားသောက်ဆိုင်တွင် နေ့လယ်စာရသည်။"]),
+        ("ສະລອຍນ້ຳເປີດຈັກໂມງ", ["ຫໍສະໝຸດປິດຕອນແລງ", "ສະລອຍນ້ຳເປີດຫົກໂມງເຊົ້າ", "ໂຮງອາຫານຂາຍເຂົ້າທ່ຽງ"]),
+        ("où est l'eau", ["le pain est ici", "L’eau et l’école", "les champs"]),
+        ("VPN 怎么设置", ["打印机在二楼。", "首先打开VPN设置页面。", "The printer is on floor 2."]),
+        ("vitamin C", ["Vitamin B helps.", "Vitamin C is in kiwis.", "Vitamin D comes from light."]),
+        ("cafe\u0301", ["the cafe", "the caf\u00e9", "the tea room"]),
+    ],
+)
+def test_the_words_of_any_language_find_their_text(question: str, texts: list[str]) -> None:
+    assert found(search([question], texts, stopwords="none", stemmer="none"))[0] == 1
+
+
 def test_nfcorpus_gives_the_published_figure(big_data: Callable[[str], Path]) -> None:
     from workbench.metrics.evaluate import evaluate
     from workbench.metrics.inputs import Labels, Retrieved

@@ -67,6 +67,41 @@ def test_by_hand() -> None:
     assert value("exact_match", "caf\u00e9", "cafe\u0301") == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("游泳馆早上六点开门。", "早上六点"),
+        ("他养了一只猫。", "猫"),
+        ("租金是 80 元/月", "80元"),
+        ("租金是８０元", "80 元"),
+        ("六点\n三十分开门", "六点三十分"),
+        ("プールは朝六時に開きます。", "朝六時"),
+        ("สระว่ายน้ำเปิดหกโมงเช้าทุกวัน", "หกโมงเช้า"),
+        ("तरणताल सुबह छह बजे खुलता है।", "सुबह छह बजे"),
+        ("يفتح المسبح في السادسة صباحا.", "السادسة صباحا"),
+        ("수영장은 아침 여섯 시에 엽니다.", "여섯 시"),
+        ("អាងហែលទឹកបើកនៅម៉ោងប្រាំមួយព្រឹក", "ម៉ោងប្រាំមួយ"),
+        ("ရေကူးကန်သည် မနက်ခြောက်နာရီဖွင့်သည်။", "မနက်ခြောက်နာရီ"),
+        ("ສະລອຍນ້ຳເປີດຫົກໂມງເຊົ້າ", "ຫົກໂມງເຊົ້າ"),
+        ("Das kostet die STRASSE.", "Straße"),
+        ("Von cafe\u0301 zu cafe\u0301", "caf\u00e9"),
+    ],
+)
+def test_an_answer_that_contains_the_expected_text_has_its_tokens_in_any_script(answer: str, expected: str) -> None:
+    assert value("answer_recall", answer, expected) == 1
+    assert 0 < value("token_f1", answer, expected) < 1
+    assert value("exact_match", f" {expected}。", expected) == 1
+
+
+def test_letters_in_another_order_are_few_of_the_tokens() -> None:
+    # Of 早, 早上, 上, 上六, 六, 六点 and 点, the answer has the four letters and 上六.
+    assert value("answer_recall", "点上六早", "早上六点") == pytest.approx(5 / 7)
+    assert value("token_f1", "点上六早", "早上六点") == pytest.approx(5 / 7)
+    # Of 80, 元 the answer has one.
+    assert value("token_f1", "90元", "80元") == 0.5
+    assert value("exact_match", "→", "←") == value("answer_recall", "→", "←") == 0
+
+
 def test_the_best_of_the_expected_answer_and_its_variants_counts() -> None:
     assert value("exact_match", "the UK", "United Kingdom", "UK") == 1
     assert value("token_f1", "UK", "United Kingdom", "UK of Great Britain") == pytest.approx(2 / 5)

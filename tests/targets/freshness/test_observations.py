@@ -22,6 +22,11 @@ def test_a_phrase_is_found_as_whole_words_and_numbers() -> None:
         ("UNTRUE", "TRUE", False),
         ("| Coastal | 180 | 80 |", "| Coastal | 180 |", True),
         ("anything", "  ", False),
+        ("押金现在是八十五元。", "八十五元", True),
+        ("押金现在是85元", "85元", True),
+        ("押金现在是185元", "85元", False),
+        ("ค่ามัดจำห้าสิบบาทต่อคัน", "ห้าสิบบาท", True),
+        ("it closes at cafe\u0301 hours", "caf\u00e9", True),
     ]
     assert [(text, phrase, contains(text, phrase)) for text, phrase, _ in cases] == cases
 
@@ -53,3 +58,5 @@ def test_the_words_of_a_statement_can_be_in_several_texts():
     assert has_words(texts, "limit is €4,000 a month")
     assert not has_words(texts, "limit is €5,000 a month")
     assert not has_words(texts, "limit is €4 a month")
+    assert has_words(["每辆车的押金是八十元"], "押金是八十元")
+    assert not has_words(["押金是八十元"], "押金是九十元")

@@ -1,11 +1,10 @@
 """What the replies of a target state."""
 
-import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.core.words import terms, whole
+from workbench.core.words import folded, terms, whole
 from workbench.targets.base import TargetAnswer, TargetHit
 from workbench.targets.freshness.cases import Stated
 
@@ -61,7 +60,7 @@ def contains(text: str, phrase: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", " ".join(text.split()).casefold())
+    return folded(" ".join(text.split()))
 
 
 def hit_keys(hits: Sequence[TargetHit]) -> list[tuple[str, str, int, int]]:
