@@ -1,9 +1,9 @@
 """Split texts into words, in any language. Only `regex` is imported: an exported retriever includes a copy of this file.
 
-Words are those of UAX #29 in Unicode's default form, as in Lucene's StandardTokenizer: `don't`, `3.14` and `C` are words, and marks belong to their
-letter. It differs in three things. A letter of a script without blanks between words is a word, with its marks: Han, kana, Thai, Lao, Khmer, Myanmar
-and others; Hangul too, whose particles are attached to words. A colon separates words, as in CLDR. Between Latin letters, an apostrophe joins the
-endings of English only, so that l'eau and İstanbul'da are two words.
+Words are those of UAX #29, as in Lucene's StandardTokenizer: `don't`, `3.14` and `C` are words, and marks belong to their letter. Three things
+differ. A letter of a script without blanks between words is a word, with its marks: Han, kana, Thai, Lao, Khmer, Myanmar and others; Hangul too,
+whose particles are attached to words. A colon separates words, as in CLDR. Between Latin letters, an apostrophe joins only the endings of English:
+l'eau and İstanbul'da are two words.
 
 Texts are compared in NFC and without case. Full-width, half-width and presentation forms (５, ｶ, ﬁ) are equal to usual letters, but 10² is not 102.
 Characters that are not shown, such as a soft hyphen, a joiner or a blank of zero width, are left out.
@@ -49,7 +49,7 @@ def words(text: str) -> list[str]:
 def terms(text: str) -> list[str]:
     """Return the words of a text, and each pair of letters that are words and follow each other: the terms by which texts are compared.
 
-    Single letters find a query of one letter, and pairs distinguish words of equal letters (Savoy 2005).
+    Single letters find a query of one letter, and pairs distinguish words of equal letters.
 
     Examples
     --------
