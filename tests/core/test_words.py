@@ -48,6 +48,7 @@ MIXED = st.one_of(st.text(max_size=30), st.text(ALPHABET, max_size=30))
         ("မြန်မာ", ["မြ", "န်", "မာ"]),
         ("ꦧꦱꦗꦮ", ["ꦧ", "ꦱ", "ꦗ", "ꦮ"]),
         ("用Python3写API", ["用", "python3", "写", "api"]),
+        ("__init__ 0_²", ["__init__", "0_", "²"]),
         ("_ ... 😀 \u0301 ''", []),
     ],
 )

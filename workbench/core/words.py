@@ -26,7 +26,7 @@ _JOIN = r"\p{WB=ExtendNumLet}"
 # With the flag w, \B is no boundary of UAX #29.
 _WORD = regex.compile(
     rf"(?V1w)(?P<letter>{_LONE}{_MARKS})"
-    rf"|(?<!{_JOIN}){_JOIN}*+(?!{_LONE})[\p{{L}}\p{{N}}\p{{WB=ALetter}}]{_MARKS}(?:\B(?!{_LONE}|{_SPLITS}).{_MARKS})*+"
+    rf"|(?:(?<!{_JOIN}){_JOIN}++)?(?!{_LONE})[\p{{L}}\p{{N}}\p{{WB=ALetter}}]{_MARKS}(?:\B(?!{_LONE}|{_SPLITS}).{_MARKS})*+"
 )
 _HIDDEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _FORMS = regex.compile(r"[\uFB00-\uFDFF\uFE70-\uFEFF\uFF00-\uFFEF]+")

@@ -27,7 +27,7 @@ from workbench.storage.result_store import Entry
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 # Packages that determine results besides Workbench's own code.
-_PACKAGES = ("bm25s", "chromadb", "numpy", "openvino", "sentence-transformers", "tokenizers", "torch", "transformers")
+_PACKAGES = ("bm25s", "chromadb", "numpy", "openvino", "regex", "sentence-transformers", "tokenizers", "torch", "transformers")
 
 
 @dataclass(frozen=True)
