@@ -124,6 +124,8 @@ def test_a_phrase_is_whole_within_words_but_not_within_scripts_without_blanks() 
 def test_blanks_beside_letters_of_scripts_without_blanks_are_removed() -> None:
     assert without_blanks("图书 馆 open 24 小时 a day") == "图书馆open 24小时a day"
     assert without_blanks("no change, žádná změna") == "no change, žádná změna"
+    # A mark belongs to no letter after a blank.
+    assert without_blanks("ก \u0e48") == "ก \u0e48"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ _WORD = regex.compile(
 )
 _HIDDEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _FORMS = regex.compile(r"[\uFB00-\uFDFF\uFE70-\uFEFF\uFF00-\uFFEF]+")
-_BLANK = regex.compile(rf"(?V1)(?<={_LONE}{_MARKS})\s+|\s+(?={_LONE})")
+_BLANK = regex.compile(rf"(?V1)(?<={_LONE}{_MARKS})\s+(?!\p{{M}})|\s+(?={_LONE})")
 # Most parts between blanks recur, and are read once. A long one is a sentence of a script without blanks, or an address.
 _LONGEST_PART, _MOST_PARTS = 24, 2**15
 
