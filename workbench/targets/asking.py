@@ -193,7 +193,12 @@ def _read(value: Mapping[str, Any]) -> TargetReply:
         sources = None if answer["sources"] is None else _hits(answer["sources"])
         samples = tuple(SampledCall(**sample) for sample in answer["samples"])
         # A reply of an earlier version has no `unread`.
-        fields = {"text": separated(answer["text"]).answer, "sources": sources, "samples": samples, "unread": tuple(answer.get("unread", ()))}
+        fields = {
+            "text": separated(answer["text"]).answer,
+            "sources": sources,
+            "samples": samples,
+            "unread": tuple(answer.get("unread", ())),
+        }
         answer = TargetAnswer(**{**answer, **fields})
         if not answer.text.strip():
             return TargetReply(error=REASONING_ALONE, seconds=value["seconds"])
