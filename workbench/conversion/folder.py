@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.conversion.foreign_folders import folder_refusal
-from workbench.conversion.registry import format_of
+from workbench.conversion.registry import format_of, unknown_format
 from workbench.datasets.file_access import FileAccess
 
 
@@ -76,5 +76,5 @@ def _refusal(path: Path, files: FileAccess) -> str:
         return f"cannot be read ({error.strerror})"
     found = format_of(path)
     if found is None:
-        return f"has the unknown suffix {path.suffix!r}" if path.suffix else "has no suffix"
+        return unknown_format(path)
     return found.missing or ("" if os.access(path, os.R_OK) else "cannot be read (Permission denied)")

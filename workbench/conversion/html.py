@@ -1,36 +1,121 @@
 """HTML pages, as Markdown."""
 
+import copy
+import re
+from collections import Counter
 from collections.abc import Callable
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError
+from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.encoding import decode_text
-from workbench.conversion.page_content import content_of
+from workbench.conversion.page_content import content_of, count_unread, length
+from workbench.core.formatting import share
 from workbench.datasets.formats.markup import parsed_html, text_of_html, title_of_html
+
+# A raised number after a number or a unit, as in m².
+_NUMBER = re.compile(r"[+−-]?\d+")
+SUPERSCRIPTS = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
+# A main element beside more text than this may be one part of the content.
+_MUCH_OUTSIDE = 0.5
+# Tables with one of these keep their joined cells.
+_NOT_IN_CELLS = ["table", "pre", "ul", "ol", "menu", "dir", *(f"h{level}" for level in range(1, 7))]
+# No person reads a table with more.
+_MOST_COLUMNS, _MOST_CELLS = 200, 100_000
 
 
 def convert_html(raw: bytes) -> ConvertedText:
-    """Convert the content of a page: headings, lists, simple tables and code stay; scripts, styles, navigation and hidden parts go.
+    """Convert the content of a page: headings, lists, tables and code stay; scripts, styles, navigation and hidden parts go.
 
     Raises UnreadableFileError if it is not HTML, or only redirects.
     """
     markup, note = _decoded(raw)
-    soup = _parsed(markup)
+    converted = convert_markup(markup)
+    return ConvertedText(converted.text, (*((note,) if note else ()), *converted.notes))
+
+
+def convert_markup(markup: str) -> ConvertedText:
+    """Convert a page whose encoding is known, as `convert_html` does."""
+    soup, unread = _parsed(markup), Counter[str]()
     title = title_of_html(soup)
-    text = text_of_html(content_of(soup))
+    content = content_of(soup, unread)
+    count_unread(content, unread)
+    outside = 1 - length(content) / max(length(soup), 1)
+    notes = [f"has {share(outside, 1)} of its text outside of its main element, which is not read"] if outside > _MUCH_OUTSIDE else []
+    text = _text(soup, content, unread)
     if not text.strip():
         # All of it is in parts that mostly are not content.
-        text = text_of_html(_parsed(markup))
-    return ConvertedText(_titled(title, text), (note,) if note else ())
+        soup, notes, unread["hidden part"] = _parsed(markup), [], 0
+        text = _text(soup, soup, unread)
+    return ConvertedText(_titled(title, text), (*notes, *unread_note(unread)))
+
+
+def _text(soup: BeautifulSoup, content: Tag, unread: Counter[str]) -> str:
+    divide_joined_cells(content)
+    for element in content.find_all(["rt", "rp"]):
+        unread["ruby text"] += element.name == "rt"
+        element.decompose()
+    for element in content.find_all("math"):
+        # The source, if it is there, is beside the signs of the equation.
+        source = element.find("annotation", encoding="application/x-tex") if isinstance(element, Tag) else None
+        element.replace_with(soup.new_string(" ".join((source or element).get_text().split())))
+    _write_exponents(content)
+    return text_of_html(content)
+
+
+def _write_exponents(content: Tag) -> None:
+    """Write raised numbers as such, so that 10<sup>6</sup> does not become 106."""
+    for element in content.find_all("sup"):
+        if _NUMBER.fullmatch(text := element.get_text().strip()):
+            element.replace_with(text.translate(SUPERSCRIPTS))
 
 
 def markdown_of(markup: str, change: Callable[[BeautifulSoup], None]) -> str:
     """Return HTML that a converter wrote as Markdown, after a `change` to its elements. Raises UnreadableFileError if it is not HTML."""
     soup = _parsed(markup)
     change(soup)
+    divide_joined_cells(soup)
+    _write_exponents(soup)
     return _titled(title_of_html(soup), text_of_html(soup))
+
+
+def divide_joined_cells(content: Tag) -> None:
+    """Divide the cells of tables that are joined, so that rows stay lines. A cell of several rows is repeated in each of them.
+
+    Tables with lists, headings or other tables in them stay as they are.
+    """
+    for table in content.find_all("table"):
+        if isinstance(table, Tag) and not table.find(_NOT_IN_CELLS):
+            rows = [row for row in table.find_all("tr") if isinstance(row, Tag)]
+            places = _places([[cell for cell in row.find_all(["td", "th"]) if isinstance(cell, Tag)] for row in rows])
+            columns = min(max((column + 1 for _, column in places), default=0), _MOST_COLUMNS)
+            if any(len(row.find_all(["td", "th"])) != columns for row in rows) and len(rows) * columns <= _MOST_CELLS:
+                for number, row in enumerate(rows):
+                    row.clear()
+                    row.extend(places.get((number, column)) or Tag(name="td") for column in range(columns))
+
+
+def _places(rows: list[list[Tag]]) -> dict[tuple[int, int], Tag]:
+    """Return the cell at each row and column, counted from 0."""
+    places: dict[tuple[int, int], Tag] = {}
+    for number, cells in enumerate(rows):
+        column = 0
+        for cell in cells:
+            while (number, column) in places:
+                column += 1
+            wide, high = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - number)
+            for below in range(high):
+                places[number + below, column] = copy.copy(cell) if below else cell
+                places.update({(number + below, column + beside): Tag(name="td") for beside in range(1, wide)})
+            column += wide
+    return places
+
+
+def _span(cell: Tag, name: str) -> int:
+    value = str(cell.get(name, "1")).strip()
+    del cell[name]
+    return min(max(int(value), 1), _MOST_COLUMNS) if value.isdecimal() else 1
 
 
 def _parsed(markup: str) -> BeautifulSoup:

@@ -1,6 +1,7 @@
 """The content of a web page, without its navigation, its footer and what it hides, by the elements and roles of HTML that say so."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from bs4 import BeautifulSoup, Tag
@@ -10,8 +11,21 @@ from workbench.conversion.converted import UnreadableFileError
 # Parts of a page around its content, as elements and as roles of ARIA.
 _AROUND = frozenset(("nav", "footer"))
 _AROUND_ROLES = frozenset(("navigation", "contentinfo", "search", "banner", "complementary", "dialog", "alertdialog", "menu", "menubar"))
+# Not shown, or only by browsers without scripts.
+_NOT_SHOWN = frozenset(("template", "noscript"))
 _CONTENT = frozenset(("main", "article"))
 _INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+# Elements that are not read.
+_UNREAD = {
+    "img": "image",
+    "svg": "drawing",
+    "iframe": "embedded page",
+    "frame": "embedded page",
+    "object": "embedded object",
+    "embed": "embedded object",
+    "video": "media file",
+    "audio": "media file",
+}
 # Links of headings to themselves.
 _PERMALINKS = frozenset("¶#§🔗")
 _REDIRECTS = re.compile(r"\s*\d*\s*[;,]\s*url\s*=", re.IGNORECASE)
@@ -19,17 +33,28 @@ _REDIRECTS = re.compile(r"\s*\d*\s*[;,]\s*url\s*=", re.IGNORECASE)
 _STUB, _LEAST_SHARE = 400, 0.1
 
 
-def content_of(soup: BeautifulSoup) -> Tag:
-    """Return the element with the content of a page, from which the rest is removed. Raises UnreadableFileError for a page that only redirects."""
-    if _redirects(soup) and _length(soup.body or soup) < _STUB:
+def content_of(soup: BeautifulSoup, unread: Counter[str]) -> Tag:
+    """Return the element with the content of a page, from which the rest is removed. The hidden parts are counted in `unread`.
+
+    Raises UnreadableFileError for a page that only redirects.
+    """
+    if _redirects(soup) and length(soup.body or soup) < _STUB:
         raise UnreadableFileError("only redirects to another page")
-    everything = _length(soup)
+    everything = length(soup)
     for tag in list(_removed(soup)):
         if not tag.decomposed:
+            unread["hidden part"] += _is_hidden(tag) and bool(tag.get_text(strip=True))
             tag.decompose()
     # The whole page is better than nothing. A caller with nothing left reads it again.
     main = _main(soup)
-    return main if main is not None and _length(main) >= _LEAST_SHARE * everything else soup
+    return main if main is not None and length(main) >= _LEAST_SHARE * everything else soup
+
+
+def count_unread(content: Tag, unread: Counter[str]) -> None:
+    """Count the parts of the content whose text is not read. An image with a blank alternative text is decoration."""
+    for tag in content.find_all(list(_UNREAD)):
+        if isinstance(tag, Tag) and not (tag.name == "img" and str(tag.get("alt", "-")).strip() == ""):
+            unread[_UNREAD[tag.name]] += tag.name != "svg" or tag.find("text") is not None
 
 
 def _main(soup: BeautifulSoup) -> Tag | None:
@@ -60,7 +85,8 @@ def _is_hidden(tag: Tag) -> bool:
     hidden = tag.get("hidden")
     # A browser finds the text of "until-found", which opens when it is searched for.
     return (
-        (hidden is not None and str(hidden).lower() != "until-found")
+        tag.name in _NOT_SHOWN
+        or (hidden is not None and str(hidden).lower() != "until-found")
         or str(tag.get("aria-hidden", "")).lower() == "true"
         or bool(_INVISIBLE.search(str(tag.get("style", ""))))
     ) and tag.name not in ("html", "body")
@@ -78,5 +104,6 @@ def _is_permalink(tag: Tag) -> bool:
     return tag.name == "a" and str(tag.get("href", "")).startswith("#") and tag.get_text().strip() in _PERMALINKS
 
 
-def _length(tag: Tag) -> int:
+def length(tag: Tag) -> int:
+    """Return how many characters the text of an element has, without blanks."""
     return len("".join(tag.get_text().split()))

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from workbench.conversion.pdf.lines import SOFT_HYPHEN, PrintedLine
+from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN
+from workbench.conversion.pdf.lines import PrintedLine
 
 # A document in which more of the text is of one width was written with a typewriter, or is a terminal's.
 _MOSTLY = 0.7
@@ -64,4 +65,4 @@ def _indented(line: PrintedLine, edge: float, width: float) -> str:
 
 
 def _code(line: PrintedLine) -> str:
-    return line.text.replace(SOFT_HYPHEN, "-")
+    return line.text.replace(LINE_END_HYPHEN, "-")

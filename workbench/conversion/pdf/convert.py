@@ -1,17 +1,27 @@
-"""PDFs, as Markdown: `lines` reads their lines, `order` orders them, and `layout` makes paragraphs, headings and code of them."""
+"""PDFs, as Markdown: `lines` reads their lines, `order` orders them, and `layout` makes paragraphs, headings and code of them.
+
+`unread` finds what is on the pages beside their text.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError
+from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.pdf.layout import Bookmark, markdown_of_lines
-from workbench.conversion.pdf.lines import PrintedLine, printed_lines
+from workbench.conversion.pdf.lines import PrintedPage, printed_page
 from workbench.conversion.pdf.order import doubt_of, in_reading_order
-from workbench.core.formatting import listed, plural
+from workbench.conversion.pdf.unread import UnreadParts, unread_parts
+from workbench.core.formatting import count, listed, plural, share
 
 _BOOKMARKS = 10_000
+# With more characters without text, the rest is mostly numbers and punctuation.
+_MOST_UNREAD = 0.5
+# Fewer are bullets or symbols.
+_FEW_UNREAD = 0.01
+# A page with an image as large as the page and fewer characters has a stamp or a page number.
+_SCAN_CHARACTERS = 100
 _PROBLEMS = {
     "password": "is encrypted; remove its password",
     "data format": "is no complete PDF",
@@ -25,26 +35,66 @@ def convert_pdf(raw: bytes) -> ConvertedText:
 
     try:
         pdf = pypdfium2.PdfDocument(raw)
-        pages = [list(printed_lines(pdf[number], number)) for number in range(len(pdf))]
+        pages = [printed_page(pdf[number], number) for number in range(len(pdf))]
         bookmarks = list(_bookmarks(pdf))
+        beside = [unread_parts(pdf[number]) for number in range(len(pdf))]
+        attached = pdf.count_attachments()
     except pypdfium2.PdfiumError as error:
         reason = next((text for word, text in _PROBLEMS.items() if word in str(error).lower()), f"cannot be read as PDF ({error})")
         raise UnreadableFileError(reason) from None
-    if not any(pages):
+    _require_text(pages)
+    text = markdown_of_lines([in_reading_order(page.lines) for page in pages], bookmarks)
+    return ConvertedText(text, (*_notes(pages), *_notes_beside(pages, beside, attached)))
+
+
+def _require_text(pages: Sequence[PrintedPage]) -> None:
+    unread, characters = sum(page.unread for page in pages), sum(page.characters for page in pages)
+    if unread > _MOST_UNREAD * characters:
+        raise UnreadableFileError(
+            f"has no text for {count(unread)} of its {count(characters)} characters ({share(unread, characters)}), "
+            "as their fonts have no Unicode map; recognise the text first (OCR)"
+        )
+    if not any(page.lines for page in pages):
         raise UnreadableFileError(f"has no text on its {plural(len(pages), 'page')}, as scanned images; recognise the text first (OCR)")
-    return ConvertedText(markdown_of_lines([in_reading_order(lines) for lines in pages], bookmarks), tuple(_notes(pages)))
 
 
-def _notes(pages: Sequence[Sequence[PrintedLine]]) -> Iterator[str]:
-    """Say which pages have no text, and on which the order of the text is doubtful."""
-    if blank := [number for number, lines in enumerate(pages, 1) if not lines]:
+def _notes(pages: Sequence[PrintedPage]) -> Iterator[str]:
+    """Say which pages have no text or characters without text, and on which the order of the text is doubtful."""
+    if blank := [number for number, page in enumerate(pages, 1) if not page.lines and not page.unread]:
         yield f"has no text on {_named(blank)}"
+    if unread := [number for number, page in enumerate(pages, 1) if page.unread]:
+        missing, characters = sum(page.unread for page in pages), sum(page.characters for page in pages)
+        fix = "; recognise the text first (OCR)" if missing > _FEW_UNREAD * characters else ""
+        what = f"{plural(missing, 'character')} ({share(missing, characters)})"
+        yield f"has {what} without a text on {_named(unread)}, in fonts without a Unicode map{fix}"
+    if unsure := [number for number, page in enumerate(pages, 1) if page.unsure]:
+        yield f"has a font without a Unicode map on {_named(unsure)}; check its text"
     doubts = defaultdict[str, list[int]](list)
-    for number, lines in enumerate(pages, 1):
-        if doubt := doubt_of(lines):
+    for number, page in enumerate(pages, 1):
+        if doubt := doubt_of(page.lines):
             doubts[doubt].append(number)
     for doubt, numbers in doubts.items():
         yield f"{doubt} on {_named(numbers)}; check the order of its text"
+
+
+def _notes_beside(pages: Sequence[PrintedPage], beside: Sequence[UnreadParts], attached: int) -> Iterator[str]:
+    """Say what of a PDF is not read: images, fields of forms, annotations and attached files."""
+    scans = [
+        number
+        for number, (page, parts) in enumerate(zip(pages, beside, strict=True), 1)
+        if parts.is_scan and 0 < page.characters < _SCAN_CHARACTERS
+    ]
+    if scans:
+        yield f"has a scanned image and little text on {_named(scans)}; recognise the text first (OCR)"
+    # The image below recognised text is its scan.
+    if images := [number for number, parts in enumerate(beside, 1) if parts.images and not parts.is_scan]:
+        yield f"has images on {_named(images)} that are not read"
+    counted = {
+        "form field": sum(parts.fields for parts in beside),
+        "annotation": sum(parts.annotations for parts in beside),
+        "attached file": attached,
+    }
+    yield from unread_note(counted)
 
 
 def _named(numbers: Sequence[int]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from workbench.conversion.pdf.code_blocks import code_lines, fenced, goes_on
-from workbench.conversion.pdf.lines import SOFT_HYPHEN, PrintedLine
+from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN, LineEndHyphens
+from workbench.conversion.pdf.lines import PrintedLine
 
 # A heading is this much higher than most lines, or bold.
 _LARGER = 1.12
@@ -18,6 +19,11 @@ _ITEM = re.compile(r"(?:[•◦▪‣●○■·*–—-]|\d{1,3}[.)]|[a-z][.)])
 _BULLET = re.compile(r"[•◦▪‣●○■·–—]\s+")
 _ENDS = re.compile(r"[.!?:;,]$")
 _NUMBER = re.compile(r"\d+")
+# A hyphen at the end of a line that PDFium has not joined, and dashes that join two words or numbers.
+_HYPHEN_ENDS, _DASH_ENDS = re.compile(r"\w[-\u2010]$"), re.compile(r"\w[–—\u2011]$")
+# Dots between an entry of a table of contents and its page.
+_LEADER = re.compile(r"\s*(?:[.·․‥…]\s?){5,}(\s*(?:\d+|[ivxlcdm]+))?$", re.IGNORECASE)
+_PAGE = re.compile(r"\d+|[ivxlcdm]+", re.IGNORECASE)
 # Lines that repeat at the edge of this share of the pages, and of at least two, are headers and footers.
 _REPEATS, _FEWEST_PAGES = 0.5, 2
 
@@ -42,7 +48,7 @@ class _PrintedBlock:
 
 
 def markdown_of_lines(pages: Sequence[Sequence[PrintedLine]], bookmarks: Sequence[Bookmark] = ()) -> str:
-    """Return the text of pages as Markdown, without running headers, footers and hyphens at line ends."""
+    """Return the text of pages as Markdown, without running headers, footers, dot leaders and hyphens that divide words."""
     lines = [line for page in _without_running(pages) for line in page]
     code = code_lines(lines)
     headings = _headings(lines, bookmarks, code)
@@ -58,7 +64,8 @@ def markdown_of_lines(pages: Sequence[Sequence[PrintedLine]], bookmarks: Sequenc
             blocks[-1].text, blocks[-1].last = _joined(blocks[-1].text, line.text), line
         else:
             blocks.append(_PrintedBlock(line.text, line, level))
-    return "\n\n".join(_markdown(block) for block in blocks)
+    hyphens = LineEndHyphens(block.text for block in blocks)
+    return "\n\n".join(_markdown(block, hyphens) for block in blocks)
 
 
 def _without_running(pages: Sequence[Sequence[PrintedLine]]) -> list[Sequence[PrintedLine]]:
@@ -129,26 +136,34 @@ def _continues(block: _PrintedBlock, line: PrintedLine, level: int) -> bool:
         # A heading of two lines.
         same = level == block.level and last.page == line.page and _size(last) == _size(line)
         return same and 0 < distance <= _WITHIN * line.height and len(block.text) + len(line.text) <= _LONGEST_HEADING
+    if leader := _LEADER.search(last.text):
+        # Its page may be a line for itself.
+        return not leader[1] and bool(_PAGE.fullmatch(line.text)) and abs(distance) < 0.5 * line.height
     if _ITEM.match(line.text):
         return False
     if last.page == line.page and 0 < distance <= _WITHIN * max(line.height, last.height):
         return True
-    # Another column or page: a sentence goes on.
-    return not _ENDS.search(block.text) and line.text[:1].islower()
+    # Another column or page: a sentence or a word goes on.
+    divided = block.text.endswith(LINE_END_HYPHEN) or _HYPHEN_ENDS.search(block.text)
+    return not _ENDS.search(block.text) and (line.text[:1].islower() or bool(divided and line.text[:1].isdigit()))
 
 
 def _joined(text: str, following: str) -> str:
-    if text.endswith(SOFT_HYPHEN):
-        return text[:-1] + following
-    if re.search(r"[^\W\d_]-$", text) and following[:1].islower():
-        return text[:-1] + following
+    if text.endswith(LINE_END_HYPHEN) or _DASH_ENDS.search(text):
+        return text + following
+    if _HYPHEN_ENDS.search(text) and following[:1].isalnum():
+        return text[:-1] + LINE_END_HYPHEN + following
     return f"{text} {following}"
 
 
-def _markdown(block: _PrintedBlock) -> str:
+def _markdown(block: _PrintedBlock, hyphens: LineEndHyphens) -> str:
     if block.code:
         return fenced(block.code)
-    text = " ".join(block.text.replace(SOFT_HYPHEN, "").split())
+    text = _LEADER.sub(_page_after, " ".join(hyphens.resolved(block.text).split()))
     if block.level:
         return f"{'#' * block.level} {text}"
     return _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text
+
+
+def _page_after(leader: re.Match[str]) -> str:
+    return f" {leader[1].strip()}" if leader[1] else ""

@@ -1,17 +1,20 @@
-"""The printed lines of a PDF's page, with their places and type, in the order of the page's content."""
+"""The printed lines of a PDF's page, with their places and type, in the order of the page's content, and the characters without text."""
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isclose
 from typing import Any
 
-SOFT_HYPHEN = "\u00ad"
+from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN
+
 # Characters of a line whose size and weight are read.
 _SAMPLED = 8
-# What PDFium returns for a hyphen at the end of a line.
-_HYPHENS = (0x02, 0xAD, 0xFFFE)
+# What PDFium returns for a hyphen at the end of a line, and a character that is printed as a hyphen, or not at all.
+_LINE_END_HYPHENS, _SOFT_HYPHEN = (0x02, 0xFFFE), 0xAD
+# From this share on, characters that cannot be a text show that the codes of a font without a Unicode map are no letters.
+_MOST_ODD = 0.02
 _BOLD = 600
 # Of a font's flags in a PDF; and names of fonts whose flags are wrong.
 _FIXED_PITCH = 1
@@ -53,17 +56,59 @@ class _Box:
     top: float
 
 
-def printed_lines(page: Any, number: int) -> Iterator[PrintedLine]:
-    """Yield the lines of a page that are not blank, in the order of its content."""
+@dataclass(frozen=True)
+class PrintedPage:
+    """The lines of a page that are not blank, with counts of its characters.
+
+    `unread` have no text: their font has no Unicode map, or maps them to no character. `unsure` have the text that their codes would be in ASCII.
+    """
+
+    lines: tuple[PrintedLine, ...]
+    characters: int
+    unread: int = 0
+    unsure: int = 0
+
+
+def printed_page(page: Any, number: int) -> PrintedPage:
+    """Read the lines of a page in the order of its content."""
     from pypdfium2 import raw
 
     text = page.get_textpage()
     codes = [raw.FPDFText_GetUnicode(text.raw, index) for index in range(text.count_chars())]
+    unmapped = [index for index in range(len(codes)) if raw.FPDFText_HasUnicodeMapError(text.raw, index) == 1]
+    mapped = set(range(len(codes))).difference(unmapped)
+    unread = [index for index in mapped if _is_no_character(codes[index])]
+    odd = sum(_is_odd(text, index, codes[index]) for index in unmapped)
+    if odd > _MOST_ODD * len(unmapped):
+        unread += unmapped
+    else:
+        unread += [index for index in unmapped if codes[index] < 32]
+    characters = sum(code > 32 for code in codes) + sum(codes[index] <= 32 for index in unread)
+    for index in unread:
+        codes[index] = 0
+    unsure = sum(codes[index] > 32 for index in unmapped)
+    return PrintedPage(tuple(_lines(text, codes, number)), characters, len(unread), unsure)
+
+
+def _is_no_character(code: int) -> bool:
+    return (0 < code < 32 and code not in (*_LINE_END_HYPHENS, 9, 10, 13)) or code == 0xFFFD
+
+
+def _is_odd(text: Any, index: int, code: int) -> bool:
+    """Return whether a code without a Unicode map is no letter: numbers of glyphs begin with 1, and reach far in an embedded font."""
+    from pypdfium2 import raw
+
+    if code < 32 or 0x7F <= code < 0xA0:
+        return True
+    return code > 0xFF and raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(raw.FPDFText_GetTextObject(text.raw, index))) == 1
+
+
+def _lines(text: Any, codes: Sequence[int], number: int) -> Iterator[PrintedLine]:
     start = 0
     for index in (*(index for index, code in enumerate(codes) if code in (10, 13)), len(codes)):
         inked = [place for place in range(start, index) if codes[place] > 32]
         if inked:
-            yield _line(text, inked, _text(codes[start:index]), number)
+            yield _line(text, inked, _text(text, codes, range(start, index)), number)
         start = index + 1
 
 
@@ -116,7 +161,17 @@ def _box(text: Any, index: int) -> _Box:
     return _Box(box.left, box.bottom, box.right, box.top)
 
 
-def _text(codes: Sequence[int]) -> str:
-    letters = "".join(SOFT_HYPHEN if code in _HYPHENS else chr(code) for code in codes if code)
+def _text(text: Any, codes: Sequence[int], places: Iterable[int]) -> str:
+    letters = "".join(_letter(text, place, codes[place]) for place in places if codes[place])
     # Characters beyond the first plane come in two halves.
     return letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+
+
+def _letter(text: Any, place: int, code: int) -> str:
+    if code in _LINE_END_HYPHENS:
+        return LINE_END_HYPHEN
+    if code == _SOFT_HYPHEN:
+        # Many fonts call their hyphen so. A browser's soft hyphen inside of a line has no width.
+        left, right, *_ = text.get_charbox(place)
+        return "-" if right > left else ""
+    return chr(code)

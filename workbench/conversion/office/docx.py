@@ -4,25 +4,35 @@ from zipfile import BadZipFile
 
 from bs4 import BeautifulSoup, Tag
 
-from workbench.conversion.archives import office_file
-from workbench.conversion.converted import ConvertedText, UnreadableFileError
+from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.html import markdown_of
+from workbench.conversion.office.archives import office_file
+from workbench.conversion.office.word_markup import prepared
 
 _STYLES = "p[style-name='Title'] => h1.title:fresh\np[style-name='Subtitle'] => p:fresh"
-
+# The start of mammoth's message on a symbol of a font that it has no letter for.
+_SYMBOL = "A w:sym element"
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
 
 
 def convert_docx(raw: bytes) -> ConvertedText:
-    """Convert a document: headings by their styles, lists, simple tables, footnotes. Images, comments and macros are left out."""
+    """Convert a document: headings by their styles, lists, tables, footnotes, text boxes, and equations as a line. Notes name the other parts."""
     import mammoth
 
     file = office_file(raw, "word", ".docx")
     try:
+        file, unread = prepared(file)
         made = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=lambda _: [])
     except (KeyError, IndexError, ValueError, AttributeError, BadZipFile, SyntaxError) as error:
         raise UnreadableFileError(f"cannot be read as .docx ({type(error).__name__}: {error})") from None
-    return ConvertedText(markdown_of(str(made.value), _below_title))
+    unread["symbol"] += sum(message.message.startswith(_SYMBOL) for message in made.messages)
+    return ConvertedText(markdown_of(str(made.value), _changed), tuple(unread_note(unread)))
+
+
+def _changed(page: BeautifulSoup) -> None:
+    _below_title(page)
+    for box in page.find_all("input", type="checkbox"):
+        box.replace_with("☒" if isinstance(box, Tag) and box.has_attr("checked") else "☐")
 
 
 def _below_title(page: BeautifulSoup) -> None:

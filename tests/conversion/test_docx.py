@@ -1,0 +1,237 @@
+"""Every part of a Word document is read, or a note names it."""
+
+import io
+import zipfile
+
+import pytest
+
+from workbench.conversion.converted import ConvertedText, UnreadableFileError
+from workbench.conversion.registry import convert
+
+NAMESPACES = {
+    "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+    "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
+    "wp": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
+    "wps": "http://schemas.microsoft.com/office/word/2010/wordprocessingShape",
+    "w14": "http://schemas.microsoft.com/office/word/2010/wordml",
+    "w16se": "http://schemas.microsoft.com/office/word/2015/wordml/symex",
+    "c": "http://schemas.openxmlformats.org/drawingml/2006/chart",
+    "dgm": "http://schemas.openxmlformats.org/drawingml/2006/diagram",
+    "pic": "http://schemas.openxmlformats.org/drawingml/2006/picture",
+    "v": "urn:schemas-microsoft-com:vml",
+    "o": "urn:schemas-microsoft-com:office:office",
+}
+
+
+def word(body: str, parts: dict[str, str] | None = None, strict: bool = False) -> ConvertedText:
+    """Convert a document with a body, and other parts by their names."""
+    declared = " ".join(f'xmlns:{prefix}="{namespace}"' for prefix, namespace in NAMESPACES.items())
+    if strict:
+        declared = declared.replace(NAMESPACES["w"], "http://purl.oclc.org/ooxml/wordprocessingml/main")
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", f"<w:document {declared}><w:body>{body}</w:body></w:document>")
+        for name, content in (parts or {}).items():
+            root, _, inside = content.partition(">")
+            archive.writestr(f"word/{name}.xml", f"{root} {declared}>{inside}")
+    return convert(".docx", file.getvalue())
+
+
+def run(text: str, properties: str = "") -> str:
+    return f'<w:r>{f"<w:rPr>{properties}</w:rPr>" if properties else ""}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def paragraph(*runs: str) -> str:
+    return f"<w:p>{''.join(each if each.startswith('<') else run(each) for each in runs)}</w:p>"
+
+
+def box(text: str) -> str:
+    shape = f"<wps:wsp><wps:txbx><w:txbxContent>{paragraph(text)}</w:txbxContent></wps:txbx></wps:wsp>"
+    return f'<w:drawing><wp:inline><a:graphic><a:graphicData uri="shape">{shape}</a:graphicData></a:graphic></wp:inline></w:drawing>'
+
+
+def old_box(text: str) -> str:
+    return f"<w:pict><v:shape><v:textbox><w:txbxContent>{paragraph(text)}</w:txbxContent></v:textbox></v:shape></w:pict>"
+
+
+def graphic(inside: str) -> str:
+    return f"<w:r><w:drawing><wp:inline><a:graphic><a:graphicData>{inside}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
+
+
+SQUARE = "<m:sSup><m:e><m:r><m:t>b</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>"
+EQUATIONS = {
+    SQUARE: "b²",
+    "<m:f><m:num><m:r><m:t>a+1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>": "(a+1)/2",
+    f"<m:rad><m:deg/><m:e>{SQUARE}<m:r><m:t>-4ac</m:t></m:r></m:e></m:rad>": "√(b²-4ac)",
+    "<m:rad><m:deg><m:r><m:t>3</m:t></m:r></m:deg><m:e><m:r><m:t>x</m:t></m:r></m:e></m:rad>": "³√x",
+    '<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub><m:r><m:t>i=1</m:t></m:r></m:sub><m:sup><m:r><m:t>n</m:t></m:r></m:sup>'
+    "<m:e><m:sSub><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sub><m:r><m:t>i</m:t></m:r></m:sub></m:sSub></m:e></m:nary>": "∑ᵢ₌₁ⁿ xᵢ",
+    '<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val="]"/></m:dPr><m:e><m:r><m:t>0</m:t></m:r></m:e><m:e><m:r><m:t>1</m:t></m:r></m:e></m:d>': (
+        "[0|1]"
+    ),
+    "<m:sSup><m:e><m:r><m:t>e</m:t></m:r></m:e><m:sup><m:r><m:t>-kt</m:t></m:r></m:sup></m:sSup>": "e^(-kt)",
+    "<m:func><m:fName><m:r><m:t>sin</m:t></m:r></m:fName><m:e><m:r><m:t>x</m:t></m:r></m:e></m:func>": "sin x",
+    "<m:m><m:mr><m:e><m:r><m:t>1</m:t></m:r></m:e><m:e><m:r><m:t>2</m:t></m:r></m:e></m:mr>"
+    "<m:mr><m:e><m:r><m:t>3</m:t></m:r></m:e><m:e><m:r><m:t>4</m:t></m:r></m:e></m:mr></m:m>": "[1, 2; 3, 4]",
+}
+
+
+def test_equations_are_a_line_of_text():
+    made = {equation: word(paragraph("The value ", f"<m:oMath>{equation}</m:oMath>", " counts.")).text for equation in EQUATIONS}
+    assert made == {equation: f"The value {text} counts.\n" for equation, text in EQUATIONS.items()}
+    alone = word(paragraph("Area:") + "<w:p><m:oMathPara><m:oMath><m:r><m:t>F = a · h</m:t></m:r></m:oMath></m:oMathPara></w:p>")
+    assert (alone.text, alone.notes) == ("Area:\n\nF = a · h\n", ())
+
+
+FIELDS = {
+    "simple": '<w:fldSimple w:instr=" DOCPROPERTY Fee ">' + run("35 euros") + "</w:fldSimple>",
+    "nested": '<w:fldSimple w:instr=" IF "><w:fldSimple w:instr=" REF ">' + run("35 euros") + "</w:fldSimple></w:fldSimple>",
+    "complex": '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText> =5*7 </w:instrText></w:r>'
+    '<w:r><w:fldChar w:fldCharType="separate"/></w:r>' + run("35 euros") + '<w:r><w:fldChar w:fldCharType="end"/></w:r>',
+    "list": '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList><w:result w:val="1"/><w:listEntry w:val="20 euros"/>'
+    '<w:listEntry w:val="35 euros"/></w:ddList></w:ffData></w:fldChar></w:r><w:r><w:instrText> FORMDROPDOWN </w:instrText></w:r>'
+    '<w:r><w:fldChar w:fldCharType="end"/></w:r>',
+    "to the left": f'<w:bdo w:val="rtl">{run("35 ")}</w:bdo><w:dir w:val="ltr">{run("euros")}</w:dir>',
+    "inserted": f'<w:ins w:id="1">{run("35 ")}</w:ins><w:del w:id="2"><w:r><w:delText>20 </w:delText></w:r></w:del>{run("euros")}',
+    "moved": f'<w:moveFrom w:id="1">{run("now ")}</w:moveFrom>{run("35 ")}<w:moveTo w:id="2">{run("euros")}</w:moveTo>',
+    "control": f"<w:sdt><w:sdtPr><w:alias/></w:sdtPr><w:sdtContent>{run('35 euros')}</w:sdtContent></w:sdt>",
+    "tab": "<w:r><w:t>35</w:t><w:ptab/><w:t>euros</w:t></w:r>",
+    "soft hyphen": "<w:r><w:t>35 eu</w:t><w:softHyphen/><w:t>ros</w:t></w:r>",
+    "strict": run("35 euros"),
+}
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_text_inside_of_other_elements_is_read(kind: str):
+    made = word(paragraph("It costs ", FIELDS[kind], " a year."), strict=kind == "strict")
+    assert (made.text, made.notes) == ("It costs 35 euros a year.\n", ())
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        box("Ring 112."),
+        old_box("Ring 112."),
+        f'<mc:AlternateContent><mc:Choice Requires="wps">{box("Ring 112.")}</mc:Choice><mc:Fallback>{old_box("Ring 112.")}</mc:Fallback>'
+        "</mc:AlternateContent>",
+        f'<mc:AlternateContent><mc:Choice Requires="wps">{box("Ring 112.")}</mc:Choice></mc:AlternateContent>',
+        f'<mc:AlternateContent><mc:Choice Requires="x"><w:x/></mc:Choice><mc:Fallback>{old_box("Ring 112.")}</mc:Fallback></mc:AlternateContent>',
+    ],
+)
+def test_a_text_box_is_read_once_behind_its_paragraph(drawing: str):
+    made = word(paragraph("In an emergency: ", f"<w:r>{drawing}</w:r>", "stay calm.") + paragraph("The end."))
+    assert (made.text, made.notes) == ("In an emergency: stay calm.\n\nRing 112.\n\nThe end.\n", ())
+
+
+def test_two_boxes_of_a_paragraph_keep_their_order_also_in_a_table():
+    boxes = paragraph("Cell", f"<w:r>{box('First box.')}</w:r>", f"<w:r>{box('Second box.')}</w:r>")
+    assert word(boxes).text == "Cell\n\nFirst box.\n\nSecond box.\n"
+    made = word(f"<w:tbl>{''.join(f'<w:tr><w:tc>{boxes}</w:tc><w:tc>{paragraph(name)}</w:tc></w:tr>' for name in 'AB')}</w:tbl>")
+    assert "| Cell First box. Second box. | B |" in made.text
+
+
+def test_a_sign_of_a_newer_program_has_the_text_of_the_older_form():
+    sign = '<w:r><mc:AlternateContent><mc:Choice Requires="w16se"><w16se:symEx/></mc:Choice><mc:Fallback><w:t>😀</w:t></mc:Fallback>'
+    assert word(paragraph("Good ", f"{sign}</mc:AlternateContent></w:r>")).text == "Good 😀\n"
+
+
+def test_check_boxes_are_signs():
+    def controlled(value: str) -> str:
+        return (
+            f'<w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="{value}"/></w14:checkbox></w:sdtPr>'
+            "<w:sdtContent><w:r><w:t>x</w:t></w:r></w:sdtContent></w:sdt>"
+        )
+
+    old = (
+        '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox><w:checked/></w:checkBox></w:ffData></w:fldChar></w:r>'
+        '<w:r><w:instrText> FORMCHECKBOX </w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )
+    made = word(paragraph(controlled("1"), " Dogs") + paragraph(controlled("0"), " Cats") + paragraph(old, " Birds"))
+    assert (made.text, made.notes) == ("☒ Dogs\n\n☐ Cats\n\n☒ Birds\n", ())
+
+
+def test_hidden_text_is_left_out_and_named():
+    styles = (
+        '<w:styles><w:style w:type="paragraph" w:styleId="Base"><w:rPr><w:vanish/></w:rPr></w:style><w:style w:type="paragraph" w:styleId="Note"><w:basedOn w:val="Base"/></w:style>'
+        '<w:style w:type="paragraph" w:styleId="Shown"><w:basedOn w:val="Base"/><w:rPr><w:vanish w:val="0"/></w:rPr></w:style></w:styles>'
+    )
+    hidden = [run("no", "<w:vanish/>"), run("no", '<w:rStyle w:val="Note"/>')]
+    shown = [
+        run("yes", '<w:vanish w:val="false"/>'),
+        run("yes", '<w:rStyle w:val="Shown"/>'),
+        run("yes", '<w:vanish w:val="off"/><w:webHidden/>'),
+    ]
+    whole = f'<w:p><w:pPr><w:pStyle w:val="Note"/></w:pPr>{run("no")}</w:p>'
+    made = word(paragraph(*hidden, *shown) + whole, {"styles": styles})
+    assert (made.text, made.notes) == ("yesyesyes\n", ("has 3 hidden passages that are not read",))
+
+
+def test_ruby_is_named_and_its_base_is_read():
+    ruby = f"<w:r><w:ruby><w:rubyPr/><w:rt>{run('きょうと')}</w:rt><w:rubyBase>{run('京都')}</w:rubyBase></w:ruby></w:r>"
+    made = word(paragraph(ruby, "は古い。"))
+    assert (made.text, made.notes) == ("京都は古い。\n", ("has 1 ruby text that is not read",))
+
+
+UNREAD = {
+    "1 image that is": graphic("<pic:pic/>"),
+    "1 chart that is": graphic("<c:chart/>"),
+    "1 diagram that is": graphic("<dgm:relIds/>"),
+    "1 drawing that is": graphic("<a:p><a:r><a:t>Text of a shape</a:t></a:r></a:p>"),
+    "1 embedded object that is": "<w:r><w:object><v:shape><v:imagedata/></v:shape><o:OLEObject/></w:object></w:r>",
+    "1 embedded document that is": '<w:altChunk xmlns:r="x" r:id="1"/>',
+    "1 part of an unknown kind that is": "<w:madeUp><w:r><w:t>Text of next year's program</w:t></w:r></w:madeUp>",
+    "2 images are": "",
+}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in UNREAD if UNREAD[kind]])
+def test_a_part_that_is_not_read_is_named(kind: str):
+    made = word(paragraph("Before.") + paragraph(UNREAD[kind]) + paragraph("After."))
+    assert (made.text, made.notes) == ("Before.\n\nAfter.\n", (f"has {kind} not read",))
+    with pytest.raises(UnreadableFileError, match=f"has no text and has {kind} not read"):
+        word(paragraph(UNREAD[kind]))
+
+
+def test_notes_are_read_and_comments_headers_and_footers_are_named():
+    parts = {
+        "footnotes": f'<w:footnotes><w:footnote w:id="1">{paragraph(f"<m:oMath>{SQUARE}</m:oMath>", run("Secret", "<w:vanish/>"))}</w:footnote></w:footnotes>',
+        "comments": f'<w:comments><w:comment w:id="1">{paragraph("Really?")}</w:comment></w:comments>',
+        "header1": f"<w:hdr>{paragraph('Draft of May')}</w:hdr>",
+        "header2": f"<w:hdr>{paragraph('7')}</w:hdr>",
+        "footer1": f"<w:ftr>{paragraph('Internal')}</w:ftr>",
+    }
+    made = word(paragraph("A claim.", '<w:r><w:footnoteReference w:id="1"/></w:r>', '<w:r><w:commentReference w:id="1"/></w:r>'), parts)
+    assert made.text == "A claim.[1]\n\n1. b² ↑\n"
+    assert set(made.notes[0].removeprefix("has ").removesuffix(" that are not read").replace(" and ", ", ").split(", ")) == {
+        "1 hidden passage",
+        "1 comment",
+        "1 header",
+        "1 footer",
+    }
+
+
+def row(*cells: str) -> str:
+    return f"<w:tr>{''.join(each if each.startswith('<') else f'<w:tc>{paragraph(each)}</w:tc>' for each in cells)}</w:tr>"
+
+
+def cell(text: str, properties: str) -> str:
+    return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(text)}</w:tc>"
+
+
+def test_rows_with_joined_cells_stay_lines():
+    head = cell("Prices", '<w:gridSpan w:val="2"/>')
+    title = word(f"<w:tbl>{row(head)}{row('Adults', '9 euros')}{row('Children', '4 euros')}</w:tbl>")
+    assert title.text == "| Prices |  |\n| --- | --- |\n| Adults | 9 euros |\n| Children | 4 euros |\n"
+    first, second = cell("Pool", '<w:vMerge w:val="restart"/>'), cell("", "<w:vMerge/>")
+    rows = word(f"<w:tbl>{row('Where', 'Who', 'Price')}{row(first, 'Adults', '9')}{row(second, 'Children', '4')}</w:tbl>")
+    assert rows.text == "| Where | Who | Price |\n| --- | --- | --- |\n| Pool | Adults | 9 |\n| Pool | Children | 4 |\n"
+
+
+def test_raised_numbers_do_not_join_the_number_before():
+    assert word(
+        paragraph(
+            "About 10", run("6", '<w:vertAlign w:val="superscript"/>'), " cells on 4 m", run("2", '<w:vertAlign w:val="superscript"/>')
+        )
+    ).text == ("About 10⁶ cells on 4 m²\n")

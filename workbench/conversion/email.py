@@ -1,0 +1,113 @@
+"""Emails and saved web pages (MIME), as Markdown: the subject as heading, sender, receivers and date, then the text."""
+
+from collections import Counter
+from collections.abc import Iterator
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
+from typing import cast
+
+from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
+from workbench.conversion.encoding import decode_text
+from workbench.conversion.html import convert_markup
+from workbench.core.formatting import listed
+
+_FIELDS = ("From", "To", "Cc", "Date")
+# A plain form with less of the text than this says that the program cannot show the other one.
+_LEAST_PLAIN = 0.5
+_MOST_NAMES = 20
+
+
+def convert_email(raw: bytes) -> ConvertedText:
+    """Convert a message. Of a text in several forms the plain one is read, and a note names the attachments. Raises UnreadableFileError if it is no message."""
+    message = BytesParser(policy=policy.default).parsebytes(raw)
+    if not any(field in message for field in ("From", "Subject", "MIME-Version", "Content-Type")):
+        raise UnreadableFileError("is no email, as it has no sender, subject or type")
+    parts = _Parts()
+    blocks = list(parts.texts(message))
+    fields = [f"{field}: {_line(message[field])}" for field in _FIELDS if message[field]]
+    subject = _line(message["Subject"] or "")
+    text = "\n\n".join([*([f"# {subject}"] if subject else []), *(["\n".join(fields)] if fields else []), *blocks])
+    return ConvertedText(text if blocks else "", tuple(parts.notes()))
+
+
+def _line(value: object) -> str:
+    return " ".join(str(value).split())
+
+
+class _Parts:
+    """The parts of a message, with what is not read of them."""
+
+    def __init__(self) -> None:
+        self._attached: list[str] = []
+        self._notes: list[str] = []
+        self._unread = Counter[str]()
+
+    def notes(self) -> Iterator[str]:
+        if self._attached:
+            one = len(self._attached) == 1
+            yield f"has the {'attachment' if one else 'attachments'} {listed(self._attached, _MOST_NAMES)}, which {'is' if one else 'are'} not read"
+        yield from dict.fromkeys(self._notes)
+        yield from unread_note(self._unread)
+
+    def texts(self, part: EmailMessage) -> Iterator[str]:
+        """Yield the texts of a part and of the parts in it."""
+        kind = part.get_content_type()
+        if part.is_attachment() or kind == "message/rfc822":
+            self._attached.append(_line(part.get_filename() or kind))
+        elif kind == "multipart/alternative":
+            forms = [(form, "\n\n".join(form.texts(each))) for each in _inside(part) for form in [_Parts()]]
+            form, text = _best(forms)
+            self._add(form)
+            yield from filter(None, [text])
+        elif part.is_multipart():
+            for each in _inside(part):
+                yield from self.texts(each)
+        elif kind == "text/html":
+            page = convert_markup(self._content(part))
+            self._notes += page.notes
+            yield from filter(None, [page.text.strip()])
+        elif part.get_content_maintype() == "text":
+            yield from filter(None, [_unfolded(part, self._content(part)).strip()])
+        elif part.get_content_maintype() == "image":
+            self._unread["image"] += 1
+        else:
+            self._attached.append(_line(part.get_filename() or kind))
+
+    def _add(self, other: "_Parts") -> None:
+        self._attached += other._attached
+        self._notes += other._notes
+        self._unread += other._unread
+
+    def _content(self, part: EmailMessage) -> str:
+        try:
+            return str(part.get_content(errors="strict"))
+        except (LookupError, UnicodeDecodeError):  # an encoding that is wrong, or unknown
+            text, note = decode_text(cast(bytes, part.get_payload(decode=True)))
+            self._notes += [note] if note else []
+            return text
+
+
+def _inside(part: EmailMessage) -> list[EmailMessage]:
+    return [cast(EmailMessage, each) for each in part.iter_parts()]
+
+
+def _best(forms: list[tuple[_Parts, str]]) -> tuple[_Parts, str]:
+    """Return the first form, the plain one, unless it has much less text than the longest."""
+    longest = max(forms, key=lambda form: len(form[1]), default=(_Parts(), ""))
+    return next((form for form in forms if len(form[1]) >= _LEAST_PLAIN * len(longest[1]) and form[1]), longest)
+
+
+def _unfolded(part: EmailMessage, text: str) -> str:
+    """Join the lines that a mail program has broken (format=flowed, RFC 3676): they end with a blank."""
+    if part.get_param("format", "") != "flowed":
+        return text
+    lines: list[str] = []
+    flowing = False
+    for line in text.splitlines():
+        if flowing and not line.startswith(">"):
+            lines[-1] += line
+        else:
+            lines.append(line)
+        flowing = line.endswith(" ") and line != "-- " and not line.startswith(">")
+    return "\n".join(lines)

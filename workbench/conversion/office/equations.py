@@ -1,0 +1,110 @@
+"""Equations of Word (Office Math), as a line of text: `x = (-b ± √(b² - 4ac))/(2a)`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.conversion.html import SUPERSCRIPTS
+
+_SUBSCRIPTS = str.maketrans("0123456789+-−=()aeijkmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑᵢⱼₖₘₙₒₚᵣₛₜᵤᵥₓ")
+
+
+def linear(element: Any) -> str:
+    """Return an equation, or a part of one, as a line of text."""
+    name = _name(element)
+    if name == "t":
+        return str(element.text or "")
+    if name.endswith("Pr"):
+        return ""
+    write = _FORMS.get(name)
+    return write(element) if write else "".join(map(linear, element))
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _part(element: Any, name: str) -> str:
+    return next((linear(child).strip() for child in element if _name(child) == name), "")
+
+
+def _value(element: Any, name: str, default: str) -> str:
+    """Return a value of the element's properties. Word leaves out those that are usual."""
+    for properties in element:
+        for each in properties if _name(properties).endswith("Pr") else ():
+            if _name(each) == name:
+                return next((str(value) for key, value in each.attrib.items() if str(key).endswith("}val")), default)
+    return default
+
+
+def _grouped(text: str) -> str:
+    """Return a text in brackets, unless it is one number or name, or has brackets around it already."""
+    whole = text.replace(".", "").replace(",", "").isalnum() or len(text) <= 1 or (text[0] + text[-1] == "()" and text.count("(") == 1)
+    return text if whole else f"({text})"
+
+
+def _script(text: str, mark: str, letters: dict[int, int]) -> str:
+    if not text:
+        return ""
+    return text.translate(letters) if all(ord(letter) in letters for letter in text) else f"{mark}{_grouped(text)}"
+
+
+def _above(element: Any, name: str = "sup") -> str:
+    return _script(_part(element, name), "^", SUPERSCRIPTS)
+
+
+def _below(element: Any, name: str = "sub") -> str:
+    return _script(_part(element, name), "_", _SUBSCRIPTS)
+
+
+def _fraction(element: Any) -> str:
+    return f"{_grouped(_part(element, 'num'))}/{_grouped(_part(element, 'den'))}"
+
+
+def _radical(element: Any) -> str:
+    return f"{_script(_part(element, 'deg'), '', SUPERSCRIPTS)}√{_grouped(_part(element, 'e'))}"
+
+
+def _operator(element: Any) -> str:
+    return f"{_value(element, 'chr', '∫')}{_below(element)}{_above(element)} {_part(element, 'e')}"
+
+
+def _delimited(element: Any) -> str:
+    inside = _value(element, "sepChr", "|").join(linear(child).strip() for child in element if _name(child) == "e")
+    return f"{_value(element, 'begChr', '(')}{inside}{_value(element, 'endChr', ')')}"
+
+
+def _matrix(element: Any) -> str:
+    rows = (row for row in element if _name(row) == "mr")
+    return "[" + "; ".join(", ".join(linear(cell).strip() for cell in row) for row in rows) + "]"
+
+
+def _equations(element: Any) -> str:
+    return "; ".join(linear(child).strip() for child in element if _name(child) == "e")
+
+
+def _accented(element: Any) -> str:
+    # The marks are combining characters.
+    return f"{_part(element, 'e')}{_value(element, 'chr', chr(0x302))}"
+
+
+def _function(element: Any) -> str:
+    argument = _part(element, "e")
+    return f"{_part(element, 'fName')}{'' if argument.startswith('(') else ' '}{argument}"
+
+
+_FORMS: Mapping[str, Callable[[Any], str]] = {
+    "f": _fraction,
+    "rad": _radical,
+    "nary": _operator,
+    "d": _delimited,
+    "m": _matrix,
+    "eqArr": _equations,
+    "acc": _accented,
+    "func": _function,
+    "sSup": lambda element: f"{_part(element, 'e')}{_above(element)}",
+    "sSub": lambda element: f"{_part(element, 'e')}{_below(element)}",
+    "sSubSup": lambda element: f"{_part(element, 'e')}{_below(element)}{_above(element)}",
+    "sPre": lambda element: f"{_below(element)}{_above(element)}{_part(element, 'e')}",
+    "limLow": lambda element: f"{_part(element, 'e')}{_below(element, 'lim')}",
+    "limUpp": lambda element: f"{_part(element, 'e')}{_above(element, 'lim')}",
+}

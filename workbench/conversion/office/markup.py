@@ -1,0 +1,77 @@
+"""The XML of office files: names of elements in both forms of the format, and content that a file has in several forms."""
+
+from collections.abc import Iterator
+from typing import Any
+
+_PREFIXES = {
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "w",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main": "w",
+    "http://schemas.openxmlformats.org/officeDocument/2006/math": "m",
+    "http://purl.oclc.org/ooxml/officeDocument/math": "m",
+    "http://schemas.openxmlformats.org/drawingml/2006/main": "a",
+    "http://purl.oclc.org/ooxml/drawingml/main": "a",
+    "http://schemas.microsoft.com/office/drawing/2010/main": "a14",
+    "http://schemas.openxmlformats.org/drawingml/2006/picture": "pic",
+    "http://purl.oclc.org/ooxml/drawingml/picture": "pic",
+    "http://schemas.openxmlformats.org/markup-compatibility/2006": "mc",
+}
+
+
+def parser() -> Any:
+    """Return a parser of XML that expands no entities. Office files nest deeper than it accepts by default."""
+    from lxml import etree
+
+    return etree.XMLParser(resolve_entities=False, huge_tree=True, remove_comments=True, remove_pis=True)
+
+
+def name_of(element: Any) -> str:
+    """Return the name of an element with the usual prefix of its namespace, such as `w:p`."""
+    namespace, _, local = str(element.tag)[1:].rpartition("}")
+    return f"{_PREFIXES.get(namespace, '')}:{local}"
+
+
+def all_named(root: Any, *names: str) -> Iterator[Any]:
+    """Yield the elements with one of the names, in the order of the document."""
+    return (each for each in root.iter() if name_of(each) in names)
+
+
+def child_of(element: Any, name: str) -> Any:
+    """Return the first child with a name, or None."""
+    return next((each for each in element if name_of(each) == name), None) if element is not None else None
+
+
+def text_of(element: Any) -> str:
+    """Return the text of an element, without the codes of its fields."""
+    return "".join(each.text or "" for each in all_named(element, "w:t", "m:t", "a:t")).strip()
+
+
+def attribute(element: Any, name: str) -> str:
+    """Return the value of an attribute of any namespace, or an empty text."""
+    return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
+
+
+def replace(element: Any, by: list[Any]) -> None:
+    """Put elements in the place of another one."""
+    parent = element.getparent()
+    place = parent.index(element)
+    parent[place : place + 1] = by
+
+
+def remove(element: Any) -> None:
+    """Remove an element with all that is in it."""
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)
+
+
+def choose_alternatives(root: Any) -> None:
+    """Keep one form of what a part has in several: a chart or diagram, else the first with text, else the first."""
+    for element in reversed(list(all_named(root, "mc:AlternateContent"))):
+        forms = [form for form in element if name_of(form) in ("mc:Choice", "mc:Fallback")]
+        chosen = next((form for form in forms if _is_chart(form) or text_of(form)), forms[0] if forms else element)
+        replace(element, list(chosen))
+
+
+def _is_chart(form: Any) -> bool:
+    # The other form of a chart says that the program is too old to show it.
+    return any("chart" in attribute(each, "uri") or "diagram" in attribute(each, "uri") for each in all_named(form, "a:graphicData"))
