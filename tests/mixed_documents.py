@@ -221,7 +221,7 @@ def mixed_folder(folder: Path, megabytes: float = 20) -> dict[str, str]:
         "bomb.docx": (zip_bomb(), "unpacks to 50 MB"),
         "broken.pptx": (slides(BIKES, "Cut")[:3_000], "is not a complete .pptx file"),
         "broken.ipynb": (json.dumps({"cells": 3}).encode(), "cannot be read as a notebook"),
-        "photo.png": (b"\x89PNG\r\n\x1a\n", "unknown suffix '.png'"),
+        "photo.png": (b"\x89PNG\r\n\x1a\n", "suffix '.png', which is not read"),
         ".hidden.md": (b"# Hidden\n", "is hidden"),
         "copy of README.md": (good["README.md"], "same text as README.md"),
     }

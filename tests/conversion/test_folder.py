@@ -37,8 +37,8 @@ def test_files_that_are_not_read_have_a_reason(tmp_path: Path):
     expected = {
         ".git/": "is hidden",
         ".hidden.md": "is hidden",
-        "photo.png": "has the unknown suffix '.png'",
-        "LICENSE": "has no suffix",
+        "photo.png": "has the suffix '.png', which is not read; recognise its text",
+        "LICENSE": "has no suffix; rename it to .txt",
         "big.txt": "has 1 MB, more than max_file_mb",
         "folder": "is a link to a place outside of",
         "inside": "is a link to a folder, which is not followed",

@@ -2,13 +2,15 @@
 
 import io
 import zipfile
+from importlib.metadata import version
+from pathlib import PurePath
 
 import docx
 import pytest
 
 from tests.mixed_documents import BIKES, ENERGY, SHED, encrypted, notebook, page, pdf, saved, scanned, slides, word_file, zip_bomb
 from workbench.conversion.converted import UnreadableFileError
-from workbench.conversion.registry import BY_SUFFIX, FORMATS, convert, format_of
+from workbench.conversion.registry import BY_SUFFIX, FORMATS, convert, format_of, unknown_format
 
 
 def refused(suffix: str, raw: bytes) -> str:
@@ -18,12 +20,38 @@ def refused(suffix: str, raw: bytes) -> str:
 
 
 def test_every_format_is_found_by_its_suffix_in_any_case():
-    from pathlib import PurePath
-
-    assert {each.name for each in FORMATS} == {"markdown", "text", "html", "pdf", "docx", "pptx", "notebook"}
+    assert {each.name for each in FORMATS} == {"markdown", "text", "html", "email", "pdf", "docx", "pptx", "notebook"}
     assert all(format_of(PurePath(f"a{suffix.upper()}")) is each for suffix, each in BY_SUFFIX.items())
     assert format_of(PurePath("a.png")) is None
-    assert "pypdfium2 5." in BY_SUFFIX[".pdf"].converter
+    versions = f"pypdfium2 {version('pypdfium2')}, simplemma {version('simplemma')}"
+    assert BY_SUFFIX[".pdf"].converter == f"pdf {BY_SUFFIX['.pdf'].version} with {versions}"
+    assert BY_SUFFIX[".md"].converter == f"markdown {BY_SUFFIX['.md'].version}"
+
+
+@pytest.mark.parametrize("suffix", [".rst", ".adoc", ".org", ".tex", ".log", ".csv", ".text", ".mkd", ".mdx", ".qmd"])
+def test_texts_with_other_suffixes_stay_as_they_are(suffix: str):
+    text = "Fees\n====\n\n.. note:: Adults pay 9 euros, \\emph{always}.\n\n| a | b |\n"
+    assert convert(suffix, text.encode()).text == text
+    assert BY_SUFFIX[suffix].to == (".md" if suffix in (".mkd", ".mdx", ".qmd") else ".txt")
+
+
+def test_files_of_other_formats_come_with_advice():
+    reasons = {
+        name: unknown_format(PurePath(name))
+        for name in ("a.XLSX", "b.odt", "c.epub", "d.msg", "e.png", "f.zip", "g.json", "h.xyz", "README")
+    }
+    assert reasons == {
+        "a.XLSX": "has the suffix '.xlsx', which is not read; save its sheets as .csv",
+        "b.odt": "has the suffix '.odt', which is not read; save it as .docx",
+        "c.epub": "has the suffix '.epub', which is not read; convert it to .html or .pdf",
+        "d.msg": "has the suffix '.msg', which is not read; save its messages as .eml",
+        "e.png": "has the suffix '.png', which is not read; recognise its text (OCR) and save it as .txt",
+        "f.zip": "has the suffix '.zip', which is not read; unpack it",
+        "g.json": "has the suffix '.json', which is not read; save its texts as .txt or .md",
+        "h.xyz": "has the unknown suffix '.xyz'; rename it to .txt if it is text",
+        "README": "has no suffix; rename it to .txt if it is text",
+    }
+    assert not {suffix for suffix in BY_SUFFIX if "unknown" not in unknown_format(PurePath(f"a{suffix}"))}
 
 
 def test_a_word_document_keeps_headings_and_tables():

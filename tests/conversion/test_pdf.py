@@ -1,8 +1,18 @@
 """The text of a PDF comes in the order in which a person reads it, whatever the order in which a program wrote it."""
 
-from fpdf import FPDF
+import io
+from pathlib import Path
 
-from workbench.conversion.registry import BY_SUFFIX, convert
+import matplotlib
+import pytest
+from fpdf import FPDF
+from pypdf import PdfReader, PdfWriter
+from pypdf.annotations import FreeText
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
+
+from tests.mixed_documents import saved
+from workbench.conversion.converted import UnreadableFileError
+from workbench.conversion.registry import convert
 
 LONG = "These words fill the whole line of a page from its left edge to the right one, again and again."
 # Behind all other text, as browsers write boxes with a background: the place, and the lines.
@@ -101,4 +111,122 @@ def test_pages_whose_order_is_doubtful_are_noted():
         "may have columns that were read across on page 2; check the order of its text",
     )
     assert "A stamp along the edge" in converted.text
-    assert BY_SUFFIX[".pdf"].version == 2
+
+
+FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+
+
+def without_map(pages: list[tuple[str, str]]) -> bytes:
+    """A PDF with pages of a text in a usual font and one in a font whose Unicode map is missing."""
+    made = FPDF()
+    made.add_font("Sans", fname=FONT)
+    for usual, other in pages:
+        made.add_page()
+        for font, text in (("Helvetica", usual), ("Sans", other)):
+            made.set_font(font, size=11)
+            made.multi_cell(0, 6, text, new_x="LMARGIN", new_y="NEXT")
+    writer = PdfWriter(PdfReader(io.BytesIO(bytes(made.output()))))
+    for each in writer.pages:
+        for font in each["/Resources"]["/Font"].values():
+            font.get_object().pop("/ToUnicode", None)
+    return saved(writer.write)
+
+
+def test_a_text_that_is_mostly_without_a_unicode_map_is_refused():
+    with pytest.raises(UnreadableFileError) as error:
+        convert(".pdf", without_map([("House rules", "The door is locked at ten in the evening, and the key is in the box beside it.")]))
+    # 78 characters with their blanks, beside the ten letters of the title.
+    assert str(error.value) == (
+        "has no text for 78 of its 88 characters (88.6 %), as their fonts have no Unicode map; recognise the text first (OCR)"
+    )
+
+
+def test_a_part_without_a_unicode_map_is_named_with_its_pages():
+    converted = convert(".pdf", without_map([(LONG, "Ring the bell!"), (LONG, ""), (LONG, "Twice.")]))
+    assert converted.text.count("These words fill") == 3
+    assert converted.notes[0].endswith(
+        "without a text on the pages 1 and 3, in fonts without a Unicode map; recognise the text first (OCR)"
+    )
+    assert converted.notes[0].startswith("has 20 characters (")
+    rare = convert(".pdf", without_map([(LONG * 20, "✓")]))
+    assert rare.notes == ("has 1 character (<0.1 %) without a text on page 1, in fonts without a Unicode map",)
+
+
+def test_scans_images_and_empty_pages_are_named():
+    from PIL import Image
+
+    made = FPDF()
+    made.set_font("Helvetica", size=11)
+    picture = Image.new("RGB", (40, 40), "red")
+    for width, text in ((0, LONG), (30, LONG), (210, "Page 3"), (0, ""), (210, LONG * 3)):
+        made.add_page()
+        if width:
+            made.image(picture, x=0, y=0, w=width, h=width * 1.4)
+        made.multi_cell(0, 6, text)
+    assert convert(".pdf", bytes(made.output())).notes == (
+        "has no text on page 4",
+        "has a scanned image and little text on page 3; recognise the text first (OCR)",
+        "has images on page 2 that are not read",
+    )
+
+
+def test_fields_annotations_and_attached_files_are_named():
+    made = printed([(20, 20, LONG)])
+    writer = PdfWriter(PdfReader(io.BytesIO(bytes(made.output()))))
+    writer.add_annotation(0, FreeText(text="A remark", rect=(50, 50, 150, 80)))
+    writer.add_attachment("fees.csv", b"a,b")
+    field = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Annot"),
+            NameObject("/Subtype"): NameObject("/Widget"),
+            NameObject("/FT"): NameObject("/Tx"),
+            NameObject("/T"): TextStringObject("name"),
+            NameObject("/V"): TextStringObject("Ada"),
+            NameObject("/Rect"): ArrayObject([FloatObject(place) for place in (50, 200, 150, 220)]),
+        }
+    )
+    writer.pages[0][NameObject("/Annots")].append(writer._add_object(field))
+    assert convert(".pdf", saved(writer.write)).notes == ("has 1 form field, 1 annotation and 1 attached file that are not read",)
+
+
+def test_tables_of_contents_lose_their_dots_and_keep_their_lines():
+    made = printed(
+        [
+            (20, 20, "Opening hours ................................ 3"),
+            (20, 26, "Fees and what they are for, with a title"),
+            (20, 32, "of two lines . . . . . . . . . . . . . . . . 12"),
+            (20, 38, "Preface ................................. xiv"),
+            (20, 44, "Index ......................................"),
+            (180, 44, "31"),
+            (20, 60, f"{LONG} And so on..."),
+        ]
+    )
+    assert text_of(made).split("\n\n") == [
+        "Opening hours 3",
+        "Fees and what they are for, with a title of two lines 12",
+        "Preface xiv",
+        "Index 31",
+        f"{LONG} And so on...\n",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
+        ("Bring a mask because of SARS-CoV-", "2 and wash your hands.", "SARS-CoV-2 and"),
+        ("The plan is for the school year 2024-", "2025 and for no other.", "year 2024-2025 and"),
+        ("The plan is for the school year 2024–", "2025 and for no other.", "year 2024–2025 and"),
+        ("The order has the number QX-", "7710-B and is late.", "QX-7710-B and"),
+        ("You need a residence per-", "mit for the shed.", "residence permit for"),
+        ("All of it is in https://example.org/bike-", "shed/rules.html for you.", "example.org/bike-shed/rules.html for"),
+        ("It is a rule for pre-", "and post-war houses.", "pre- and post-war"),
+        ("We speak of user-", "Centred work here.", "user-Centred work"),
+    ],
+)
+def test_hyphens_at_line_ends_stay_where_they_are_a_part_of_the_word(first: str, second: str, whole: str):
+    made = printed([])
+    made.add_font("Sans", fname=FONT)
+    made.set_font("Sans", size=11)
+    made.text(20, 20, first)
+    made.text(20, 25, second)
+    assert whole in text_of(made)

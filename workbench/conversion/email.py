@@ -1,5 +1,6 @@
 """Emails and saved web pages (MIME), as Markdown: the subject as heading, sender, receivers and date, then the text."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from email import policy
@@ -16,6 +17,7 @@ _FIELDS = ("From", "To", "Cc", "Date")
 # A plain form with less of the text than this says that the program cannot show the other one.
 _LEAST_PLAIN = 0.5
 _MOST_NAMES = 20
+_OWN_IMAGES = re.compile(r"<img\b[^>]*\bsrc\s*=\s*[\"']?cid:[^>]*>", re.IGNORECASE)
 
 
 def convert_email(raw: bytes) -> ConvertedText:
@@ -57,14 +59,16 @@ class _Parts:
             self._attached.append(_line(part.get_filename() or kind))
         elif kind == "multipart/alternative":
             forms = [(form, "\n\n".join(form.texts(each))) for each in _inside(part) for form in [_Parts()]]
-            form, text = _best(forms)
-            self._add(form)
+            best, text = _best(forms)
+            for form, _ in forms:
+                self._add(form, form is best)
             yield from filter(None, [text])
         elif part.is_multipart():
             for each in _inside(part):
                 yield from self.texts(each)
         elif kind == "text/html":
-            page = convert_markup(self._content(part))
+            # The images of the message are parts of their own.
+            page = convert_markup(_OWN_IMAGES.sub("", self._content(part)))
             self._notes += page.notes
             yield from filter(None, [page.text.strip()])
         elif part.get_content_maintype() == "text":
@@ -74,10 +78,11 @@ class _Parts:
         else:
             self._attached.append(_line(part.get_filename() or kind))
 
-    def _add(self, other: "_Parts") -> None:
-        self._attached += other._attached
-        self._notes += other._notes
-        self._unread += other._unread
+    def _add(self, form: "_Parts", read: bool) -> None:
+        """Add what is not read of a form of the text; files and images also of a form that is not read itself."""
+        self._attached += form._attached
+        self._notes += form._notes if read else []
+        self._unread["image"] += form._unread["image"]
 
     def _content(self, part: EmailMessage) -> str:
         try:

@@ -73,7 +73,7 @@ def _write_equations(root: Any) -> None:
     for equation in list(all_named(root, "a14:m")):
         namespace = equation.getparent().tag.rpartition("}")[0]
         run, text = (equation.makeelement(f"{namespace}}}{name}") for name in ("r", "t"))
-        text.text = linear(equation)
+        text.text = "".join(map(linear, equation))
         run.append(text)
         replace(equation, [run])
 

@@ -11,8 +11,8 @@ LINE_END_HYPHEN = "\u00ad"
 _DIVIDED = re.compile(rf"[^\s{LINE_END_HYPHEN}]*(?:{LINE_END_HYPHEN}[^\s{LINE_END_HYPHEN}]*)+")
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)+")
-_LAST_LETTERS = re.compile(r"(?<![\d_])[^\W\d_]+$")
-_FIRST_LETTERS = re.compile(r"[^\W\d_]+(?![\d_])")
+_LAST_LETTERS = re.compile(r"(?<!\w)[^\W\d_]+$")
+_FIRST_LETTERS = re.compile(r"[^\W\d_]++(?![\d_])")
 _ADDRESS = re.compile(r"[/\\@=]|www\.")
 # Follow a suspended hyphen: "Ein- und Ausfuhr", "pre- and post-war".
 _CONJUNCTIONS = frozenset(
@@ -86,8 +86,10 @@ class LineEndHyphens:
 
     def _whole(self, token: str) -> str:
         whole, *parts = token.split(LINE_END_HYPHEN)
-        for part in parts:
-            whole += ("-" if _ADDRESS.search(token) else self._between(whole, part)) + part
+        for number, part in enumerate(parts):
+            # A word of three lines is divided twice.
+            rest = "".join(parts[number:])
+            whole += ("-" if _ADDRESS.search(token) else self._between(whole, rest) and self._between(whole, part)) + part
         return whole
 
     def _between(self, before: str, after: str) -> str:

@@ -1,0 +1,91 @@
+"""An email becomes its text once, below its subject, and a note names the attachments."""
+
+from email.message import EmailMessage
+
+import pytest
+
+from workbench.conversion.converted import ConvertedText, UnreadableFileError
+from workbench.conversion.registry import convert
+
+HEAD = "# Bike shed\n\nFrom: Ada <ada@example.org>\nTo: Bo <bo@example.org>\n\n"
+
+
+def message(subject: str = "Bike shed") -> EmailMessage:
+    made = EmailMessage()
+    made["Subject"], made["From"], made["To"] = subject, "Ada <ada@example.org>", "Bo <bo@example.org>"
+    return made
+
+
+def converted(made: EmailMessage) -> ConvertedText:
+    return convert(".eml", made.as_bytes())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1"])
+@pytest.mark.parametrize("transfer", ["quoted-printable", "base64", "8bit"])
+def test_a_plain_text_is_read_in_every_encoding(encoding: str, transfer: str):
+    made = message()
+    made.set_content("Die Gebühr beträgt 9 Euro.\n", charset=encoding, cte=transfer)
+    assert converted(made) == ConvertedText(f"{HEAD}Die Gebühr beträgt 9 Euro.\n")
+
+
+def test_of_two_forms_the_plain_one_is_read_unless_it_is_a_stub():
+    page = "<table><tr><td>Person</td><td>Fee</td></tr><tr><td>Adults</td><td>9 euros</td></tr></table>"
+    for plain, text in (
+        ("Adults pay 9 euros, children pay 4 euros.", "Adults pay 9 euros, children pay 4 euros."),
+        ("Use HTML.", "| Person | Fee |\n| --- | --- |\n| Adults | 9 euros |"),
+    ):
+        made = message()
+        made.set_content(plain)
+        made.add_alternative(f"<html><body>{page}<div style='display:none'>Preview</div></body></html>", subtype="html")
+        notes = () if plain.startswith("Adults") else ("has 1 hidden part that is not read",)
+        assert converted(made) == ConvertedText(f"{HEAD}{text}\n", notes)
+
+
+def test_attachments_messages_and_images_are_named():
+    made = message()
+    made.set_content("See the files.")
+    made.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="Gebühren.pdf")
+    made.add_attachment("a,b\n", subtype="csv", filename="fees.csv")
+    made.add_attachment(message("An older one"))
+    assert converted(made) == ConvertedText(
+        f"{HEAD}See the files.\n", ("has the attachments Gebühren.pdf, fees.csv and message/rfc822, which are not read",)
+    )
+    for plain in ("", "Look: (a picture)"):
+        made = message()
+        made.set_content(plain or "<p>Look: <img src='cid:1'></p>", subtype="plain" if plain else "html")
+        if plain:
+            made.add_alternative("<p>Look: <img src='cid:1'></p>", subtype="html")
+            made.get_payload()[1].add_related(b"GIF8", "image", "gif", cid="1")
+        else:
+            made.add_related(b"GIF8", "image", "gif", cid="1")
+        assert converted(made) == ConvertedText(f"{HEAD}{plain or 'Look:'}\n", ("has 1 image that is not read",))
+
+
+def test_lines_that_a_program_has_broken_are_joined():
+    made = message()
+    made.set_content("The shed \nis open.\nBring a key.\n> quoted \n> text\n", params={"format": "flowed"})
+    assert converted(made).text == f"{HEAD}The shed is open.\nBring a key.\n> quoted\n> text\n"
+
+
+def test_a_wrong_encoding_is_noted():
+    made = message()
+    made.set_content("Gebühr\n")
+    raw = made.as_bytes().replace(b"utf-8", b"made-up-1")
+    assert convert(".eml", raw).text.startswith(f"{HEAD}Geb")
+    assert "Gebühr" in convert(".eml", raw).text
+
+
+def test_a_saved_page_is_read_with_its_subject_as_title():
+    made = EmailMessage()
+    made["Subject"], made["From"] = "Opening hours", "<Saved by a browser>"
+    made.set_content("<html><body><h2>Summer</h2><p>From 9 to 18.</p></body></html>", subtype="html")
+    assert "## Summer\n\nFrom 9 to 18." in convert(".mhtml", made.as_bytes()).text
+
+
+def test_a_file_that_is_no_email_is_refused():
+    with pytest.raises(UnreadableFileError, match="is no email, as it has no sender"):
+        convert(".eml", b"Just a text\nof two lines.\n")
+    made = message()
+    made.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="a.pdf")
+    with pytest.raises(UnreadableFileError, match=r"has no text and has the attachment a\.pdf, which is not read"):
+        converted(made)
