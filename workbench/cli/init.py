@@ -41,7 +41,7 @@ _MODEL = ("provider", "model", "base_url", "local")
 def init(
     folder: Path, name: str | None, parent: Path, questions: int, seconds: int, max_file_mb: int, outputs: Path, **options: Any
 ) -> None:
-    """Make an experiment from a FOLDER of Markdown, text, HTML, PDF, DOCX, PPTX and notebooks.
+    """Make an experiment from a FOLDER of Markdown, text, HTML, emails, PDF, DOCX, PPTX and notebooks.
 
     It converts the files to documents, proposes chunkings that fit them, and drafts questions with evidence for a person to review: by rules, or by
     a model if --provider, --model, --base-url or --local is given, which then reads the documents. The same command again adds new files. Documents, questions and the

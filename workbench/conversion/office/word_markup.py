@@ -61,14 +61,14 @@ def prepared(file: BytesIO) -> tuple[BytesIO, Counter[str]]:
             content = source.read(name)
             if _TEXTS.fullmatch(name):
                 root = etree.fromstring(content, parser())
-                unread += _Part(root, hidden).prepare()
+                unread += _WordPart(root, hidden).prepare()
                 content = etree.tostring(root)
             target.writestr(name, content)
     made.seek(0)
     return made, unread
 
 
-class _Part:
+class _WordPart:
     """A part of a document with text: its body, its notes, comments, a header or a footer."""
 
     def __init__(self, root: Any, hidden: frozenset[str]) -> None:
