@@ -29,6 +29,14 @@ def test_a_folder_holds_markdown_text_and_html(tmp_path: Path) -> None:
     assert latin == f"{tmp_path}/latin.html:1 is not UTF-8 (byte 0xe9); save the file as UTF-8"
 
 
+def test_elements_of_pages_that_are_not_read_are_named_once_for_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>Text</p><img src=a.png><img src=b.png alt='A bike'><img src=c.png alt=''>")
+    (tmp_path / "b.html").write_text("<p>More</p><iframe src=a.html></iframe><svg><text>9</text></svg><svg><path/></svg>")
+    draft = read(tmp_path)
+    assert draft.notes == [f"{tmp_path} has HTML files with 2 images, 1 embedded page and 1 drawing, whose content is not read"]
+    assert [document.text for document, _ in draft.documents] == ["Text", "More"]
+
+
 def test_lines_may_call_the_id_as_others_do_and_what_is_not_understood_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "documents.jsonl"
     rows = [

@@ -10,9 +10,9 @@ from bs4.dammit import EncodingDetector
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.encoding import decode_text
-from workbench.conversion.page_content import content_of, count_unread, length
+from workbench.conversion.page_content import content_of, length
 from workbench.core.formatting import share
-from workbench.datasets.formats.markup import parsed_html, text_of_html, title_of_html
+from workbench.datasets.formats.markup import parsed_html, text_of_html, title_of_html, unread_elements
 
 # A raised number after a number or a unit, as in m².
 _NUMBER = re.compile(r"[+−-]?\d+")
@@ -40,7 +40,7 @@ def convert_markup(markup: str) -> ConvertedText:
     soup, unread = _parsed(markup), Counter[str]()
     title = title_of_html(soup)
     content = content_of(soup, unread)
-    count_unread(content, unread)
+    unread += unread_elements(content)
     outside = 1 - length(content) / max(length(soup), 1)
     notes = [f"has {share(outside, 1)} of its text outside of its main element, which is not read"] if outside > _MUCH_OUTSIDE else []
     text = _text(soup, content, unread)

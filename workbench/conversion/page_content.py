@@ -15,17 +15,6 @@ _AROUND_ROLES = frozenset(("navigation", "contentinfo", "search", "banner", "com
 _NOT_SHOWN = frozenset(("template", "noscript"))
 _CONTENT = frozenset(("main", "article"))
 _INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
-# Elements that are not read.
-_UNREAD = {
-    "img": "image",
-    "svg": "drawing",
-    "iframe": "embedded page",
-    "frame": "embedded page",
-    "object": "embedded object",
-    "embed": "embedded object",
-    "video": "media file",
-    "audio": "media file",
-}
 # Links of headings to themselves.
 _PERMALINKS = frozenset("¶#§🔗")
 _REDIRECTS = re.compile(r"\s*\d*\s*[;,]\s*url\s*=", re.IGNORECASE)
@@ -48,13 +37,6 @@ def content_of(soup: BeautifulSoup, unread: Counter[str]) -> Tag:
     # The whole page is better than nothing. A caller with nothing left reads it again.
     main = _main(soup)
     return main if main is not None and length(main) >= _LEAST_SHARE * everything else soup
-
-
-def count_unread(content: Tag, unread: Counter[str]) -> None:
-    """Count the parts of the content whose text is not read. An image with a blank alternative text is decoration."""
-    for tag in content.find_all(list(_UNREAD)):
-        if isinstance(tag, Tag) and not (tag.name == "img" and str(tag.get("alt", "-")).strip() == ""):
-            unread[_UNREAD[tag.name]] += tag.name != "svg" or tag.find("text") is not None
 
 
 def _main(soup: BeautifulSoup) -> Tag | None:

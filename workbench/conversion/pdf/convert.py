@@ -42,12 +42,13 @@ def convert_pdf(raw: bytes) -> ConvertedText:
     except pypdfium2.PdfiumError as error:
         reason = next((text for word, text in _PROBLEMS.items() if word in str(error).lower()), f"cannot be read as PDF ({error})")
         raise UnreadableFileError(reason) from None
-    _require_text(pages)
+    notes_beside = list(_notes_beside(pages, beside, attached))
+    _require_text(pages, notes_beside)
     text = markdown_of_lines([in_reading_order(page.lines) for page in pages], bookmarks)
-    return ConvertedText(text, (*_notes(pages), *_notes_beside(pages, beside, attached)))
+    return ConvertedText(text, (*_notes(pages), *notes_beside))
 
 
-def _require_text(pages: Sequence[PrintedPage]) -> None:
+def _require_text(pages: Sequence[PrintedPage], notes: Sequence[str]) -> None:
     unread, characters = sum(page.unread for page in pages), sum(page.characters for page in pages)
     if unread > _MOST_UNREAD * characters:
         raise UnreadableFileError(
@@ -55,7 +56,8 @@ def _require_text(pages: Sequence[PrintedPage]) -> None:
             "as their fonts have no Unicode map; recognise the text first (OCR)"
         )
     if not any(page.lines for page in pages):
-        raise UnreadableFileError(f"has no text on its {plural(len(pages), 'page')}, as scanned images; recognise the text first (OCR)")
+        reason = f"has no text on its {plural(len(pages), 'page')}, as scanned images; recognise the text first (OCR)"
+        raise UnreadableFileError("; it ".join((reason, *notes)))
 
 
 def _notes(pages: Sequence[PrintedPage]) -> Iterator[str]:

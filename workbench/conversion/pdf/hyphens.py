@@ -8,7 +8,7 @@ from itertools import pairwise
 
 # Marks a hyphen at the end of a line in a text. A soft hyphen inside of a line has another character by then.
 LINE_END_HYPHEN = "\u00ad"
-_DIVIDED = re.compile(rf"[^\s{LINE_END_HYPHEN}]*(?:{LINE_END_HYPHEN}[^\s{LINE_END_HYPHEN}]*)+")
+_DIVIDED = re.compile(rf"(?<![^\s{LINE_END_HYPHEN}])[^\s{LINE_END_HYPHEN}]*(?:{LINE_END_HYPHEN}[^\s{LINE_END_HYPHEN}]*)+")
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)+")
 _LAST_LETTERS = re.compile(r"(?<!\w)[^\W\d_]+$")
@@ -74,7 +74,7 @@ class LineEndHyphens:
     def __init__(self, texts: Iterable[str]) -> None:
         self._words, self._compounds = Counter[str](), Counter[str]()
         for text in texts:
-            whole = _DIVIDED.sub(" ", text)
+            whole = _DIVIDED.sub(" ", text) if LINE_END_HYPHEN in text else text
             self._words.update(word.casefold() for word in _WORD.findall(whole))
             for compound in _COMPOUND.findall(whole):
                 parts = _WORD.findall(compound.casefold())
@@ -82,7 +82,7 @@ class LineEndHyphens:
 
     def resolved(self, text: str) -> str:
         """Return a text with each marked hyphen removed, or as a hyphen."""
-        return _DIVIDED.sub(lambda found: self._whole(found[0]), text)
+        return _DIVIDED.sub(lambda found: self._whole(found[0]), text) if LINE_END_HYPHEN in text else text
 
     def _whole(self, token: str) -> str:
         whole, *parts = token.split(LINE_END_HYPHEN)

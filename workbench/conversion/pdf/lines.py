@@ -91,7 +91,7 @@ def printed_page(page: Any, number: int) -> PrintedPage:
 
 
 def _is_no_character(code: int) -> bool:
-    return (0 < code < 32 and code not in (*_LINE_END_HYPHENS, 9, 10, 13)) or code == 0xFFFD
+    return (code < 32 and code not in (*_LINE_END_HYPHENS, 9, 10, 13)) or code == 0xFFFD
 
 
 def _is_odd(text: Any, index: int, code: int) -> bool:

@@ -1,12 +1,12 @@
 """Read documents from a folder of Markdown, text and HTML, a JSON Lines file, or a table with doc_id, title and text."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.core.formatting import plural
+from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.fields import check_fields, text_field
 from workbench.datasets.files import find_in, require
@@ -67,7 +67,7 @@ def _metadata(value: Any, where: str, draft: DatasetDraft) -> dict[str, Any]:
 
 
 def _read_folder(folder: Path, draft: DatasetDraft) -> None:
-    unread = defaultdict[str, list[Path]](list)
+    unread, elements = defaultdict[str, list[Path]](list), Counter[str]()
     for file in sorted(_files(folder, draft)):
         doc_id = file.relative_to(folder).with_suffix("").as_posix()
         suffix = file.suffix.lower()
@@ -75,7 +75,7 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             draft.documents.append((Document(doc_id, read_text(file, draft)), str(file)))
         elif suffix in _HTML:
             try:
-                draft.documents.append((_page(doc_id, read_text(file, draft)), str(file)))
+                draft.documents.append((_page(doc_id, read_text(file, draft), elements), str(file)))
             except ValueError as error:
                 draft.fault(str(file), f"cannot be read as HTML ({error}); fix it or move it away")
             # Spans refer to the extracted text, in which nothing shifts.
@@ -84,14 +84,19 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             unread[suffix].append(file)
     for suffix, files in unread.items():
         _refuse(files, suffix, draft)
+    if found := [plural(times, noun) for noun, times in elements.items() if times]:
+        draft.notes.append(f"{folder} has HTML files with {listed(found, len(found))}, whose content is not read")
     if not draft.documents and not unread and not draft.faults:
         draft.faults.append(f"{folder} has no documents; put {', '.join(_TEXT + _HTML)} files into it")
 
 
-def _page(doc_id: str, markup: str) -> Document:
-    from workbench.datasets.formats.markup import document_of_html  # Beautiful Soup is heavy
+def _page(doc_id: str, markup: str, unread: Counter[str]) -> Document:
+    """Convert a page, and count its elements that are not read."""
+    from workbench.datasets.formats.markup import document_of_soup, parsed_html, unread_elements  # Beautiful Soup is heavy
 
-    return document_of_html(doc_id, markup)
+    soup = parsed_html(markup)
+    unread += unread_elements(soup)
+    return document_of_soup(doc_id, soup)
 
 
 def _files(folder: Path, draft: DatasetDraft) -> Iterator[Path]:

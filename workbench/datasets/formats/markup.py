@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,6 +16,17 @@ from workbench.records import Document
 
 # Not <head>: its end tag is optional, and html.parser then puts the body into it.
 _DROPPED = frozenset(("script", "style", "template", "noscript", "iframe", "object", "svg", "title"))
+# Elements whose content is not read, as a person calls them.
+_UNREAD = {
+    "img": "image",
+    "svg": "drawing",
+    "iframe": "embedded page",
+    "frame": "embedded page",
+    "object": "embedded object",
+    "embed": "embedded object",
+    "video": "media file",
+    "audio": "media file",
+}
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _NAMES = """
     address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form
@@ -39,7 +51,11 @@ _END_OF_DECLARATIONS = re.compile(r"\]\s*>")
 
 def document_of_html(doc_id: str, markup: str) -> Document:
     """Convert a page to a document with its <title>. The same page always gives the same text. Raises ValueError if it is not HTML."""
-    soup = parsed_html(markup)
+    return document_of_soup(doc_id, parsed_html(markup))
+
+
+def document_of_soup(doc_id: str, soup: BeautifulSoup) -> Document:
+    """Return the document of a parsed page."""
     return Document(doc_id, text_of_html(soup), title_of_html(soup))
 
 
@@ -53,6 +69,15 @@ def parsed_html(markup: str) -> BeautifulSoup:
             return _Soup(_without_declarations(markup), "html.parser")
         except ParserRejectedMarkup as error:
             raise ValueError(str(error).splitlines()[-1].strip()) from None
+
+
+def unread_elements(root: Tag) -> Counter[str]:
+    """Count the elements whose content is not read. An image with a blank alternative text is decoration, and so is a drawing without text."""
+    unread = Counter[str]()
+    for tag in root.find_all(list(_UNREAD)):
+        if isinstance(tag, Tag) and not (tag.name == "img" and str(tag.get("alt", "-")).strip() == ""):
+            unread[_UNREAD[tag.name]] += tag.name != "svg" or tag.find("text") is not None
+    return unread
 
 
 def text_of_html(root: Tag) -> str:
