@@ -120,8 +120,8 @@ def _split(values: NDArray[np.float64], codes: Ints, start: int, end: int) -> li
 def _prewhitened(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Subtract from deviations (n) the part that the deviation before explains, around a common level. The first keeps its share of the spread.
 
-    The autocorrelation is that around the best two levels, corrected for its bias, (1 + 4 φ) / n (Marriott and Pope 1954). A negative one, which makes
-    tests careful, stays.
+    The autocorrelation is that around the best two levels, corrected for its bias, (1 + 4 φ) / n (Marriott and Pope 1954). A negative one counts
+    as 0, which makes tests careful.
     """
     starts, ends = np.triu_indices(len(values) + 1, _LEAST)
     parts = starts[ends <= len(values) - _LEAST], ends[ends <= len(values) - _LEAST]
@@ -129,12 +129,13 @@ def _prewhitened(values: NDArray[np.float64]) -> NDArray[np.float64]:
     inside = np.zeros(len(values), dtype=np.bool_)
     inside[parts[0][best] : parts[1][best]] = True
     rest = np.where(inside, values - values[inside].mean(), values - values[~inside].mean())
-    level, together = values - values.mean(), rest[1:] * rest[:-1] * (inside[1:] == inside[:-1])
+    level: NDArray[np.float64] = values - values.mean()
+    together = rest[1:] * rest[:-1] * (inside[1:] == inside[:-1])
     if np.ptp(rest) <= _ROUNDING * np.ptp(values):
         return level
     found = float(together.sum() / (rest**2).sum())
     correlation = min(max(found + (1 + 4 * max(found, 0.0)) / len(values), 0.0), _MOST_CORRELATED)
-    return level - correlation * np.concatenate([level[:1], level[:-1]])
+    return np.asarray(level - correlation * np.concatenate([level[:1], level[:-1]]))
 
 
 def _p(values: NDArray[np.float64], places: Ints, parts: Parts, kind: Literal["pairings", "samples"]) -> float:
