@@ -13,7 +13,7 @@ from benchmarks.verdict.claims import FLIPS
 from benchmarks.verdict.structures import drawn, handbook
 from benchmarks.verdict.tables import in_processes, markdown
 from benchmarks.verdict.worlds import Floats, RareDocuments, RareLosses, Recalls, World
-from workbench.statistics.effects import Effect, EffectReading, Levels, effects
+from workbench.statistics.effects import Effect, EffectReading, SideLevels, effects
 from workbench.statistics.intervals import ALPHA
 from workbench.statistics.pairs import total_loss
 
@@ -78,7 +78,7 @@ def rates(world: World, runs: int, seed: int = 1) -> list[float]:
 
 def _rates(values: Floats, world: World, pairs: Sequence[Positions], gaps: Sequence[Floats]) -> list[float]:
     changes = [np.array([values[a] - values[b] for a, b in each]) for each in pairs]
-    levels = [Levels(*np.mean([[values[a], values[b]] for a, b in each], axis=(0, 2))) for each in pairs]
+    levels = [SideLevels(*np.mean([[values[a], values[b]] for a, b in each], axis=(0, 2))) for each in pairs]
     found = effects(changes, [("", "")] * len(pairs), world.clusters, total_loss(values), flips=FLIPS, levels=levels)
     null = [abs(gap.mean()) < _ROUNDING for gap in gaps]
     same = [float(np.ptp(gap)) < _ROUNDING for gap in gaps]

@@ -62,7 +62,7 @@ def test_a_comparison_turned_round_has_the_other_sign(few: Outcome) -> None:
     results = workbench.load(few.folder)
     one, other = results.compare("fixed-64-0", "fixed-128-0"), results.compare("fixed-128-0", "fixed-64-0")
     assert one["difference"].tolist() == (-other["difference"]).tolist()
-    assert np.allclose(one["low"], -other["high"])
+    assert np.allclose(one["low"], -other["high"], equal_nan=True)
     assert np.allclose(one["high_adjusted"], -other["low_adjusted"], equal_nan=True)
     assert one["low_adjusted"].notna().any()
     assert one["n"].tolist() == other["n"].tolist()

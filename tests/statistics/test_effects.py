@@ -7,7 +7,7 @@ import pytest
 
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
-from workbench.statistics.effects import Effect, EffectReading, Levels, _could_be_undone, effects
+from workbench.statistics.effects import Effect, EffectReading, SideLevels, _could_be_undone, effects
 from workbench.statistics.verdict import verdict
 
 QUERIES = 120
@@ -105,10 +105,10 @@ def test_an_effect_that_unseen_documents_could_undo_is_one_on_these_documents(
 ) -> None:
     codes = np.repeat(np.arange(documents), 6)
     change = np.where(codes < losing, -0.3, gain) + np.random.default_rng(3).normal(0, 0.01, len(codes))
-    clusters, levels = Clusters.of(codes), Levels(with_change=0.9, without=0.6)
+    clusters, levels = Clusters.of(codes), SideLevels(with_change=0.9, without=0.6)
     (found,) = effects([sign * change[None]], [("with", "without")], clusters, 1.0, sign, levels=[levels])
     assert found.reading is reading
-    (other,) = effects([-sign * change[None]], [("without", "with")], clusters, 1.0, sign, levels=[Levels(0.6, 0.9)])
+    (other,) = effects([-sign * change[None]], [("without", "with")], clusters, 1.0, sign, levels=[SideLevels(0.6, 0.9)])
     mirrored = {EffectReading.GAIN: EffectReading.LOSS, EffectReading.GAIN_HERE: EffectReading.LOSS_HERE}
     assert other.reading is mirrored[reading]
 
@@ -116,7 +116,7 @@ def test_an_effect_that_unseen_documents_could_undo_is_one_on_these_documents(
 @pytest.mark.parametrize(("losing", "undone"), [(2, True), (3, False)])
 def test_three_documents_that_lose_half_show_how_often_that_occurs(losing: int, undone: bool) -> None:
     codes = np.repeat(np.arange(12), 5)
-    assert _could_be_undone(np.where(codes < losing, -0.31, 0.2), Clusters.of(codes), Levels(0.7, 0.6)) is undone
+    assert _could_be_undone(np.where(codes < losing, -0.31, 0.2), Clusters.of(codes), SideLevels(0.7, 0.6)) is undone
 
 
 def test_no_change_has_no_effect() -> None:

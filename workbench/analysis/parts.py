@@ -16,7 +16,7 @@ from workbench.core.formatting import plural, setting
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference, paired_differences
-from workbench.statistics.effects import Effect, EffectReading, Levels, effects
+from workbench.statistics.effects import Effect, EffectReading, SideLevels, effects
 from workbench.statistics.intervals import Interval
 from workbench.statistics.pairs import total_loss
 
@@ -239,12 +239,12 @@ def _both(run: RunTables, a: str, b: str) -> bool:
     return not np.isnan(per_query(run, a, metric) + per_query(run, b, metric)).all()
 
 
-def _levels(run: RunTables, contrast: Contrasted) -> Levels:
+def _levels(run: RunTables, contrast: Contrasted) -> SideLevels:
     """The means of the pairs' sides as distances from the worst value of the primary metric."""
     values = {name: per_query(run, name, str(run.primary)) for pair in contrast.pairs for name in pair}
     worst, _ = value_bounds(run.primary, values)
     a, b = (float(np.nanmean(np.abs([values[name] - worst for name in side]))) for side in zip(*contrast.pairs, strict=True))
-    return Levels(a, b)
+    return SideLevels(a, b)
 
 
 def _changes(run: RunTables, metric: str, contrast: Contrasted) -> Floats:

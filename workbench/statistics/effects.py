@@ -40,7 +40,7 @@ class EffectReading(StrEnum):
     TOO_FEW = "too few data for a claim"
 
 
-class Levels(NamedTuple):
+class SideLevels(NamedTuple):
     """The means of the sides with and without a change, as distances from the worst possible value: what these can lose."""
 
     with_change: float
@@ -69,7 +69,7 @@ def effects(
     loss: float,
     sign: float = 1.0,
     flips: int = FLIPS,
-    levels: Sequence[Levels] = (),
+    levels: Sequence[SideLevels] = (),
 ) -> list[Effect]:
     """Estimate the effect of each change, which is an array (matched pairs, q; NaN if unscored) of differences on each query.
 
@@ -94,7 +94,7 @@ def effects(
     ]
 
 
-def _could_be_undone(differences: Floats, clusters: Clusters, levels: Levels) -> bool:
+def _could_be_undone(differences: Floats, clusters: Clusters, levels: SideLevels) -> bool:
     """Whether documents that were not seen could undo the mean of differences (q, NaN if unscored), of which positive ones are gains.
 
     If the better side lost all on a share p of the documents, which is the level L of the other side there, and gained g on the others, both would

@@ -97,7 +97,7 @@ def test_absent_losses_share_a_sentence(unanswered):
 
 def test_the_largest_loss_under_attack_is_named(answered_run):
     assert re.search(
-        r"8 of 8 attacks lower answer_recall; the largest loss is 0\.\d+ \[.*\] by counterfactual/(before|after)\.",
+        r"7 of 8 attacks lower answer_recall; the largest loss is 0\.\d+ \[.*\] by counterfactual/(before|after)\.",
         held(answered_run).sentence,
     )
 
@@ -152,7 +152,7 @@ def test_the_largest_claimed_loss_is_a_significant_one(answered_run):
     largest = max(parts.losses, key=lambda loss: loss.difference.value)
     unsure = replace(largest, reading=EffectReading.UNDECIDED)
     sentence = loss_sentences(answered_run, replace(parts, losses=tuple(unsure if loss is largest else loss for loss in parts.losses)))[-1]
-    assert sentence.startswith("7 of 8 attacks lower answer_recall")
+    assert sentence.startswith("6 of 8 attacks lower answer_recall")
     assert unsure.name not in sentence
 
 

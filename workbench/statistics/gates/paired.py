@@ -23,9 +23,8 @@ ALARM, CONFIRM, CLEAR = 0.05, 0.04, 0.01
 _LOWER = 0.04
 # With fewer questions a baseline cannot fail. With fewer documents that differ, no sign test can reject at ALARM.
 FEWEST, FEWEST_DIFFERENT = 30, 5
-# With fewer losses than this, some of n questions may be losses that were not seen: up to 3 with 95 % confidence (the rule of three). With 3, a drop of the whole margin
-# passes in more than 5 % of simulations at a rate of .95 (docs/statistics.md). With few gains, these could be 3 more.
-_FEW_SEEN, _UNSEEN_LOSSES, _UNSEEN_GAINS = 5, 4, 3
+# With fewer losses than this, up to 3 of n questions may be losses that were not seen, with 95 % confidence (the rule of three). The same holds for gains.
+_FEW_SEEN, _UNSEEN = 5, 3
 
 
 class Decision(StrEnum):
@@ -199,8 +198,8 @@ class _OneSided:
         row, groups = clusters.averaged(differences[None])
         means, scatter = robust(row, groups), Scatter.of(row, groups)
         values = row[~np.isnan(row)]
-        unseen = _UNSEEN_LOSSES * loss if int((values < 0).sum()) < _FEW_SEEN else 0.0
-        survived = (float(values.sum()) - unseen) / (len(values) + _UNSEEN_LOSSES) if unseen else math.inf
+        unseen = _UNSEEN * loss if int((values < 0).sum()) < _FEW_SEEN else 0.0
+        survived = (float(values.sum()) - unseen) / (len(values) + _UNSEEN) if unseen else math.inf
         low, high, p = _bounds(values, means, scatter)
         return cls(
             scatter=scatter,
@@ -212,7 +211,7 @@ class _OneSided:
             clusters=int(means.clusters[0]),
             different=int((by_unit(np.nan_to_num(row), groups.codes)[0] != 0).sum()),
             unseen=unseen,
-            undone=int((values > 0).sum()) < _FEW_SEEN and float(values.sum()) + _UNSEEN_GAINS * loss >= 0,
+            undone=int((values > 0).sum()) < _FEW_SEEN and float(values.sum()) + _UNSEEN * loss >= 0,
             conditional=CONDITIONAL if means.conditional[0] else "",
         )
 

@@ -138,11 +138,10 @@ def test_the_examples_show_every_condition_and_its_context(found):
 
 
 def test_an_answer_that_is_the_same_as_with_perfect_context_is_written_once(found):
-    _, fold, *_ = answer_examples(found).blocks
-    texts = {each.cells[0].text: each.cells[2].text for each in fold.blocks[0].rows}
-    assert texts["gold"].startswith("It is switched")
-    assert texts["counterfactual/after"] == "the same answer as gold"
-    assert list(texts.values()).count(texts["gold"]) == 1
+    _, *folds = answer_examples(found).blocks
+    examples = [{each.cells[0].text: each.cells[2].text for each in fold.blocks[0].rows} for fold in folds]
+    assert any(texts["counterfactual/after"] == "the same answer as gold" for texts in examples)
+    assert all(texts["gold"].startswith("It is switched") and list(texts.values()).count(texts["gold"]) == 1 for texts in examples)
 
 
 def test_without_perfect_context_the_examples_are_those_with_the_lowest_score(unanswered):
