@@ -79,13 +79,17 @@ def test_no_memory_of_the_process_is_in_the_files_and_chroma_tells_nobody(
     folder: Path, tmp_path: Path, like_embeddings: Callable, run_python: Callable
 ) -> None:
     np.save(tmp_path / "vectors.npy", like_embeddings(20))
-    # The C library fills what it allocates with this byte, as memory that was used before has other content, such as keys.
+    # The C library fills what it allocates with the complement of this byte, as memory that was used before has other content, such as keys.
     environment = {"MALLOC_PERTURB_": "90", "ANONYMIZED_TELEMETRY": "True"}
     assert run_python(BUILD + TELEMETRY, folder, tmp_path / "vectors.npy", env=environment).split() == ["True", "False", "False"]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert [path.name for path in files if b"\xa5" * 8 in path.read_bytes()] == []
+    # Chroma makes room for 100 vectors.
     (graph,) = folder.glob("*/data_level0.bin")
-    assert graph.stat().st_size > 0
-    assert not any(graph.read_bytes())
-    assert not any(graph.with_name("length.bin").read_bytes())
+    content = graph.read_bytes()
+    assert any(content[: len(content) // 5])
+    assert not any(content[len(content) // 5 :])
+    assert not any(graph.with_name("length.bin").read_bytes()[20 * 4 :])
     assert finds(folder, like_embeddings(20), chunks(20))
 
 

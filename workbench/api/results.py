@@ -39,7 +39,7 @@ class Results(ResultViews):
     >>> import workbench as wb
     >>> results = wb.load("outputs/sizes")
     >>> results.verdict.best
-    ('fixed-128-0', 'fixed-256-0')
+    ('fixed-256-0', 'fixed-128-0')
     >>> results.metrics.query("slice == 'all' and metric == 'recall@5'")["n"].tolist()
     [78, 78]
     """
@@ -66,7 +66,7 @@ class Results(ResultViews):
         Examples
         --------
         >>> results.leaderboard()["mark"].to_dict()
-        {'fixed-128-0': '=', 'fixed-256-0': '='}
+        {'fixed-256-0': '=', 'fixed-128-0': '='}
         """
         standings, primary = self._findings.standings, str(self.tables.primary)
         columns = ["configuration", "place", "mark", primary, "low", "high"]

@@ -47,7 +47,7 @@ def explore(
     >>> import workbench as wb
     >>> explorer = wb.explore("outputs/sizes")
     >>> explorer.configurations
-    ('fixed-128-0', 'fixed-256-0')
+    ('fixed-256-0', 'fixed-128-0')
     >>> explorer.selection.columns.tolist()
     ['query_id', 'question', 'first', 'second', 'difference', 'first_causes', 'second_causes']
     """
