@@ -8,8 +8,10 @@ import pytest
 
 from tests.made_runs import Made
 from workbench.analysis.findings import findings
+from workbench.report.model import Figure
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
+from workbench.report.sections.differences import differences
 from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.summary import headline, opening
 from workbench.results.run_tables import RunTables
@@ -53,6 +55,8 @@ def test_a_preview_keeps_the_order_and_the_means_and_has_no_tie_set_p_or_bounds_
     assert [preview.mark(each.name) for each in preview.standings.ranked] == ["", ""]
     assert [str(each.means) for each in preview.standings.ranked] == [str(each.means) for each in decided.standings.ranked]
     assert (preview.verdict.best, preview.verdict.behind) == (preview.verdict.ranked, ())
+    (figure,) = [block for block in differences(preview).blocks if isinstance(block, Figure)]
+    assert figure.caption == "All points are rings, because on drafts no difference is claimed."
     for pair in (*preview.verdict.comparisons, *preview.verdict.all_pairs):
         numbers = [pair.p, pair.p_random, pair.p_adjusted, pair.p_holm, pair.low_adjusted, pair.high_adjusted]
         assert np.isnan([*numbers, pair.difference.low, pair.difference.high]).all()

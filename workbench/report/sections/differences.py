@@ -10,6 +10,7 @@ from workbench.report.cells import count_cell, described, difference_cells, digi
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.text.drafts import unaccepted_drafts
 from workbench.report.text.verdict import same
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA
@@ -48,7 +49,8 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
     data = _table(findings, base, tested)
     caption = f"Solid points, {sum(row.solid for row in rows)} of {len(rows)}, differ after correction for all comparisons; rings may not."
     if not findings.conclusive:
-        caption = "All points are rings, because with so few questions or documents no difference is claimed."
+        why = "on drafts" if unaccepted_drafts(findings.run) else "with so few questions or documents"
+        caption = f"All points are rings, because {why} no difference is claimed."
     if any(np.isfinite(row.estimate.low) for row in rows):
         caption += " The intervals hold for all comparisons at once with 95 % confidence."
     drawing = plots.differences(rows, f"{findings.primary} minus that of {short[base]}", digits)
