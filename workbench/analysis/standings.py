@@ -119,16 +119,16 @@ def standings(run: RunTables) -> Standings:
     """All finished configurations."""
     finished, verdict = [standing_of(run, name) for name in run.names], verdict_of(run)
     place = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
-    uncovered = tuple(each for each in finished if not each.beyond_window and not _comparable(each, str(run.primary)))
-    others = (each for each in finished if not each.beyond_window and each not in uncovered)
-    ranked = sorted(others, key=lambda each: place.get(each.name, len(place)))
+    comparable = [standing for standing in finished if _comparable(standing, str(run.primary))]
+    ranked = sorted(comparable, key=lambda standing: place.get(standing.name, len(place)))
+    uncovered = tuple(standing for standing in finished if not (standing.beyond_window or standing in comparable))
     named = [standing for standing in ranked if standing.name == run.baseline and standing.name in place]
     windowed = tuple(standing for standing in finished if standing.beyond_window)
     return Standings(tuple(ranked), windowed, uncovered, next(iter([*named, *ranked]), None))
 
 
 def _comparable(standing: Standing, metric: str) -> bool:
-    """Whether a configuration can be compared, or has no value at all, which is said of it in its place."""
+    """Whether a configuration is ranked. One without any value is ranked last."""
     mean = standing.means[metric]
     return not standing.beyond_window and (mean.covered or mean.n == 0)
 
