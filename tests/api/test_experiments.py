@@ -138,6 +138,19 @@ def test_named_code_runs_with_allow_code_and_in_a_pipeline_made_in_python(corner
         wb.Pipeline(chunking=wb.CallableChunker(callable="builtins:str.splitlynes"))
 
 
+def test_configurations_can_be_pipelines_and_components_by_stage(handbook_few: Path, tmp_path: Path) -> None:
+    listed = [
+        wb.Pipeline(chunking=wb.SentenceChunker(size=64), retrieval=wb.BM25Retriever()),
+        {"name": "current", "chunking": wb.FixedChunker(size=64), "retrieval": {"kind": "bm25", "k": 3}},
+        {"chunking": wb.WholeChunker(), "retrieval": wb.BM25Retriever()},
+    ]
+    experiment = wb.Experiment(
+        "listed", str(handbook_few), configurations=listed, exclude=["whole*"], baseline="current", metrics="recall@3"
+    )
+    assert experiment.names == ["sentence-64", "current"]
+    assert wb.Experiment.from_yaml(experiment.to_yaml(tmp_path / "listed.yaml")).names == experiment.names
+
+
 def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experiment) -> None:
     html = built._repr_html_()
     assert all(name in html for name in built.names)

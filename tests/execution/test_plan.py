@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.execution.test_speed import measured
-from workbench.api.experiments import Experiment
+from workbench.api.experiments import Experiment, sweep
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.semantic import SemanticChunker
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -127,3 +127,22 @@ def test_texts_of_several_configurations_are_counted_once_and_pairs_to_rerank_as
     assert [planned.tokens for planned in others] == [0] * 5
     assert [planned.pairs for planned in plan.configurations] == [0, 12 * 20, 0, 0, 12 * 20, 0]
     assert "at most 480 pairs of question and chunk to rerank" in str(plan)
+
+
+def test_one_more_listed_configuration_costs_one(handbook_few: Path, tmp_path: Path) -> None:
+    settings = {
+        "name": "listed",
+        "dataset": {"kind": "golden", "path": str(handbook_few)},
+        "pipeline": {"embedding": {"kind": "static"}},
+        "sweep": {"chunking": {"kind": "fixed", "size": [128, 256]}, "retrieval": [{"kind": "dense"}, {"kind": "bm25"}]},
+        "metrics": ["recall@5"],
+    }
+    sweep(Experiment._of(experiment_of(settings, "test")), tmp_path)
+    more = settings | {"configurations": [{"name": "current", "retrieval": {"kind": "hybrid"}}], "exclude": ["fixed-128-*"]}
+    planned = plan_experiment(experiment_of(more, "test"), tmp_path).configurations
+    assert [(each.name, all(each.reused.values())) for each in planned] == [
+        ("fixed-256-0", True),
+        ("fixed-256-0-bm25", True),
+        ("current", False),
+    ]
+    assert planned[-1].tokens == 0

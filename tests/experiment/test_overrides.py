@@ -61,6 +61,22 @@ def test_an_override_that_any_item_takes_up_is_taken(tmp_path: Path) -> None:
     assert line.endswith("sweep.chunking gives overlap for every configuration; set sweep.chunking.overlap")
 
 
+def test_an_override_counts_for_listed_configurations_too(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    start = "name: x\ndataset: {kind: golden, path: .}\nmetrics: [recall@5]\n"
+    path.write_text(start + "configurations: [{retrieval: {kind: bm25, k: 5}}, {retrieval: {k: 9}}]\n")
+    assert faults("pipeline.retrieval.k=7", path=path) == [
+        "--set pipeline.retrieval.k=7 changes nothing: configurations gives k for every configuration; "
+        "set configurations.0.retrieval.k and configurations.1.retrieval.k"
+    ]
+    # The second item takes the search, and a swept retriever leaves a listed one that takes everything.
+    assert read_experiment(path, ["pipeline.retrieval.search=ann"]).configurations
+    path.write_text(start + "sweep: {retrieval: [{kind: bm25, k: 5}]}\nconfigurations: [{chunking: {kind: whole}}]\n")
+    assert [one.retrieval.k for one in read_experiment(path, ["pipeline.retrieval.k=7"]).configurations] == [5, 7]
+    changed = ["configurations.0.chunking={kind: markdown, size: 64}"]
+    assert [one.chunking.name for one in read_experiment(path, changed).configurations] == ["fixed-256-0", "markdown-64"]
+
+
 def test_what_the_error_names_is_a_path_that_works() -> None:
     experiment = read_experiment(QUICKSTART, ["sweep.retrieval.0.k=12", "sweep.retrieval.1.k=12", "pipeline.embedding.max_tokens=64"])
     assert {configuration.retrieval.k for configuration in experiment.configurations} == {12}

@@ -111,6 +111,83 @@ def test_every_fault_is_reported_at_once_with_its_fix():
     assert len(lines) == 8
 
 
+BM25 = {"kind": "bm25"}
+TWO_BY_TWO = {"chunking": {"kind": "fixed", "size": [128, 256]}, "retrieval": [{"kind": "dense"}, BM25]}
+
+
+def test_a_listed_configuration_adds_one_to_a_sweep_and_leaves_the_other_names():
+    swept = named(sweep=TWO_BY_TWO)
+    current = {
+        "name": "current",
+        "chunking": {"kind": "sentence", "size": 300},
+        "retrieval": {"k": 20},
+        "rerank": {"kind": "mmr", "pool": 30},
+    }
+    assert named(sweep=TWO_BY_TWO, configurations=[current]) == [*swept, "current"]
+    unnamed = {"chunking": {"kind": "sentence", "size": 300}}
+    assert named(sweep=TWO_BY_TWO, configurations=[unnamed, current]) == [*swept, "sentence-300", "current"]
+
+
+def test_listed_configurations_stand_without_a_sweep_and_take_the_rest_from_the_pipeline():
+    settings = {
+        "name": "x",
+        "dataset": DATASET,
+        "pipeline": {"chunking": {"kind": "fixed", "size": 64, "overlap": 8}, "retrieval": {"k": 7}},
+        "configurations": [
+            {"chunking": {"size": 32}},
+            {"chunking": {"kind": "sentence", "size": 90}, "retrieval": BM25},
+            {"rerank": "none"},
+        ],
+        "metrics": ["recall@5"],
+    }
+    made = experiment_of(settings, "x.yaml").configurations
+    assert [(each.chunking.name, each.retrieval.kind, each.retrieval.k) for each in made] == [
+        ("fixed-32-8", "dense", 7),
+        ("sentence-90", "bm25", 10),
+        ("fixed-64-8", "dense", 7),
+    ]
+    assert [each.name for each in made] == ["fixed-32-8-k7", "sentence-90-bm25-k10", "fixed-64-8-k7"]
+
+
+def test_a_baseline_can_be_a_listed_configuration_and_answers_can_be_left_out():
+    both = [{"name": "searches", "answering": "none"}, {"name": "answers", "answering": {"kind": "extractive"}}]
+    made = experiment_of({"name": "x", "dataset": DATASET, "configurations": both, "baseline": "searches"}, "x.yaml").configurations
+    assert [bool(each.answering) for each in made] == [False, True]
+
+
+def test_excluded_configurations_are_left_out_by_the_names_that_the_plan_shows():
+    assert named(sweep=TWO_BY_TWO, exclude=["fixed-128-*-bm25"]) == ["fixed-128-0", "fixed-256-0", "fixed-256-0-bm25"]
+    assert named(sweep=TWO_BY_TWO, exclude=["*-bm25", "fixed-256-0"]) == ["fixed-128-0"]
+    assert named(sweep=TWO_BY_TWO, exclude=[]) == named(sweep=TWO_BY_TWO)
+    listed = [{"name": "current", "retrieval": {"k": 20}}]
+    assert named(sweep=TWO_BY_TWO, configurations=listed, exclude=["curr*"]) == named(sweep=TWO_BY_TWO)
+
+
+def test_a_fault_of_a_listed_or_excluded_configuration_names_its_place(wording) -> None:
+    cases = {
+        "none": {"configurations": []},
+        "a mapping": {"configurations": {"chunking": {"kind": "whole"}}},
+        "no mapping": {"configurations": [{}, "fixed"]},
+        "an unknown stage": {"configurations": [{"chunkin": {"kind": "whole"}}]},
+        "a list in a field": {"configurations": [{"chunking": {"size": [64, 128]}}]},
+        "a list of alternatives": {"configurations": [{"chunking": [{"kind": "whole"}]}]},
+        "a name with capitals": {"configurations": [{"name": "Current"}]},
+        "a name that is a number": {"configurations": [{"name": 5}]},
+        "a fault of the pipeline": {"pipeline": {"retrieval": {"k": 0}}, "configurations": [{}, {"chunking": {"kind": "whole"}}]},
+        "a fault of a replaced default": {"pipeline": {"chunking": {"size": -1}}, "configurations": [{"chunking": {"kind": "whole"}}]},
+        "a name twice": {"configurations": [{"name": "a"}, {"name": "a", "retrieval": BM25}]},
+        "the name of a swept one": {"sweep": TWO_BY_TWO, "configurations": [{"name": "fixed-128-0", "retrieval": {"k": 9}}]},
+        "the same settings twice": {"sweep": TWO_BY_TWO, "configurations": [{"name": "current", "chunking": {"size": 128}}]},
+        "a pool below k": {"configurations": [{"retrieval": {"k": 50}, "rerank": {"kind": "mmr", "pool": 20}}]},
+        "exclude is a text": {"exclude": "fixed-*"},
+        "exclude matches nothing": {"sweep": TWO_BY_TWO, "exclude": ["fixed-129-0"]},
+        "exclude leaves nothing": {"sweep": TWO_BY_TWO, "exclude": ["*"]},
+    }
+    wording(lambda sections: list(faults(**sections)), cases, kind=None)
+    (line,) = faults(configurations=[{}, {"chunking": {"kind": "hole"}}])
+    assert line.startswith("x.yaml: configurations.1: chunking has no kind 'hole' (did you mean 'whole'?)")
+
+
 def test_a_list_outside_the_sweep_is_refused():
     assert "what varies belongs under sweep" in faults(pipeline={"chunking": {"kind": "fixed", "size": [1, 2]}})[0]
 

@@ -39,6 +39,8 @@ class ExperimentSettings(TypedDict, total=False):
     pipeline: Pipeline | Mapping[str, Settings]
     targets: Sequence[Settings]
     sweep: Mapping[str, Sequence[Settings] | Settings]
+    configurations: Sequence[Pipeline | Mapping[str, Settings | str]]
+    exclude: Sequence[str]
     metrics: Sequence[str | Metric] | str | Metric
     primary: str | Metric
     baseline: str | None
@@ -63,6 +65,8 @@ class Experiment:
     pipeline: the default of every stage, a pipeline or components by stage.
     targets: systems that Workbench did not build, each a configuration, such as `wb.HttpTarget`.
     sweep: the alternatives of each stage that varies. Stages multiply.
+    configurations: single configurations beside those of `sweep`: pipelines, or components by stage with an optional `name`.
+    exclude: names of configurations that are left out, such as `*-bm25`.
     metrics: names or expressions. The first is the primary metric unless `primary` names one.
     primary: the one metric that ranks the configurations.
     baseline: the name of the configuration that the others are compared with.
@@ -245,15 +249,16 @@ def _written(key: str, value: Any) -> Any:
     """Convert an argument to the form of an experiment file."""
     match key:
         case "pipeline":
-            stages = value.configuration.components if isinstance(value, Pipeline) else value
-            return {stage: _settings(component, stage) for stage, component in stages.items()}
+            return _stages(value)
+        case "configurations":
+            return [_stages(item) for item in value]
         case "sweep":
             return {stage: _alternatives(stage, components) for stage, components in value.items()}
         case "targets":
             return [_settings(target, "targets") for target in value]
         case "metrics":
             return [str(metric) for metric in ([value] if isinstance(value, str | Metric) else value)]
-        case "conditions":
+        case "conditions" | "exclude":
             return list(value)
         case "slices":
             return [list(fields) for fields in value]
@@ -264,6 +269,12 @@ def _written(key: str, value: Any) -> Any:
         case "primary":
             return str(value)
     return value
+
+
+def _stages(pipeline: Pipeline | Mapping[str, Settings | str]) -> dict[str, Any]:
+    """Return the settings of each stage as in an experiment file."""
+    stages = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
+    return {stage: component if isinstance(component, str) else _settings(component, stage) for stage, component in stages.items()}
 
 
 def _judging_settings(value: Judging | Mapping[str, Any] | str) -> Any:

@@ -1,15 +1,17 @@
-"""Expand `sweep:` into configurations: the product of its axes, where a list in a field is an axis too."""
+"""Expand `sweep:` into configurations, the product of its axes, where a list in a field is an axis too. Add those of `configurations:`."""
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from workbench.answering.registry import GENERATORS
 from workbench.chunking.registry import CHUNKERS
 from workbench.context.context_packing import ContextPacking
+from workbench.core.formatting import meant
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
@@ -18,6 +20,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.rewriting.registry import REWRITERS
+from workbench.targets.base import TargetName
 
 STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "chunking": CHUNKERS,
@@ -44,6 +47,7 @@ DEFAULTS: dict[str, Settings] = {
     "context": {"kind": "packed"},
     "answering": {"kind": "extractive"},
 }
+_ITEM = "{chunking: {kind: fixed, size: 512}}"
 _EXAMPLES = {"rewrite": {"kind": "rm3"}, "rerank": {"kind": "late-interaction"}}
 
 
@@ -55,8 +59,21 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
             faults.append(f"{section} is not a mapping of stages")
             return ()
         faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
-    choices = {stage: _axis(stage, pipeline, sweep, faults) for stage in STAGES}
-    if not answers(settings):
+    before = len(faults)
+    answered = answers(settings)
+    configurations, names = _listed(settings, answered, faults) if "configurations" in settings else ([], [])
+    if "sweep" in settings or "configurations" not in settings:
+        product = _product(pipeline, sweep, answered, "pipeline", faults)
+        configurations, names = [*product, *configurations], [*([""] * len(product)), *names]
+    faults += dict.fromkeys(configuration.fault for configuration in configurations if configuration.fault)
+    made = named(configurations, faults, names)
+    return _without_excluded(settings, made, faults) if "exclude" in settings and len(faults) == before else made
+
+
+def _product(pipeline: Settings, sweep: Settings, answered: bool, place: str, faults: list[str]) -> list[Configuration]:
+    """Return the product of the alternatives of all stages. `place` is the key of the settings that `sweep` does not give."""
+    choices = {stage: _axis(stage, pipeline, sweep, place, faults) for stage in STAGES}
+    if not answered:
         choices["answering"] = [NONE]
     chunkings, embeddings = (
         [made for choice in choices[stage] for made in _made(stage, choice, faults)] for stage in ("chunking", "embedding")
@@ -68,20 +85,82 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     number = len(chunkings) * len(embeddings) * len(chains) * len(ends)
     if number > MOST_CONFIGURATIONS:
         faults.append(f"the experiment has {number} configurations; at most {MOST_CONFIGURATIONS} can be compared")
-        return ()
+        return []
     configurations = []
     for chunking, (number, embedding), (retrieval, *optional) in itertools.product(chunkings, enumerate(embeddings), chains):
         configuration = Configuration.of(chunking, embedding, retrieval, **dict(zip(OPTIONAL, optional, strict=True)))
         # Without vectors there is one configuration, no matter how many embedders are swept.
         if configuration.embedding or number == 0:
             configurations += [configuration.answered(context, answering) for context, answering in ends]
-    faults += dict.fromkeys(configuration.fault for configuration in configurations if configuration.fault)
-    return named(configurations, faults)
+    return configurations
+
+
+def _listed(settings: Settings, answered: bool, faults: list[str]) -> tuple[list[Configuration], list[str]]:
+    """Return the configuration of each item of `configurations` with its own name, or an empty text."""
+    pipeline, items = settings.get("pipeline", {}), settings["configurations"]
+    if not isinstance(items, list) or not items or len(items) > MOST_CONFIGURATIONS:
+        what = f"has {len(items)} items" if isinstance(items, list) else f"is {items!r}"
+        faults.append(f"configurations {what:.100}, not a list of up to {MOST_CONFIGURATIONS}; write for example configurations: [{_ITEM}]")
+        return [], []
+    # The pipeline's own faults are those of all items that leave a stage to it.
+    general: list[str] = []
+    _product(pipeline, {}, answered, "pipeline", general)
+    for stage in STAGES:
+        if stage in pipeline and all(is_mapping(item) and stage in item for item in items):
+            _check_default(stage, pipeline[stage], faults)
+    configurations, names = [], []
+    for number, item in enumerate(items):
+        own: list[str] = []
+        place = f"configurations.{number}"
+        if is_mapping(item):
+            own += [unknown(place, key, ("name", *STAGES)) for key in item if key not in ("name", *STAGES)]
+            stages = {stage: _over_default(stage, item[stage], pipeline) for stage in STAGES if stage in item}
+            made = _product(pipeline | stages, {}, answered, place, own)
+            configurations += made
+            names += [_own_name(item, own)] * len(made)
+        else:
+            own.append(f"{place} is {item!r:.100}, not a mapping of stages; write for example {_ITEM}")
+        faults += [fault if fault in general or fault.startswith(place) else f"{place}: {fault}" for fault in own]
+    return configurations, names
+
+
+def _over_default(stage: str, value: Any, pipeline: Settings) -> Any:
+    """Return the settings of a stage in an item of `configurations`. Without `kind`, they change those of the pipeline."""
+    default = pipeline.get(stage, _usual(stage))
+    return default | value if is_mapping(value) and is_mapping(default) and "kind" not in value else value
+
+
+def _own_name(item: Settings, faults: list[str]) -> str:
+    """Return the name that an item gives its configuration, or an empty text. It is valid as the name of a target."""
+    if "name" not in item:
+        return ""
+    try:
+        return TypeAdapter[str](TargetName).validate_python(item["name"])
+    except ValidationError:
+        faults.append(f"name is {item['name']!r:.100}, not lower-case letters, digits, '.', '_' or '-'; write for example name: current")
+        return ""
+
+
+def _without_excluded(settings: Settings, configurations: tuple[Configuration, ...], faults: list[str]) -> tuple[Configuration, ...]:
+    """Return the configurations whose names match no pattern of `exclude`. A pattern that matches none is a fault."""
+    patterns, names = settings["exclude"], [configuration.name for configuration in configurations]
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        faults.append(f"exclude is {patterns!r:.100}, not a list of names; write for example exclude: ['*-bm25']")
+        return configurations
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            faults.append(f"exclude {pattern!r} is the name of no configuration{meant(pattern, names)}; they are {', '.join(names)}")
+    left = tuple(each for each in configurations if not any(fnmatchcase(each.name, pattern) for pattern in patterns))
+    if not left:
+        faults.append(f"exclude leaves none of the {len(names)} configurations; remove a pattern")
+    return left
 
 
 def answers(settings: Settings) -> bool:
     """Return whether an experiment asks for answers."""
-    stages = [part for section in ("pipeline", "sweep") if is_mapping(part := settings.get(section, {}))]
+    listed = settings.get("configurations")
+    parts = [settings.get("pipeline"), settings.get("sweep"), *(listed if isinstance(listed, list) else [])]
+    stages = [part for part in parts if is_mapping(part)]
     return any(key in settings for key in ANSWERS) or any(stage in part for part in stages for stage in ("context", "answering"))
 
 
@@ -151,8 +230,8 @@ def _usual(stage: str) -> Settings:
     return {"kind": "chat"} if stage == "answering" and provider_of({}) else DEFAULTS[stage]
 
 
-def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) -> list[Settings]:
-    """Return the settings of each alternative of a stage."""
+def _axis(stage: str, pipeline: Settings, sweep: Settings, place: str, faults: list[str]) -> list[Settings]:
+    """Return the settings of each alternative of a stage. `place` is the key of those that `sweep` does not give."""
     usual = _usual(stage)
     default, swept = pipeline.get(stage, usual), sweep.get(stage, pipeline.get(stage, usual))
     if stage in (*OPTIONAL, "answering"):
@@ -161,13 +240,21 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
         faults.append(f"{stage} is not a mapping such as {_EXAMPLES.get(stage, usual)}, nor a list of them")
         return []
     if stage in sweep:
-        # A wrong value is an error even if every item of the axis replaces it.
-        for choice in _choices(f"pipeline.{stage}", default, {}, faults):
-            if choice != NONE or stage not in (*OPTIONAL, "answering"):
-                without = {key: value for key, value in choice.items() if stage != "retrieval" or key not in OPTIONAL}
-                component(stage, {"kind": usual["kind"]} | without, STAGES[stage], faults, partial=True)
+        _check_default(stage, default, faults)
     else:
         lists = [key for key, value in default.items() if isinstance(value, list)]
-        faults += [f"pipeline.{stage}.{key} is a list; what varies belongs under sweep" for key in lists]
-    choices = _choices(f"sweep.{stage}" if stage in sweep else f"pipeline.{stage}", swept, default, faults)
+        faults += [f"{place}.{stage}.{key} is a list; what varies belongs under sweep" for key in lists]
+    choices = _choices(f"sweep.{stage}" if stage in sweep else f"{place}.{stage}", swept, default, faults)
     return [{"kind": usual["kind"]} | choice for choice in choices]
+
+
+def _check_default(stage: str, default: Any, faults: list[str]) -> None:
+    """Add the faults of a stage's default. A wrong value is an error even if all alternatives replace it."""
+    default = _optional(default) if stage in (*OPTIONAL, "answering") else default
+    if not is_mapping(default):
+        faults.append(f"pipeline.{stage} is not a mapping such as {_EXAMPLES.get(stage, _usual(stage))}")
+        return
+    for choice in _choices(f"pipeline.{stage}", default, {}, faults):
+        if choice != NONE or stage not in (*OPTIONAL, "answering"):
+            without = {key: value for key, value in choice.items() if stage != "retrieval" or key not in OPTIONAL}
+            component(stage, {"kind": _usual(stage)["kind"]} | without, STAGES[stage], faults, partial=True)

@@ -35,8 +35,29 @@ _BYTES = 255 - len("..failed.ipynb.4194304.tmp")
 _NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
-def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
-    """Give configurations unique names that can be names of files. A repeated configuration is a fault."""
+def named(configurations: Sequence[Configuration], faults: list[str], own: Sequence[str] = ()) -> tuple[Configuration, ...]:
+    """Give configurations unique names that can be names of files. A repeated configuration is a fault.
+
+    `own` are names that a person gave, empty for those that are named by their settings.
+    """
+    own = own or [""] * len(configurations)
+    made = iter(_made_names([configuration for configuration, name in zip(configurations, own, strict=True) if not name]))
+    names = [name or next(made) for name in own]
+    # Some file systems do not distinguish capitals.
+    for name, times in Counter(name.casefold() for name in names).items():
+        if times > 1:
+            faults.append(f"configuration {name!r} occurs {times} times; remove the repetitions")
+    if any(own):
+        seen: dict[str, str] = {}
+        for name, configuration in zip(names, configurations, strict=True):
+            settings = {stage: component.model_dump(mode="json") for stage, component in configuration.components.items()}
+            if (first := seen.setdefault(fingerprint(settings), name)) != name:
+                faults.append(f"configurations {first!r} and {name!r} have the same settings; remove one of them")
+    return tuple(replace(configuration, name=name) for configuration, name in zip(configurations, names, strict=True))
+
+
+def _made_names(configurations: Sequence[Configuration]) -> list[str]:
+    """Return a name for each configuration, of its chunking and of the settings in which it differs from others."""
     fields = [_fields(configuration) for configuration in configurations]
     stages = list(dict.fromkeys(owner for values in fields for owner, _ in values))
     keys = sorted(dict.fromkeys(itertools.chain(*fields)), key=lambda key: stages.index(key[0]))
@@ -45,13 +66,8 @@ def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[C
     for configuration, values in zip(configurations, fields, strict=True):
         parts = [spelling[fingerprint(values[key])] for key, spelling in texts.items() if len(spelling) > 1 and key in values]
         names.append("-".join([configuration.name, *filter(None, parts)]))
-    # Some file systems do not distinguish capitals.
     same_file = Counter(name.casefold() for name in set(names))
-    files = [_file_name(name, same_file[name.casefold()] > 1) for name in names]
-    for name, times in Counter(files).items():
-        if times > 1:
-            faults.append(f"configuration {name!r} occurs {times} times; remove the repetitions")
-    return tuple(replace(configuration, name=name) for configuration, name in zip(configurations, files, strict=True))
+    return [_file_name(name, same_file[name.casefold()] > 1) for name in names]
 
 
 def _file_name(name: str, ambiguous: bool) -> str:

@@ -55,7 +55,7 @@ def _set(settings: Settings, path: Sequence[str], value: Any, owner: str) -> Non
 
 
 def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
-    """Return the fault of an override of `pipeline` that `sweep` always replaces, or an empty text if it has an effect."""
+    """Return the fault of an override of `pipeline` that no configuration uses, or an empty text if it has an effect."""
     if path[0] != "pipeline":
         return ""
     pipeline = settings["pipeline"]
@@ -65,17 +65,33 @@ def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
 
 
 def _winner(settings: Settings, stage: str, below: Sequence[str]) -> str:
-    """Return the part of `sweep` that sets a stage's field, or all its fields, in every configuration, or an empty text."""
+    """Return what sets a stage's field, or all its fields, in every configuration, or an empty text."""
     swept: Any = settings.get("sweep")
-    axis, value = swept.get(stage, []) if is_mapping(swept) else [], settings["pipeline"][stage]
-    items, fields = as_list(axis), [*below[:1]] or (list(value) if is_mapping(value) else [])
+    single: Any = settings.get("configurations")
+    parts: list[tuple[str, list[Any], list[str]]] = []
+    if swept is not None or single is None:
+        axis = swept.get(stage, []) if is_mapping(swept) else []
+        items = as_list(axis)
+        places = [f"sweep.{stage}.{number}" if below and isinstance(axis, list) else f"sweep.{stage}" for number in range(len(items))]
+        parts.append((f"sweep.{stage}", items, places))
+    if isinstance(single, list):
+        items = [item.get(stage) if is_mapping(item) else None for item in single]
+        parts.append(("configurations", items, [f"configurations.{number}.{stage}" for number in range(len(items))]))
+    value = settings["pipeline"][stage]
+    fields = [*below[:1]] or (list(value) if is_mapping(value) else [])
+    reasons = [_replaced(stage, owner, items, places, fields, below) for owner, items, places in parts]
+    return reasons[0] if all(reasons) else ""
+
+
+def _replaced(stage: str, owner: str, items: Sequence[Any], places: Sequence[str], fields: Sequence[str], below: Sequence[str]) -> str:
+    """Return why no item of a part of the experiment takes the fields from `pipeline`, or an empty text if one does."""
     if not items or not fields or not all(is_mapping(item) for item in items):
         return ""
     if not all("kind" in item or field in item for item in items for field in fields):
         return ""
     giving = [number for number, item in enumerate(items) if set(fields) & item.keys()]
-    why = f"sweep.{stage} gives {listed(fields)} for every configuration"
+    why = f"{owner} gives {listed(fields)} for every configuration"
     if not giving:
-        why = f"every item of sweep.{stage} names its kind and takes nothing from pipeline.{stage}"
-    places = [f".{number}" for number in giving or range(len(items))] if below and isinstance(axis, list) else [""]
-    return f"{why}; set {listed(['.'.join([f'sweep.{stage}{place}', *below]) for place in places])}"
+        why = f"every item of {owner} names its kind and takes nothing from pipeline.{stage}"
+    targets = dict.fromkeys(".".join([places[number], *below]) for number in giving or range(len(items)))
+    return f"{why}; set {listed([*targets])}"

@@ -32,9 +32,12 @@ KEYS = {
     "dataset": "documents, questions and labels; required",
     "pipeline": "the settings of each stage unless `sweep` varies them: `chunking`, `embedding`, `retrieval`, `rewrite`, `rerank`, `context`, "
     "`answering`",
-    "targets": "systems under test: functions, HTTP services, MCP servers and recorded results, each a configuration; without `pipeline` and `sweep` "
-    "there is no other",
+    "targets": "systems under test: functions, HTTP services, MCP servers and recorded results, each a configuration; without `pipeline`, `sweep` and "
+    "`configurations` there is no other",
     "sweep": "the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply",
+    "configurations": "single configurations beside those of `sweep`: a list of mappings of stages, each with an optional `name`; a stage that is "
+    "left out is that of `pipeline`",
+    "exclude": "names of configurations of `sweep` and `configurations` that are left out; `*` in a name matches any characters",
     "conditions": "the contexts in which questions are answered: `none`, `gold`, `gold_distractors`, `retrieved`, `missing_gold`, `irrelevant_only`, "
     "`counterfactual`, `injection`; `[retrieved]` by default",
     "repeats": "how often each question is asked in each condition; 1 by default",

@@ -12,7 +12,7 @@ from workbench.targets.registry import TARGETS
 
 def only_targets(settings: Settings) -> bool:
     """Return whether an experiment has targets and no configuration of Workbench's own pipeline."""
-    return bool(settings.get("targets")) and not any(key in settings for key in ("pipeline", "sweep"))
+    return bool(settings.get("targets")) and not any(key in settings for key in ("pipeline", "sweep", "configurations"))
 
 
 def targets_in(settings: Settings, faults: list[str]) -> tuple[Configuration, ...]:
@@ -33,7 +33,7 @@ def name_faults(configurations: Sequence[Configuration]) -> list[str]:
     """Return the faults of targets with the name of another configuration. Some file systems do not distinguish capitals."""
     seen, faults = set[str](), []
     for configuration in configurations:
-        if configuration.name.casefold() in seen:
+        if configuration.target and configuration.name.casefold() in seen:
             faults.append(f"the name {configuration.name!r} is that of two configurations; give the target another name")
         seen.add(configuration.name.casefold())
     return faults

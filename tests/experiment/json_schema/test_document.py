@@ -90,7 +90,20 @@ TARGETS = {
     ],
     "metrics": ["recall@5"],
 }
-VALID = [*BASES, FULL, WITH_JUDGES, TARGETS, *(plain_value(path.read_text("utf-8")) for path in SHIPPED)]
+LISTED = {
+    "name": "listed",
+    "dataset": {"kind": "golden", "path": "experiments/handbook"},
+    "pipeline": {"chunking": {"kind": "sentence"}, "retrieval": {"k": 20}},
+    "configurations": [
+        {"chunking": {"size": 128}},
+        {"name": "current", "chunking": {"kind": "fixed", "size": 256}, "retrieval": {"kind": "bm25"}, "rerank": {"kind": "mmr"}},
+        {"name": "answers", "chunking": {"kind": "whole"}, "rerank": None, "context": {"budget": 500}, "answering": {"kind": "extractive"}},
+    ],
+    "exclude": ["ans*"],
+    "baseline": "current",
+}
+OWN = [*BASES, FULL, WITH_JUDGES, TARGETS, LISTED]
+VALID = [*OWN, *(plain_value(path.read_text("utf-8")) for path in SHIPPED)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -178,6 +191,10 @@ WRONG: dict[str, dict[str, Any]] = {
     "a negative size": {"pipeline": {"chunking": {"kind": "fixed", "size": -5}}},
     "a negative size in a grid": {"sweep": {"chunking": {"kind": "fixed", "size": [128, -5]}}},
     "a list without a sweep": {"pipeline": {"chunking": {"kind": "fixed", "size": [128, 256]}}},
+    "an unknown stage of a listed configuration": {"configurations": [{"chunkin": {"kind": "whole"}}]},
+    "an unknown field of a listed configuration": {"configurations": [{"chunking": {"kind": "whole", "zzz": 1}}]},
+    "no listed configuration": {"configurations": []},
+    "a text for a list": {"exclude": "fixed-*"},
     "an unknown condition": {"conditions": ["retrieved", "golden"]},
     "no retrieved condition": {"conditions": ["none", "gold"]},
     "an unknown metric": {"metrics": ["recal@5"]},
@@ -215,7 +232,7 @@ def test_it_is_never_stricter_than_the_reader(schema: Draft7Validator, examples:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [*BASES, FULL, WITH_JUDGES, TARGETS], ids=lambda settings: settings["name"])
+@pytest.mark.parametrize("settings", OWN, ids=lambda settings: settings["name"])
 def test_no_value_in_another_form_is_refused_by_the_schema_alone(schema: Draft7Validator, settings: dict[str, Any]) -> None:
     for path in places(settings):
         for value in (None, "none", "8", "yes", 1, 0, 8.0, [], ["x"], {}, {"kind": "none"}, True):
@@ -224,7 +241,7 @@ def test_no_value_in_another_form_is_refused_by_the_schema_alone(schema: Draft7V
                 assert not faults(schema, changed), (path, value)
 
 
-@pytest.mark.parametrize("settings", [*BASES, FULL, WITH_JUDGES, TARGETS], ids=lambda settings: settings["name"])
+@pytest.mark.parametrize("settings", OWN, ids=lambda settings: settings["name"])
 def test_unknown_keys_and_wrong_types_are_refused_at_every_place(schema: Draft7Validator, settings: dict[str, Any]) -> None:
     tried = 0
     for path in places(settings):

@@ -12,7 +12,7 @@ from workbench.experiment.expand import STAGES
 from workbench.experiment.gate_keys import GateKeys
 from workbench.experiment.json_schema.components import Family, builtin_only, choice, complete, definitions_of
 from workbench.experiment.json_schema.fields import JsonSchema, any_of, mapping_of, model_schema, reference
-from workbench.experiment.json_schema.stages import conditions_of, pipeline_schema, stage_definitions, sweep_schema
+from workbench.experiment.json_schema.stages import conditions_of, configurations_schema, pipeline_schema, stage_definitions, sweep_schema
 from workbench.experiment.judging_keys import JUDGING_KINDS, USUAL_JUDGES
 from workbench.experiment.read import AVERAGES, KEYS, NAME_PATTERN, SPANS
 from workbench.judging.claims.registry import SPLITTERS
@@ -71,6 +71,8 @@ def _keys(families: Collection[Family]) -> dict[str, JsonSchema]:
         "pipeline": pipeline_schema(list(STAGES), KEYS["pipeline"]),
         "targets": {"type": "array", "items": reference("target")},
         "sweep": sweep_schema(list(STAGES), KEYS["sweep"]),
+        "configurations": configurations_schema(list(STAGES), KEYS["configurations"]),
+        "exclude": {"type": "array", "items": {"type": "string"}},
         "conditions": any_of([{"const": RETRIEVED}, names]),
         "repeats": {"type": "integer", "minimum": 1, "maximum": MOST_REPEATS},
         "limits": _mapping(LimitKeys),

@@ -66,6 +66,12 @@ def pipeline_schema(stages: Collection[str], description: str) -> JsonSchema:
     return mapping_of({stage: {"type": kind} for stage, kind in types.items()}, description=description)
 
 
+def configurations_schema(stages: Collection[str], description: str) -> JsonSchema:
+    """Return the schema of `configurations`, whose stages without a kind change those of `pipeline`."""
+    item = mapping_of({"name": {"type": "string"}, **{stage: reference(f"sweep.{stage}") for stage in stages}})
+    return {"type": "array", "minItems": 1, "items": item, "description": description}
+
+
 def sweep_schema(stages: Collection[str], description: str) -> JsonSchema:
     """Return the schema of `sweep`, where a single alternative may be written without a list."""
     axes = {stage: _one_or_more(reference(f"sweep.{stage}")) for stage in stages}
@@ -73,10 +79,10 @@ def sweep_schema(stages: Collection[str], description: str) -> JsonSchema:
 
 
 def conditions_of(stages: Collection[str]) -> list[JsonSchema]:
-    """Return the conditions that choose the schema of each stage of `pipeline`, since only the default of a swept stage may be incomplete."""
+    """Return the conditions that choose the schema of each stage of `pipeline`, since only a default may be incomplete."""
     return [
         {
-            "if": {"required": ["sweep"], "properties": {"sweep": {"required": [stage]}}},
+            "if": any_of([{"required": ["sweep"], "properties": {"sweep": {"required": [stage]}}}, {"required": ["configurations"]}]),
             "then": {"properties": {"pipeline": {"properties": {stage: reference(f"swept.{stage}")}}}},
             "else": {"properties": {"pipeline": {"properties": {stage: reference(f"pipeline.{stage}")}}}},
         }
