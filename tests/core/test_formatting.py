@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, share, shortened, signed, spread
+from workbench.core.formatting import count, fitting_digits, interval, listed, meant, number, plural, share, shortened, signed, spread
 
 
 def test_numbers_have_fixed_digits_and_never_a_negative_zero():
@@ -57,3 +57,23 @@ def test_a_long_name_loses_its_middle_and_stays_itself():
 def test_names_that_differ_in_their_middle_keep_it():
     names = [f"fixed, size {size} over fixed, size 24" for size in (32, 40, 120)]
     assert list(shortened([*names, "bm25"], 24).values()) == [*(f"{name[:23]}…" for name in names), "bm25"]
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "suggested"),
+    [
+        ("sentense", ["fixed", "sentence"], "sentence"),
+        ("dve", ["train", "dev"], "dev"),
+        ("top_k", ["kind", "k"], "k"),
+        ("bm52", ["dense", "bm25"], "bm25"),
+        ("MiniLM", ["gte-small", "all-MiniLM-L6-v2"], "all-MiniLM-L6-v2"),
+        # The nearest names, though not near.
+        ("production", ["precision", "recall"], None),
+        ("expenses", ["dense", "repeats"], None),
+        ("splade", ["spans", "slices"], None),
+        ("onboarding", ["openai", "static"], None),
+        ("hr", ["chroma", "three"], None),
+    ],
+)
+def test_a_name_is_suggested_only_if_it_is_near(word, known, suggested):
+    assert meant(word, known) == (f" (did you mean {suggested!r}?)" if suggested else "")

@@ -48,10 +48,21 @@ def test_configurations_to_begin_with_must_be_finished_ones(results):
 def test_words_filter_the_list_and_the_selection(explorer, results):
     explorer.panel.question.value = "leave"
     ids = [query_id for _, query_id in explorer.panel.questions.options]
-    assert ids == explorer.selection["query_id"].tolist()
+    assert sorted(ids) == sorted(explorer.selection["query_id"])
     assert 0 < len(ids) < len(results.questions)
     assert explorer.sides[0].question.query_id == ids[0]
     assert explorer.panel.status.value == f"{len(ids)} of {len(results.questions)} questions"
+
+
+def test_it_opens_on_the_largest_difference_also_without_controls(results):
+    explorer = wb.explore(results, "fixed-64-0", "hierarchical-64-256")
+    without = explorer.static()
+    differences = explorer.selection.set_index("query_id")["difference"].abs().fillna(-1)
+    assert differences.max() > differences.iloc[0]  # the first question of the dataset is another one
+    ids = [query_id for _, query_id in explorer.panel.questions.options]
+    assert differences[ids].tolist() == sorted(differences, reverse=True)
+    assert explorer.sides[0].question.query_id == ids[0]
+    assert explorer.static() == without
 
 
 def test_a_switch_of_question_or_configuration_shows_the_other_one(explorer):

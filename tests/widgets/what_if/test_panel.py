@@ -46,6 +46,18 @@ def test_metric_cut_and_slice_are_chosen_by_controls(panel: WhatIfPanel) -> None
     pd.testing.assert_frame_equal(panel.table, panel.results.what_if("margin", slices[0]))
 
 
+@pytest.mark.parametrize("name", ["success", "mrr", "ndcg", "margin"])
+def test_a_metric_without_a_cut_in_tokens_does_not_take_the_tokens_as_chunks(panel: WhatIfPanel, name: str) -> None:
+    chosen = controls(panel)
+    chosen["Metric"].value, chosen["Cut at"].value = "complete", "tokens"
+    assert str(panel.metric) == "complete@2000t"
+    chosen["Metric"].value = name
+    assert str(panel.metric) == (name if name == "margin" else f"{name}@5")
+    assert [child.value for child in panel.widget.children[3:4]] == [""]
+    if name != "margin":
+        assert (chosen["Cut"].value, chosen["Cut"].max) == (5, 1_000)
+
+
 def test_an_empty_slice_is_a_line_and_the_table_stays(panel: WhatIfPanel) -> None:
     chosen = controls(panel)
     slices = [value for _, value in chosen["Slice"].options if value.startswith("type=")]

@@ -219,8 +219,12 @@ class Explorer:
             self.panel.cause.options = [("any or none", _ALL), *visible_options(found)]
             self.panel.cause.value = cause if cause in found else _ALL
 
+    def _ordered(self) -> pd.DataFrame:
+        """The selection, the largest difference first. Questions with equal differences keep the order of the dataset."""
+        return self.selection.sort_values("difference", key=abs, ascending=False, kind="stable", na_position="last")
+
     def _list_questions(self) -> None:
-        table = self.selection
+        table = self._ordered()
         rows = zip(table["query_id"], table["question"], table["difference"], strict=True)
         options = [(option_line(query_id, asked, difference), query_id) for query_id, asked, difference in list(rows)[:_LISTED]]
         with self._without_events():
@@ -240,7 +244,7 @@ class Explorer:
 
     def _first_shown(self) -> _Shown:
         """What is shown first."""
-        query_id, metric = self.model.query_ids[0], self.model.metrics[0]
+        query_id, metric = str(self._ordered()["query_id"].iloc[0]), self.model.metrics[0]
         condition = RETRIEVED if RETRIEVED in self.model.conditions else _ALL
         sides = tuple(self.model.side(name, query_id, metric, condition) for name in self._start)
         return _Shown(sides[0].question, sides)

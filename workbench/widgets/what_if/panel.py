@@ -150,6 +150,10 @@ class _WhatIfView:
         self.at.step = 100 if self.unit.value == _TOKENS else 1
 
     def _changed(self, change: Mapping[str, object]) -> None:
+        if change["owner"] == self.name and self._cut == "k" and self.unit.value == _TOKENS:
+            # The cut in tokens is no number of chunks. This changes the cut, and comes here again.
+            self.unit.value = _CHUNKS
+            return
         if change["owner"] == self.unit:
             usual, most = _AT[self.unit.value]
             with self.at.hold_trait_notifications():
