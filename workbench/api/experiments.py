@@ -220,6 +220,7 @@ def sweep(
     ...     sweep={"chunking": [wb.FixedChunker(size=size) for size in (128, 256)], "retrieval": [wb.BM25Retriever()]},
     ... )
     >>> results = wb.sweep(experiment)  # doctest: +ELLIPSIS
+    sizes: 2 configurations, 98 questions, 54 documents
     [1/2] fixed-128-0: ...
     [2/2] fixed-256-0: ...
     >>> len(results.leaderboard())

@@ -149,6 +149,11 @@ def same_letters(word: str) -> str:
     return unicodedata.normalize("NFC", word).casefold()
 
 
+def in_words(name: str) -> str:
+    """Return a name of the code, such as that of a stage, as words: `chunk_faults` is `chunk faults`."""
+    return name.replace("_", " ")
+
+
 def meant(word: str, known: Iterable[str]) -> str:
     """Suggest the nearest known word, or one that is a part of `word` (`k` of `top_k`) or has it as a part, in brackets, or return an empty text."""
     names = list(known)

@@ -104,7 +104,9 @@ def sweep_progress(name: str) -> Iterator[SweepProgress]:
     """
     progress, mode = SweepProgress(printable_line(name), time.monotonic), _mode()
     began = logged = drawn = time.monotonic()
-    with ProgressBar(total=1, bar_format="{desc} |{bar:10}|", dynamic_ncols=True, alone=True, disable=mode != "auto") as bar:
+    with ProgressBar(
+        total=1, bar_format="{desc} |{bar:10}|", dynamic_ncols=True, alone=True, disable=mode != "auto", desc=f"{name}: reading the dataset"
+    ) as bar:
 
         def show(important: bool) -> None:
             nonlocal logged, drawn

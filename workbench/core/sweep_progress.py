@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from workbench.core.formatting import plural
+from workbench.core.formatting import in_words, plural
 
 # Shares of an item below which its own speed says little.
 _LEAST_SHARE = 0.05
@@ -57,7 +57,7 @@ class SweepProgress:
     def begin(self, stage: str) -> None:
         """Say that a result of a stage is computed now. It can need others, which are computed within it."""
         self._stages.append((stage, self.clock(), 0.0))
-        self.item = ItemProgress(stage, began=self.clock())
+        self.item = ItemProgress(in_words(stage), began=self.clock())
         self.changed(True)
 
     def end(self, completed: bool = True) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
 from workbench.core.code import require_permission
+from workbench.core.formatting import plural
 from workbench.core.progress import reporting
 from workbench.errors import ExperimentError, InputError, error_line
 from workbench.execution.latency import LATENCIES, with_latencies
@@ -134,6 +135,9 @@ def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompu
     """
     check_code(experiment)
     graph = Graph(context_of(experiment, outputs))
+    # A log shows nothing else before the first configuration is finished.
+    counts = {"configuration": experiment.configurations, "question": graph.run.dataset.queries, "document": graph.run.dataset.documents}
+    say(f"{experiment.name}: {', '.join(plural(len(rows), name) for name, rows in counts.items())}")
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset), before=run_mark(outputs / experiment.name))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}
     remaining = RemainingResults(graph, experiment.configurations)

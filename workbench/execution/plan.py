@@ -12,7 +12,7 @@ import pandas as pd
 from workbench.context.conditions import RETRIEVED
 from workbench.core.code import PERMISSION
 from workbench.core.display import table_html
-from workbench.core.formatting import aligned, approximate, capitalised, listed, plural
+from workbench.core.formatting import aligned, approximate, capitalised, in_words, listed, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import without_preparing
@@ -296,7 +296,7 @@ def _rows(plan: Plan) -> list[dict[str, str]]:
 
 
 def _stages(names: Sequence[str], others: Sequence[str]) -> str:
-    return "all" if names and not others else " ".join(names) or "-"
+    return "all" if names and not others else ", ".join(map(in_words, names)) or "-"
 
 
 def _notes(plan: Plan) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.context.packing import Packed, pack
+from workbench.core.formatting import in_words
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import slice_numbers
@@ -72,7 +73,7 @@ class Result:
     def computed_stages(self) -> str:
         """List the stages computed in this run with their seconds, for the terminal."""
         seconds = self.seconds
-        return ", ".join(f"{stage} {seconds[stage]:.1f} s" for stage, new in self.computed.items() if new) or "all from the store"
+        return ", ".join(f"{in_words(stage)} {seconds[stage]:.1f} s" for stage, new in self.computed.items() if new) or "all from the store"
 
     @cached_property
     def truncated(self) -> Ints:
