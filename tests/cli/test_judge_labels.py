@@ -76,7 +76,11 @@ def test_labels_that_are_filled_in_are_never_overwritten(folder):
 def test_calibrating_corrects_the_means_and_measures_the_judge(folder, judged_run):
     command("sample", folder, "--number", 70)
     labels = label_all(folder / "judge_labels.jsonl")
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     shown = command("calibrate", folder)
+    # The last line names every file that is new or was written again.
+    changed = {path.name for path in folder.iterdir() if before.get(path.name) != path.stat().st_mtime_ns}
+    assert set(shown.splitlines()[-1].partition(": ")[2].partition(";")[0].replace(" and ", ", ").split(", ")) == changed
     assert f"support: made, on {labels} labels of this run" in shown
     run = RunTables.read(folder)
     corrected = run.corrected.set_index(["scope", "metric", "target", "configuration"])

@@ -62,7 +62,7 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     needs 50 labels of each configuration. Labels of other runs measure the judge but correct nothing.
     """
     from workbench.analysis.judging.labelled_tasks import labelled_tasks
-    from workbench.core.formatting import plural
+    from workbench.core.formatting import listed, plural
     from workbench.report.render.html import write_report
     from workbench.results.calibration_files import write_calibration
     from workbench.results.judge_labels import LABELS_FILE, read_labels
@@ -70,10 +70,11 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
 
     lines = [line for place in labels or (folder / LABELS_FILE,) for line in read_labels(place)]
     found = labelled_tasks(RunTables.read(folder), lines, condition)
-    write_calibration(folder, found.labels, found.calibration, found.corrected)
+    written = write_calibration(folder, found.labels, found.calibration, found.corrected)
     if (folder / "report.html").is_file():
-        write_report(RunTables.read(folder), folder / "report.html")
+        written.append(write_report(RunTables.read(folder), folder / "report.html").name)
     for line in found.report():
         say(line)
     if empty := sum(not line.label for line in lines):
         say(f"{plural(empty, 'line')} of {len(lines)} without a label: if these are the hard ones, the corrected values are too good")
+    say(f"written in {folder}: {listed(written)}; earlier files of these names were replaced")
