@@ -82,7 +82,9 @@ def output(process: subprocess.Popen[str], kill_after: float | None = None) -> l
     for line in process.stdout:
         if kill_after is not None and line.startswith("new") and killer.ident is None:
             killer.start()
-        lines.append(line.strip())
+        # A kill can cut the last line.
+        if line.endswith("\n"):
+            lines.append(line.strip())
     process.wait()
     killer.cancel()
     return lines
