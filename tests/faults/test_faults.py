@@ -11,6 +11,7 @@ from tests.faults.campaign import Case, Journal, campaign
 from tests.faults.cases import Worlds
 
 pytestmark = pytest.mark.slow
+PARTS = 8
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,9 @@ def test_a_sample_of_faults_changes_no_result(worlds: Worlds, tmp_path: Path, ki
     check(sample(kind(worlds), each), tmp_path)
 
 
+# In parts, which workers share.
 @pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", [Worlds.operations, Worlds.messages, Worlds.damaged])
-def test_no_fault_changes_a_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]]) -> None:
-    check(list(kind(worlds)), tmp_path)
+def test_no_fault_changes_a_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]], part: int) -> None:
+    check(list(kind(worlds))[part::PARTS], tmp_path)
