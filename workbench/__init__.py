@@ -6,6 +6,19 @@ Importing it loads neither torch nor chromadb. `__init__.pyi` lists the public n
 import lazy_loader
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 # `from workbench import *` must not hide Python's own map.
 __all__.remove("map")
+
+
+def __getattr__(name: str) -> object:
+    """Return a public name, which is imported now. The error of another name says which one is meant."""
+    try:
+        return _public(name)
+    except AttributeError:
+        if name in __all__ or name.startswith("_"):
+            raise
+    # Deferred: importing the package loads as little as possible.
+    from workbench.core.guessed_names import unknown_public_name
+
+    raise unknown_public_name(name, __all__)

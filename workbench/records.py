@@ -1,13 +1,14 @@
 """Frozen values that pass between stages. Positions are half-open [start, end), in Unicode code points of `Document.text`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
 from workbench.core.display import excerpt, table_html, text_html
-from workbench.core.formatting import plural
+from workbench.core.formatting import meant, plural
+from workbench.core.guessed_names import AdvisedNames
 from workbench.errors import InputError
 
 # The largest cut in tokens.
@@ -16,14 +17,22 @@ MOST_TOKENS = 1_000_000
 SYNTHETIC, PROVENANCE, ACCEPTED_BY = "synthetic", "provenance", "accepted_by"
 _SHOWN_QUERIES = 5
 _SHOWN_CHARACTERS = 800
+# What other tools call the id and the text of a document or of a part of one.
+_DOCUMENT_NAMES = {
+    **dict.fromkeys(("id", "document_id", "docid", "name"), ".doc_id"),
+    **dict.fromkeys(("content", "page_content", "body", "chunk"), ".text"),
+    **dict.fromkeys(("similarity", "distance"), ".score of a hit"),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(AdvisedNames):
     """A text to retrieve. Spans refer to exactly this `text`, and `title` may be empty. Filters read `metadata`.
 
     A `missing` document is named by labels but not in the corpus: it is never searched, and its text is a placeholder.
     """
+
+    guesses: ClassVar[Mapping[str, str]] = _DOCUMENT_NAMES
 
     doc_id: str
     text: str
@@ -50,12 +59,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(AdvisedNames):
     """A slice of a document that is embedded and searched.
 
     `header` precedes the slice, with one space, when it is embedded. `parent` is the larger slice (start, end) to deliver
     in place of the chunk, or None to deliver the chunk itself.
     """
+
+    guesses: ClassVar[Mapping[str, str]] = _DOCUMENT_NAMES
 
     document: Document
     start: int
@@ -96,8 +107,10 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(AdvisedNames):
     """A delivered slice of a document for a query, with the retriever's score. `rank` starts at 1."""
+
+    guesses: ClassVar[Mapping[str, str]] = _DOCUMENT_NAMES
 
     document: Document
     start: int
@@ -120,12 +133,21 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(AdvisedNames):
     """A question. `metadata` contains the fields that define slices, such as its type and domain.
 
     `where` filters the documents to search by their metadata, such as `{"year": 2024}`; empty for all documents. `answer` is the expected
     answer, `answer_variants` are other texts that are as good.
     """
+
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("question", "query", "input", "content"), ".text"),
+        **dict.fromkeys(("id", "qid", "question_id"), ".query_id"),
+        **dict.fromkeys(("expected", "expected_answer", "reference", "ground_truth", "output"), ".answer"),
+        **dict.fromkeys(
+            ("relevant", "qrels", "labels", "documents", "evidence"), "dataset.subset([query.query_id]).qrels, or .needs for evidence"
+        ),
+    }
 
     query_id: str
     text: str
@@ -178,11 +200,32 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(AdvisedNames):
     """Documents, queries and labels that were checked when they were loaded.
 
-    `source` contains the settings with which an experiment reads the same dataset, or is None if the dataset was made in Python.
+    As a sequence it is that of its questions: `len(dataset)`, `dataset[0]`, and `dataset["q1"]` by the id. `source` contains the settings with which an
+    experiment reads the same dataset, or is None if the dataset was made in Python.
     """
+
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("questions", "query", "question", "topics", "rows", "samples"), "dataset.queries"),
+        **dict.fromkeys(("docs", "texts", "text", "document"), "dataset.documents"),
+        **dict.fromkeys(("labels", "relevant", "judgements", "judgments", "ground_truth"), "dataset.qrels, or dataset.needs for evidence"),
+        **dict.fromkeys(
+            ("evidence", "spans", "answers"), "dataset.needs, the evidence of each question; an expected answer is in query.answer"
+        ),
+        **dict.fromkeys(
+            ("to_df", "to_pandas", "df", "shape", "head", "columns", "describe", "table"),
+            "pandas.DataFrame(dataset.queries), or of dataset.documents, dataset.qrels",
+        ),
+        **dict.fromkeys(("save", "to_json", "to_jsonl", "to_csv", "write", "export"), "wb.save_dataset(dataset, folder)"),
+        **dict.fromkeys(("sample", "filter", "select", "take", "where"), "dataset.subset(query_ids)"),
+        **dict.fromkeys(("split", "splits", "load", "from_path", "read"), 'wb.load_dataset(path, split="dev")'),
+        **dict.fromkeys(
+            ("from_df", "from_pandas", "from_list"), "wb.Dataset(name, documents, queries, qrels), or wb.load_dataset of a CSV table"
+        ),
+        **dict.fromkeys(("index", "search", "embed"), "wb.Pipeline(...).index(dataset)"),
+    }
 
     name: str
     documents: tuple[Document, ...]
@@ -201,8 +244,34 @@ class Dataset:
         """Return all documents, in the same places, the missing ones without text."""
         return tuple(replace(document, text="") if document.missing else document for document in self.documents)
 
+    def __len__(self) -> int:
+        """Return the number of questions."""
+        return len(self.queries)
+
+    def __bool__(self) -> bool:
+        """Return True, also without questions."""
+        return True
+
+    def __iter__(self) -> Iterator[Query]:
+        """Iterate over the questions."""
+        return iter(self.queries)
+
+    def __getitem__(self, place: int | slice | str) -> Query | tuple[Query, ...]:
+        """Return the question at a place or with an id, or those of a slice. Raises InputError for an id that no question has."""
+        if not isinstance(place, str):
+            return self.queries[place]
+        found = next((query for query in self.queries if query.query_id == place), None)
+        if found is None:
+            near = meant(place, [query.query_id for query in self.queries])
+            raise InputError(f"the dataset {self.name} has no question {place!r}{near}", "see dataset.queries, and dataset.documents")
+        return found
+
     def subset(self, query_ids: Iterable[str]) -> "Dataset":
         """Return a dataset with these questions, their labels, and all documents. Raises InputError for an id that no question has."""
+        if isinstance(query_ids, str) or not isinstance(query_ids, Iterable):
+            raise InputError(
+                f"query_ids is {query_ids!r}", "give a list of ids, such as [query.query_id for query in dataset.queries[:10]]"
+            )
         wanted = set(query_ids)
         if unknown := wanted - {query.query_id for query in self.queries}:
             raise InputError(f"the dataset {self.name} has no question {min(unknown)!r}", "see dataset.queries")

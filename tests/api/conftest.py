@@ -20,3 +20,9 @@ def indexes(outcome: Outcome, part: wb.Dataset, tmp_path_factory: pytest.TempPat
     outputs = tmp_path_factory.mktemp("copied") / "outputs"
     shutil.copytree(outcome.context.workspace.outputs, outputs)
     return {pipeline.configuration.name: pipeline.index(part, outputs) for pipeline in pipelines}
+
+
+@pytest.fixture(scope="session")
+def results(few: Outcome) -> wb.Results:
+    """The opened run of a small sweep."""
+    return wb.load(few.folder)

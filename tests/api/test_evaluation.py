@@ -104,25 +104,31 @@ def test_a_system_that_fails_on_every_question_is_an_error_and_no_score() -> Non
     def system(query: str, k: int) -> list[str]:
         raise TypeError(f"{k} for {query}")
 
-    with pytest.raises(wb.RunError, match="every question failed, the first with TypeError"):
+    with pytest.raises(wb.RunError, match="failed on all of 3 requests, first with: TypeError: 10 for first"):
         wb.evaluate(system, DATASET, "recall@5")  # type: ignore[arg-type]  # its fault is the point
 
 
 @pytest.mark.parametrize(
     ("hit", "metric", "says"),
     [
-        ("c.m", "recall@5", r"document 'c.m', which the dataset does not have \(did you mean 'c.md'\?\)"),
-        ({"id": "a"}, "recall@5", "has no doc_id"),
-        (Passage("a", 0, 19), "recall@5", "which has 18 characters"),
-        (Passage("a", 7, 4), "recall@5", r"\[7, 4\)"),
-        ({"doc_id": "a", "start": 0}, "recall@5", r"\[0, None\)"),
-        ("a", "span_recall@5", "span_recall@5: hits have no start and end"),
+        ("c.m", "recall@5", r"no document has the id 'c.m' \(did you mean 'c.md'\?\); return the dataset's ids"),
+        ("a", "span_recall@5", "span_recall@5: hits have neither start and end nor a text"),
         ("a", "margin", "needs the scores of all chunks"),
     ],
 )
 def test_hits_that_cannot_be_scored_are_an_input_error(hit: Any, metric: str, says: str) -> None:
     with pytest.raises(wb.InputError, match=says):
         wb.evaluate(answering(first=[hit], second=[hit], third=[hit]), DATASET, metric)
+
+
+@pytest.mark.parametrize("hit", [Passage("a", 0, 19), Passage("a", 7, 4), {"doc_id": "a", "text": "not in it"}])
+def test_a_hit_without_a_place_in_its_document_counts_for_documents_and_leaves_spans_unscored(hit: Any) -> None:
+    scores = wb.evaluate(answering(first=[hit], second=["b"], third=[Passage("c.md", 0, 4)]), DATASET, ["recall@5", "span_recall@5"])
+    recall, spans = (scores.queries[scores.queries["metric"] == name] for name in ("recall@5", "span_recall@5"))
+    assert recall["value"].tolist() == [1, 1, 1]
+    assert spans["state"].tolist() == ["unscored", "scored", "scored"]
+    assert spans["reason"].iloc[0].startswith("a hit matched a document but not a place in it: ")
+    assert scores.notes[0].startswith("1 of 3 hits could not be matched with a place in their document (first: q1: ")
 
 
 def test_a_system_is_asked_for_more_until_the_metric_is_reached_and_never_without_end() -> None:
@@ -133,7 +139,7 @@ def test_a_system_is_asked_for_more_until_the_metric_is_reached_and_never_withou
         return [Passage("a", 0, 1 + rank % 18) for rank in range(k)]
 
     wb.evaluate(chunks, replace(DATASET, queries=QUERIES[:1], qrels=QRELS[:1], needs=NEEDS[:1]), "recall@5")
-    assert asked == [5, 10, 20, 40, 80, 160, 320, 640, 1000]
+    assert asked == [10, 20, 40, 80, 160, 320, 640, 1000]
     asked.clear()
     wb.evaluate(chunks, DATASET, "recall@5", k=7)
     assert asked == [7, 7, 7]
@@ -163,13 +169,15 @@ def test_an_error_of_workbench_inside_the_system_leaves_its_question_unscored(in
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ({"a": 0.1, "b": 0.9}, "returned a dict; return a list of hits"),
-        ("a", "returned a str"),
-        ({"a", "b"}, "returned a set"),
+        (3, "the result is no list of hits but int"),
+        ("a", "no list of hits but str"),
+        ({"a", "b"}, "no list of hits but set; return a list, best first"),
+        ([], "the system found nothing for any of the questions"),
+        (None, "the system found nothing for any of the questions"),
     ],
 )
-def test_hits_without_an_order_are_an_input_error(answer: Any, says: str) -> None:
-    with pytest.raises(wb.InputError, match=says):
+def test_what_is_no_list_of_hits_for_any_question_is_an_error(answer: Any, says: str) -> None:
+    with pytest.raises(wb.RunError, match=says):
         wb.evaluate(lambda *_: answer, DATASET, "recall@5")
 
 

@@ -3,20 +3,27 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 
-from workbench.api.arguments import require
+from workbench.api.arguments import documents_of, require
 from workbench.api.chunk_marks import marked_text
+from workbench.api.given_components import given_component
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural
+from workbench.core.guessed_names import checked_names, unknown_argument
 from workbench.datasets.formats.golden_saving import save_golden
-from workbench.datasets.sources import recognise
+from workbench.datasets.sources import SOURCES, recognise
+from workbench.errors import InputError
 from workbench.pipeline.chunk_table import Chunks, chunk_tables
 from workbench.records import Dataset, Document
 
+_ARGUMENTS = ("path", "split", "kind", "documents", "qrels", "unlabelled", "recurrences", "max_file_mb")
 
+
+@checked_names
 def load_dataset(
     path: str | Path,
     *,
@@ -51,12 +58,19 @@ def load_dataset(
     >>> wb.load_dataset("experiments/handbook", split="dev")
     Dataset('handbook', 54 documents, 98 questions, 2,733 judgements, 117 pieces of evidence)
     """
+    known = {name for source in SOURCES.values() for name in source.model_fields}
+    if strange := [name for name in settings if name not in known]:
+        raise unknown_argument("load_dataset", strange[0], _ARGUMENTS)
+    if not isinstance(path, str | Path):
+        fix = "give the path of a folder or file; wb.Dataset(name, documents, queries, qrels) makes a dataset of values in Python"
+        raise InputError(f"the path is of type {type(path).__name__}", fix)
     places = {"documents": documents, "qrels": qrels}
     given = {name: str(place) for name, place in places.items() if place}
     source = recognise(str(path), split, kind=kind, **given, **settings)
     return replace(source.load(unlabelled), source=source.settings())
 
 
+@checked_names
 def save_dataset(dataset: Dataset, folder: str | Path, *, replace: bool = False) -> Dataset:
     """Write a dataset to a new folder in Workbench's own format, and return it as loaded from there.
 
@@ -84,6 +98,7 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace: bool = False)
     return load_dataset(folder, kind="golden")
 
 
+@checked_names
 def chunk_table(documents: Dataset | Iterable[Document], chunker: Chunker) -> pd.DataFrame:
     """Split documents and tabulate their chunks.
 
@@ -100,9 +115,9 @@ def chunk_table(documents: Dataset | Iterable[Document], chunker: Chunker) -> pd
     >>> wb.chunk_table(dataset, wb.FixedChunker(size=256))["tokens"].max().item()
     254
     """
-    require(chunker, Chunker, "chunker")
-    texts = documents.documents if isinstance(documents, Dataset) else tuple(documents)
-    table = pd.concat(chunk_tables(texts, chunker), ignore_index=True)
+    made = _chunker(chunker)
+    texts = documents.documents if isinstance(documents, Dataset) else documents_of(documents)
+    table = pd.concat(chunk_tables(texts, made), ignore_index=True)
     chunks = Chunks(texts, table)
     ids = pd.DataFrame({"chunk_id": chunks.ids, "doc_id": [chunk.doc_id for chunk in chunks]})
     columns = ["start", "end", "delivered_start", "delivered_end", "tokens", "header"]
@@ -122,6 +137,7 @@ class ChunkedDocument:
         return text_html(title, marked_text(self.document.text, chunks))
 
 
+@checked_names
 def show_chunks(document: Document, chunker: Chunker) -> ChunkedDocument:
     """Show where a chunker cuts a document, as a notebook display.
 
@@ -135,5 +151,10 @@ def show_chunks(document: Document, chunker: Chunker) -> ChunkedDocument:
     ChunkedDocument(document=Document(...
     """
     require(document, Document, "document")
-    require(chunker, Chunker, "chunker")
-    return ChunkedDocument(document, chunker)
+    return ChunkedDocument(document, _chunker(chunker))
+
+
+def _chunker(given: object) -> Chunker:
+    made = given_component("chunking", given)
+    require(made, Chunker, "chunker")
+    return cast(Chunker, made)

@@ -1,13 +1,14 @@
 """Define, plan and sweep experiments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 import yaml
 
 from workbench.api.arguments import require
+from workbench.api.given_components import is_function, kind_settings, wrapped
 from workbench.api.pipeline import Pipeline
 from workbench.api.results import Results
 from workbench.chunking.base import Chunker
@@ -15,6 +16,7 @@ from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
 from workbench.core.formatting import listed, plural
+from workbench.core.guessed_names import AdvisedNames, advised_names, checked_names
 from workbench.core.progress import ProgressBar, reporting, say_above, sweep_progress
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
@@ -24,9 +26,10 @@ from workbench.execution.plan import Plan, plan_experiment
 from workbench.execution.remaining import FILES
 from workbench.execution.scheduling import on_workers
 from workbench.execution.screening import screen as screen_experiment
+from workbench.experiment.expand import STAGES
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
 from workbench.judging.settings import Judging
-from workbench.metrics.names import Metric
+from workbench.metrics.names import Metric, metrics_given
 from workbench.records import Dataset
 
 # A component, or its settings as in an experiment file.
@@ -55,7 +58,7 @@ class ExperimentSettings(TypedDict, total=False):
     gate: Mapping[str, Any]
 
 
-class Experiment:
+class Experiment(AdvisedNames):
     """Configurations to compare on a dataset, as in an experiment file: the arguments are the keys of the file.
 
     Parameters
@@ -97,6 +100,17 @@ class Experiment:
     ['fixed-128-0', 'fixed-256-0']
     """
 
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("run", "sweep", "start", "execute", "evaluate"), "wb.sweep(experiment)"),
+        **dict.fromkeys(
+            ("results", "leaderboard", "report"), "what wb.sweep(experiment) returns, or wb.load('outputs/<name>') of a finished sweep"
+        ),
+        **dict.fromkeys(("configurations", "configs", "pipelines"), "experiment.names"),
+        **dict.fromkeys(("save", "write", "to_file"), "experiment.to_yaml(path)"),
+        **dict.fromkeys(("load", "read", "open", "from_file", "from_path"), "wb.Experiment.from_yaml(path)"),
+    }
+
+    @advised_names(more="write wb.Experiment(name, dataset, ...), or wb.Experiment.from_yaml(path) for an experiment file")
     def __init__(self, name: str, dataset: Dataset | Settings | str | Path, **settings: Unpack[ExperimentSettings]) -> None:
         given = {key: _written(key, value) for key, value in settings.items() if value is not None}
         self._spec = experiment_of({"name": name, "dataset": _dataset_settings(dataset)} | given, f"experiment {name!r}")
@@ -183,6 +197,7 @@ class Experiment:
         return table_html(about, rows, f"Metrics: {', '.join(map(str, self.metrics))}.")
 
 
+@checked_names
 def sweep(
     experiment: Experiment | str | Path,
     outputs: str | Path = "outputs",
@@ -258,7 +273,9 @@ def _written(key: str, value: Any) -> Any:
         case "targets":
             return [_settings(target, "targets") for target in value]
         case "metrics":
-            return [str(metric) for metric in ([value] if isinstance(value, str | Metric) else value)]
+            several = value if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else [value]
+            # A name that does not exist is reported with the other faults of the experiment.
+            return [each if isinstance(each, str) else str(*metrics_given(each)) for each in several]
         case "conditions" | "exclude":
             return list(value)
         case "slices":
@@ -285,6 +302,9 @@ def _judging_settings(value: Judging | Mapping[str, Any] | str) -> Any:
         value = {**value.components, **{key: given for key, given in more.items() if given}}
     if not isinstance(value, Mapping):
         return value
+    for part in value.values():
+        if is_function(part):
+            wrapped("judging", part)
     settings = {key: part.settings() if isinstance(part, Component) else part for key, part in value.items()}
     return settings | ({"conditions": list(settings["conditions"])} if isinstance(settings.get("conditions"), tuple) else {})
 
@@ -296,6 +316,10 @@ def _alternatives(stage: str, components: Sequence[Settings] | Settings) -> list
 
 def _settings(component: Settings, owner: str) -> dict[str, Any]:
     """Return the settings of a component as in an experiment file, without defaults and without those that the experiment sets."""
+    if isinstance(component, str) and owner in STAGES:
+        return kind_settings(owner, component)
+    if is_function(component):
+        component = wrapped(owner, component)
     if isinstance(component, Mapping):
         return dict(component)
     if not isinstance(component, Component):

@@ -4,18 +4,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workbench.answering.base import Generator
-from workbench.api.arguments import require
+from workbench.api.arguments import documents_of, require
+from workbench.api.given_components import given_component
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
 from workbench.context.context_packing import ContextPacking
 from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
+from workbench.core.guessed_names import AdvisedNames, checked_init, checked_names
 from workbench.datasets.checks import checked
 from workbench.datasets.filters import filter_faults, matches, metadata_fields
 from workbench.embedding.base import Embedder
@@ -39,6 +41,7 @@ from workbench.retrieval.dense import DenseRetriever
 from workbench.rewriting.base import Rewriter
 
 _SHOWN_CHARACTERS = 400
+_STAGES = ("chunking", "embedding", "retrieval", "rerank", "rewrite", "context", "answering")
 
 
 class Hits(list[Hit]):
@@ -58,9 +61,13 @@ class Hits(list[Hit]):
         return table_html(plural(len(rows), "hit"), rows)
 
 
+@checked_init
 @dataclass(frozen=True)
-class Pipeline:
-    """A component for each stage. Retrieval without vectors, such as BM25, does not use the embedder.
+class Pipeline(AdvisedNames):
+    """A component for each stage: a value such as `wb.SentenceChunker(size=256)`, its kind (`"sentence"`), or its settings as in an experiment.
+
+    Retrieval without vectors, such as BM25, does not use the embedder. A kind of chunking that needs a size has 256. A function of a module is wrapped
+    as a chunker, by `wb.CallableChunker`.
 
     Parameters
     ----------
@@ -81,8 +88,18 @@ class Pipeline:
     >>> import workbench as wb
     >>> wb.Pipeline(chunking=wb.SentenceChunker(size=256), retrieval=wb.BM25Retriever(k=5))
     Pipeline(sentence-256, bm25)
+    >>> wb.Pipeline(chunking="sentence", retrieval={"kind": "bm25", "k": 5})
+    Pipeline(sentence-256, bm25)
     """
 
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("search", "retrieve", "query", "run", "fit", "build", "answer", "ask", "invoke"), "pipeline.index(dataset).search(query)"
+        ),
+        **dict.fromkeys(("evaluate", "score", "test"), "wb.evaluate(pipeline, dataset)"),
+        **dict.fromkeys(("compare", "sweep"), "wb.compare({'a': pipeline, 'b': other}, dataset), or a sweep of wb.Experiment"),
+        **dict.fromkeys(("name", "settings", "config", "stages", "components"), "pipeline.configuration"),
+    }
     chunking: Chunker = field(default_factory=lambda: FixedChunker(size=256))
     embedding: Embedder = field(default_factory=SentenceTransformerEmbedder)
     retrieval: Retriever = field(default_factory=DenseRetriever)
@@ -92,6 +109,8 @@ class Pipeline:
     answering: Generator | None = None
 
     def __post_init__(self) -> None:
+        for stage in _STAGES:
+            object.__setattr__(self, stage, given_component(stage, getattr(self, stage)))
         for name, kind in (("chunking", Chunker), ("embedding", Embedder), ("retrieval", Retriever)):
             require(getattr(self, name), kind, name)
         for name, optional in (("rerank", Reranker), ("rewrite", Rewriter), ("context", ContextPacking), ("answering", Generator)):
@@ -110,6 +129,7 @@ class Pipeline:
         configuration = Configuration.of(self.chunking, self.embedding, self.retrieval, self.rerank, self.rewrite)
         return configuration.answered(self.context, self.answering)
 
+    @checked_names
     def index(self, documents: Dataset | Iterable[Document], outputs: str | Path = "outputs") -> "Index":
         """Split and embed documents and build their index. Results that are in the store of `outputs` are reused.
 
@@ -121,7 +141,7 @@ class Pipeline:
         >>> index.search("hotel ceiling singapore?", k=1)[0].doc_id
         'finance/travel-expenses'
         """
-        dataset = documents if isinstance(documents, Dataset) else Dataset("documents", tuple(documents), (), ())
+        dataset = documents if isinstance(documents, Dataset) else Dataset("documents", documents_of(documents), (), ())
         if not dataset.documents:
             raise InputError("there are no documents to index", "give a dataset or a list of documents")
         # The caller made the components in Python, and so has chosen the code.
@@ -143,8 +163,19 @@ class Pipeline:
 
 
 @dataclass(frozen=True, eq=False)
-class Index:
+class Index(AdvisedNames):
     """The indexed documents of a pipeline. Make one with `Pipeline.index`."""
+
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("query", "retrieve", "similarity_search", "get_relevant_documents", "invoke", "find"), "index.search(query, k=5)"),
+        **dict.fromkeys(("ask", "chat", "generate"), "index.answer(query)"),
+        **dict.fromkeys(("evaluate", "score"), "wb.evaluate(index, dataset)"),
+        **dict.fromkeys(
+            ("add", "insert", "upsert", "add_documents"), "pipeline.index(documents) with all documents: an index does not change"
+        ),
+        **dict.fromkeys(("documents", "dataset"), "index.run.dataset"),
+        **dict.fromkeys(("chunks", "chunk_table"), "wb.chunk_table(dataset, chunker)"),
+    }
 
     pipeline: Pipeline
     run: RunContext
@@ -158,6 +189,7 @@ class Index:
     def _corpus(self) -> Corpus:
         return corpus_of(self.run, self.entries)
 
+    @checked_names
     def search(self, query: str, k: int | None = None, where: Mapping[str, Any] | None = None) -> Hits:
         """Return the k best slices of text for a question, by default as many as the retriever delivers: its `deliver`, else its `k`.
 
@@ -199,6 +231,7 @@ class Index:
         delivered = zip(*(column[packed.delivered].tolist() for column in columns), strict=True)
         return Hits(self._hit(rank, *row) for rank, row in enumerate(delivered, 1))
 
+    @checked_names
     def answer(self, query: str, where: Mapping[str, Any] | None = None) -> SingleAnswer:
         """Answer a question from the context that its hits make, as a sweep does.
 

@@ -1,13 +1,15 @@
 """The figures of a run, for a notebook or a paper."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost
 from workbench.analysis.judging.calibration_curves import calibrations
 from workbench.core.formatting import meant, shortened
+from workbench.core.guessed_names import AdvisedNames
 from workbench.errors import InputError
 from workbench.judging.base import TASKS, Task
 from workbench.report.cells import digits_for
@@ -26,10 +28,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plots:
+class Plots(AdvisedNames):
     """The figures of a run, each a matplotlib figure that a caller can restyle and save."""
 
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("bar", "metrics", "ranking", "scores", "box", "best"), "results.plot.leaderboard()"),
+        **dict.fromkeys(("scatter", "cost", "costs", "pareto"), "results.plot.frontier()"),
+        **dict.fromkeys(("comparison", "comparisons", "compare"), "results.plot.differences()"),
+        **dict.fromkeys(("hist", "histogram", "sizes"), "results.plot.lengths(configuration)"),
+    }
     findings: Findings
+
+    def __call__(self) -> "Figure":
+        """Return `leaderboard()`."""
+        return self.leaderboard()
 
     def leaderboard(self) -> "Figure":
         """Plot the primary metric of every ranked configuration with its 95 % interval. Solid points are in the tie set.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from workbench.core.guessed_names import AdvisedNames
 from workbench.results.run_tables import RunTables
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ResultTables:
+class ResultTables(AdvisedNames):
     """The tables of a run in a folder. Each is a copy, so that changes do not reach the run."""
 
     tables: RunTables

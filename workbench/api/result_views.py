@@ -1,5 +1,6 @@
 """The views of a finished run that its notebooks show."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,6 +9,7 @@ from workbench.analysis.findings import Findings, findings
 from workbench.analysis.judging.judge_trust import has_judges
 from workbench.api.result_tables import ResultTables
 from workbench.core.formatting import meant, plural
+from workbench.core.guessed_names import checked_names
 from workbench.errors import InputError
 from workbench.report.answers_view import AnswersView
 from workbench.report.comparison import ComparisonView
@@ -15,6 +17,7 @@ from workbench.report.configuration import ConfigurationView
 from workbench.report.judge_view import JudgeView
 from workbench.report.render.notebook import show
 from workbench.report.sections.ranking import ranking_table
+from workbench.report.text.summary import answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,17 @@ class ResultViews(ResultTables):
         """
         return ComparisonView(self.tables)
 
+    def summary(self) -> str:
+        """Answer the eight questions at the head of the report in plain sentences. They name a winner only if the verdict does.
+
+        Examples
+        --------
+        >>> results.summary()[:19]
+        'What won? No winner'
+        """
+        return "\n".join(f"{answer.question} {answer.text}" for answer in answers(self._findings))
+
+    @checked_names
     def configuration(self, name: str) -> ConfigurationView:
         """Show one configuration question by question, as its notebook does.
 
@@ -97,6 +111,22 @@ class ResultViews(ResultTables):
             raise InputError(f"the run {self.name} has no judges", "add answering to the pipeline of the experiment and sweep again")
         return JudgeView(self.tables, self.answer_view(configuration).name)
 
+    def __getitem__(self, name: str) -> ConfigurationView:
+        """Return `configuration(name)`."""
+        return self.configuration(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the finished configurations."""
+        return iter(self.tables.names)
+
+    def __len__(self) -> int:
+        """Return the number of finished configurations."""
+        return len(self.tables.names)
+
+    def __bool__(self) -> bool:
+        """Return True, also without a finished configuration."""
+        return True
+
     def _repr_html_(self) -> str:
         return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()
 
@@ -113,4 +143,6 @@ class ResultViews(ResultTables):
             return name
         if name in self.failures:
             raise InputError(f"the configuration {name} failed: {self.failures[name]}")
-        raise InputError(f"the run {self.name} has no finished configuration {name!r}{meant(name, known)}", f"they are {', '.join(known)}")
+        raise InputError(
+            f"the run {self.name} has no finished configuration {name!r}{meant(str(name), known)}", f"they are {', '.join(known)}"
+        )

@@ -1,15 +1,16 @@
 """A finished run in a notebook: its tables, ranking, comparisons and misses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import pandas as pd
 
 from workbench.analysis.answers.causes import answer_cause_meanings, failed_answers
 from workbench.analysis.answers.decomposition_table import decomposition_table
+from workbench.analysis.between_runs import between_runs
 from workbench.analysis.parts_table import parts_table
 from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
 from workbench.api.arguments import require
@@ -17,6 +18,7 @@ from workbench.api.plots import Plots
 from workbench.api.result_views import ResultViews
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant
+from workbench.core.guessed_names import advised_names, checked_names
 from workbench.errors import InputError
 from workbench.records import Dataset
 from workbench.report.render.html import write_report
@@ -26,6 +28,12 @@ from workbench.statistics.verdict import Verdict
 if TYPE_CHECKING:
     from workbench.gate.report import GateReport
     from workbench.metrics.names import Metric
+
+
+# Why the leaderboard takes no metric.
+_OTHER_RANKING = (
+    "it ranks by the primary metric, which decides; results.what_if('recall@5', 'field=value') ranks by another metric or slice"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +52,33 @@ class Results(ResultViews):
     [78, 78]
     """
 
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("best", "winner", "top", "leader", "best_configuration"),
+            "results.verdict, which names a winner only outside the noise: .winner, or the tie set .best; results.leaderboard() ranks",
+        ),
+        **dict.fromkeys(("to_csv", "to_excel", "to_json", "to_parquet", "save"), "the method of a table: results.metrics.to_csv(path)"),
+        **dict.fromkeys(
+            ("df", "to_df", "to_pandas", "table", "data", "head", "shape", "columns", "scores", "describe"),
+            "a table, each a DataFrame: results.metrics (means), results.queries (values of questions), results.hits, results.leaderboard()",
+        ),
+        **dict.fromkeys(("mean", "means", "metric", "values"), "results.metrics, the means, or results.leaderboard()"),
+        **dict.fromkeys(("misses", "failures_of", "missed", "wrong"), "results.causes(configuration)"),
+        **dict.fromkeys(
+            ("slices", "slice", "by_slice", "groupby"),
+            "results.metrics.query(\"slice != 'all'\"), or results.what_if(metric, 'field=value') for a ranking on one slice",
+        ),
+        **dict.fromkeys(("configs", "names", "pipelines", "systems"), "results.configurations, or list(results) for the names"),
+        **dict.fromkeys(("ranking", "rank", "ranks", "sort", "top_k"), "results.leaderboard()"),
+        **dict.fromkeys(("report", "html", "show", "print", "display"), "results.summary(), or results.to_html(path) for the report"),
+        **dict.fromkeys(
+            ("diff", "difference", "differences", "significance", "p_values", "test", "pairwise"),
+            "results.compare(a, b), or results.comparisons for all pairs",
+        ),
+        **dict.fromkeys(("errors", "failed"), "results.failures"),
+        **dict.fromkeys(("load", "open", "read", "from_path"), "wb.load(path)"),
+    }
+
     @cached_property
     def plot(self) -> Plots:
         """The figures of the run, such as `results.plot.leaderboard()`."""
@@ -54,6 +89,7 @@ class Results(ResultViews):
         """The verdict by the primary metric. None if no configuration can be compared."""
         return self._findings.verdict
 
+    @advised_names(**dict.fromkeys(("metric", "by", "sort_by", "slice", "within", "more"), _OTHER_RANKING))
     def leaderboard(self) -> pd.DataFrame:
         """Rank the configurations by the primary metric.
 
@@ -78,23 +114,44 @@ class Results(ResultViews):
         table = pd.DataFrame(rows, columns=None if rows else columns)
         return table.astype({"place": "Int64"}).set_index("configuration")
 
-    def compare(self, a: str, b: str) -> pd.DataFrame:
-        """Compare two configurations by every metric, on the same questions.
+    @advised_names(
+        more="write results.compare(a, b) for two configurations, and results.compare(a, b, other) for one of this run and one of another"
+    )
+    def compare(self, a: str, b: str, other: "Results | str | Path | None" = None) -> pd.DataFrame:
+        """Compare two configurations by every metric, on the same questions: two of this run, or `b` of another.
+
+        Parameters
+        ----------
+        a: a configuration of this run.
+        b: another of this run, or one of `other`.
+        other: another run on the same questions, or its folder.
 
         Returns
         -------
         A DataFrame indexed by metric, with `difference` (a - b) and its bounds `low` and `high`, `n`, `clusters` and `conditional`. If the
         metric was tested, `p`, `p_adjusted` and `p_all_pairs`, and the bounds `low_adjusted` and `high_adjusted` that hold for all comparisons.
+        Between two runs nothing is tested: `workbench gate` decides whether a run lost something.
 
         Raises
         ------
-        InputError: the run has no such configuration, or it failed.
+        InputError: a run has no such configuration, or it failed, or both are the same; or the other run has other questions.
 
         Examples
         --------
         >>> results.compare("fixed-128-0", "fixed-256-0").loc["recall@5", ["n", "clusters"]].tolist()
         [78, 46]
+        >>> results.compare("fixed-128-0", "fixed-128-0", "outputs/sizes").loc["recall@5", "difference"]
+        0.0
         """
+        if other is not None:
+            another = opened(other, "other")
+            return between_runs(self.tables, self._known(a), another.tables, another._known(b))
+        if isinstance(a, Results) or isinstance(b, Results):
+            raise InputError(
+                "a run is compared by its configurations", "write results.compare(a, b, other), a of this run and b of the other"
+            )
+        if a == b:
+            raise InputError(f"{a} is compared with itself", "give two configurations, or a run as the third argument")
         for name in (a, b):
             self._known(name)
         table = self.comparisons.set_index("metric")
@@ -111,6 +168,7 @@ class Results(ResultViews):
             rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
         return rows.drop(columns=["a", "b"])
 
+    @checked_names
     def what_if(self, metric: "str | Metric" = "", within: str = "all", *, dataset: Dataset | None = None) -> pd.DataFrame:
         """Rank the configurations by any metric of rankings, on any slice of the questions, from the stored rankings.
 
@@ -138,14 +196,15 @@ class Results(ResultViews):
         {'configuration': 'fixed-128-0', 'n': 78, 'source': 're-scored'}
         """
         # Deferred: opening and reading a run needs no library of metrics.
-        from workbench.metrics.names import Metric
+        from workbench.metrics.names import metrics_given
         from workbench.scoring.rescoring.run_dataset import RunDataset
         from workbench.scoring.rescoring.what_if import WhatIfQuestion, what_if_table
 
         require(within, str, "within")
         if dataset is not None:
             require(dataset, Dataset, "dataset")
-        question = WhatIfQuestion(Metric.parse(str(metric or self.tables.primary)), within)
+        (chosen,) = metrics_given(str(self.tables.primary) if isinstance(metric, str) and not metric else metric)
+        question = WhatIfQuestion(chosen, within)
         rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
         return what_if_table(rescorer, question)
 
@@ -172,6 +231,7 @@ class Results(ResultViews):
         """
         return parts_table(self.tables)
 
+    @checked_names
     def decomposition(self, metric: str = "") -> pd.DataFrame:
         """Separate what answers lose through retrieval, distractors and each attack, by a metric of answers.
 
@@ -190,6 +250,7 @@ class Results(ResultViews):
         """
         return decomposition_table(self.tables, metric)
 
+    @checked_names
     def causes(self, configuration: str, of: Literal["evidence", "answers"] = "evidence") -> pd.DataFrame:
         """List what a configuration misses, or which of its answers failed, and why.
 
@@ -220,6 +281,7 @@ class Results(ResultViews):
         rows.insert(1, "question", rows["query_id"].map(self.questions.set_index("query_id")["text"]))
         return rows.assign(meaning=rows["cause"].map(dict(meanings)))
 
+    @checked_names
     def gate(
         self, *rules: str, configuration: str = "", baseline: str | Path = "", tolerance: str = "", compare: Sequence[str] = ()
     ) -> "GateReport":
@@ -260,6 +322,7 @@ class Results(ResultViews):
         """
         return write_report(self.tables, Path(path))
 
+    @checked_names
     def export(self, configuration: str, folder: str | Path | None = None, *, allow_code: bool = False) -> Path:
         """Export a configuration as a folder that answers questions without Workbench, and return the folder.
 
@@ -282,6 +345,14 @@ class Results(ResultViews):
         return export_configuration(self.folder, self._known(configuration), Path(folder) if folder else None, allow_code)
 
 
+def opened(results: object, name: str) -> Results:
+    """Return results, or open those in a folder. Raises InputError for anything else."""
+    found = load(results) if isinstance(results, str | Path) else results
+    require(found, Results, name)
+    return cast(Results, found)
+
+
+@checked_names
 def load(path: str | Path) -> Results:
     """Open the results of a finished sweep, `outputs/<name>`, on any machine.
 
@@ -297,5 +368,11 @@ def load(path: str | Path) -> Results:
     >>> wb.load("outputs/sizes")
     Results('sizes', 2 configurations by span_recall@2000t)
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"the path is of type {type(path).__name__}", "give the folder outputs/<name> of a finished sweep")
     folder = find_upwards(path) or Path(path)
+    if not folder.exists() and find_upwards(Path("outputs") / path):
+        raise InputError(
+            f"{path} does not exist (did you mean '{Path('outputs') / path}'?)", "give the folder outputs/<name> of a finished sweep"
+        )
     return Results(RunTables.read(folder), folder)

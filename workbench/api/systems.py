@@ -1,7 +1,6 @@
 """Compare systems that Workbench did not build on a dataset, from Python."""
 
 import atexit
-import inspect
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -13,8 +12,10 @@ from typing import Any, Literal
 from pydantic import PrivateAttr
 
 from workbench.api.arguments import require
+from workbench.api.given_systems import TWO_RUNS, target_for
 from workbench.api.results import Results
 from workbench.core.files import store_errors
+from workbench.core.guessed_names import checked_names
 from workbench.core.progress import say_above
 from workbench.datasets.checks import checked
 from workbench.datasets.draft import DatasetDraft
@@ -24,15 +25,15 @@ from workbench.execution.answering.missing import missing_answers
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.targets.failures import incomplete_replies, missing_replies
-from workbench.experiment.read import experiment_of
+from workbench.experiment.read import DEFAULT_METRICS, experiment_of
 from workbench.judging.settings import Judging
-from workbench.metrics.names import Metric
+from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.scoring.score import Scores
+from workbench.scoring.systems import MetricDepth
 from workbench.targets.base import Target
-from workbench.targets.callable.live import Returns, target_of
 
 _NAME = "comparison"
 
@@ -68,10 +69,11 @@ class SystemScores(Scores):
     results: Results | None = None
 
 
+@checked_names
 def compare(
     systems: Mapping[str, Any],
     dataset: Dataset,
-    metrics: Sequence[str | Metric] | str | Metric,
+    metrics: Sequence[str | Metric] | str | Metric | None = None,
     *,
     k: int | None = None,
     outputs: str | Path | None = None,
@@ -81,10 +83,12 @@ def compare(
 
     Parameters
     ----------
-    systems: the systems by name, such as two versions of a function. A system is a function, sync or async, an object with `search` or `answer`,
-        a retriever or a chain of LangChain, a retriever or a query engine of LlamaIndex, or a target such as `wb.HttpTarget`.
-    metrics: names or expressions. The first is the primary metric.
-    k: how many hits to ask for; by default 10, or more if a metric reads more. A target has a `k` of its own.
+    systems: the systems by name, such as two versions of a function. A system is an index or a pipeline; a function, sync or async; an object with
+        `search` or `answer`; a retriever or a chain of LangChain; a retriever or a query engine of LlamaIndex; a target such as `wb.HttpTarget`; the
+        path of recorded results, such as a TREC run; or a function as `package.module:name`.
+    metrics: names or expressions, by default those of an experiment. The first is the primary metric.
+    k: how many hits to ask for. By default a search that takes their number is asked for more, up to 1,000, until the hits have as many distinct
+        documents, slices and tokens as the metrics read, and its latency is that of all these calls. A target has a `k` of its own.
     outputs: the folder in which to write `comparison/`; by default a temporary folder, which is deleted when Python ends.
     judging: the judges of answers by task, as in an experiment.
 
@@ -108,40 +112,39 @@ def compare(
     >>> sorted(results.leaderboard().index)
     ['new', 'old']
     """
-    require(dataset, Dataset, "dataset")
+    if isinstance(systems, Results):
+        raise InputError(f"systems is the results of the run {systems.name}", TWO_RUNS)
     require(systems, Mapping, "systems")
+    require(dataset, Dataset, "dataset")
     if not systems:
         raise InputError("there is no system to compare", 'write wb.compare({"old": search, "new": other_search}, dataset, metrics)')
-    names = [str(metric) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
-    deepest = max([10, *(Metric.parse(name).k or 0 for name in names)])
-    answered = any(Metric.parse(name).of_answers for name in names)
-    targets = [_target(name, system, k or deepest, answered) for name, system in systems.items()]
-    settings: dict[str, Any] = {"name": _NAME, "dataset": {"kind": "python", "name": dataset.name}, "metrics": names}
+    chosen = [] if metrics is None else metrics_given(metrics)
+    depth = MetricDepth.of(chosen or usual_metrics(dataset), dataset)
+    answered = any(metric.of_answers for metric in chosen)
+    targets = [target_for(name, system, dataset, k=k, depth=depth, answered=answered) for name, system in systems.items()]
+    settings: dict[str, Any] = {"name": _NAME, "dataset": {"kind": "python", "name": dataset.name}}
+    settings |= {"metrics": list(map(str, chosen))} if chosen else {}
     settings |= {"targets": [{"kind": target.kind, "name": target.name} for target in targets]}
     settings |= {} if judging is None else {"judging": judging}
     return _run(settings, LoadedSource.of(dataset), tuple(map(Configuration.of_target, targets)), outputs)
 
 
-def scores_of_system(system: Any, dataset: Dataset, metrics: Sequence[Metric], k: int | None) -> SystemScores:
-    """Return the scores of one system, asked as a target."""
-    name = system.name if isinstance(system, Target) else "system"
-    results = compare({name: system}, dataset, metrics, k=k)
-    wanted = [str(metric) for metric in metrics]
+def usual_metrics(dataset: Dataset) -> list[Metric]:
+    """Return the default metrics of rankings: those of an experiment, without those of spans if the dataset has no evidence."""
+    metrics = map(Metric.parse, DEFAULT_METRICS)
+    return [metric for metric in metrics if dataset.needs or metric.family == "documents"]
+
+
+def scores_of_target(target: Target, dataset: Dataset, metrics: Sequence[Metric]) -> SystemScores:
+    """Return the scores of one target, by the metrics of its run if none are given."""
+    results = compare({target.name: target}, dataset, metrics or None)
+    wanted = [str(metric) for metric in metrics] or list(results.tables.measures)
     table = results.metrics.query("slice == 'all' and condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
     table = table.set_index("metric").reindex(wanted).reset_index()
     queries = results.queries.query("condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
     queries = queries[queries["metric"].isin(wanted)].reset_index(drop=True)
     columns = ["metric", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
     return SystemScores(table[columns], queries[["query_id", "metric", "value", "state", "reason"]], _notes(results.tables), results)
-
-
-def _target(name: str, system: Any, k: int, answered: bool) -> Target:
-    """Return a system as a target. What a function of the question alone returns is read as the metrics need it."""
-    if isinstance(system, Target):
-        return system.model_copy(update={"name": name})
-    parameters = inspect.signature(system).parameters if inspect.isroutine(system) else {"k": None}
-    plain: Returns | None = None if {"k", "context"} & set(parameters) else "answer" if answered else "hits"
-    return target_of(name, system, plain, k=k)
 
 
 def _run(settings: dict[str, Any], source: Source, configurations: tuple[Configuration, ...], outputs: str | Path | None) -> Results:

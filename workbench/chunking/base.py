@@ -10,6 +10,7 @@ from workbench.chunking.text.headers import VERSION as HEADINGS_VERSION
 from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.core.component import Component
 from workbench.embedding.base import Embedder
+from workbench.errors import InputError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
 from workbench.records import Chunk, Document
@@ -89,6 +90,8 @@ class CuttingChunker(Chunker, ABC):
 
     def split(self, document: Document) -> list[Chunk]:
         """Split a document into exact slices, ordered by start, that together cover every character that is not blank."""
+        if not isinstance(document, Document):
+            raise InputError(f"the document is of type {type(document).__name__}", 'give a document, such as wb.Document("a", "its text")')
         if not document.text.strip():
             return []
         headers = Headers(document, self.enrich)

@@ -111,6 +111,8 @@ def field_fault(owner: str, detail: Mapping[str, Any], known: Collection[str] = 
     # The message of a component's own check contains values, whose braces are no fields.
     known_message, own = _MESSAGES.get(kind), str(detail["msg"]).removeprefix("Value error, ")
     message = known_message.format(**detail.get("ctx", {})) if known_message else own
+    if kind == "string_type" and callable(value):
+        return f"{owner} {field} is the function {getattr(value, '__name__', value)}, not its name; write {field}='package.module:function'"
     quotes = f"; write it in quotes: '{value}'" if kind == "string_type" and isinstance(value, int | float) else ""
     if not field:
         return f"{owner}: {message}"

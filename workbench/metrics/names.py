@@ -1,6 +1,7 @@
 """Names of metrics: `recall@5`, `span_recall@2000t`, `span_precision_omega`, `token_f1`."""
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
@@ -150,6 +151,31 @@ class Metric:
         if self.tokens is not None:
             return f"@{self.tokens}t"
         return "" if self.k is None else f"@{self.k}"
+
+
+def metrics_given(given: object) -> list[Metric]:
+    """Return one metric or several, given as names or expressions, each once. Raises InputError for anything else, and for none."""
+    several = given if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
+    chosen = list(dict.fromkeys(map(_given, several)))
+    if not chosen:
+        raise InputError("no metric is given", "write metrics=['recall@5', 'mrr@10']")
+    return chosen
+
+
+def _given(value: object) -> Metric:
+    if isinstance(value, Metric):
+        return value
+    if isinstance(value, UncutMetric):
+        raise InputError(f"the metric {value.name} needs a cut", f"write {value.name} @ 5, or '{value.name}@5'")
+    if isinstance(value, str):
+        return Metric.parse(value)
+    if callable(value):
+        name = getattr(value, "__name__", type(value).__name__)
+        raise InputError(
+            f"the function {name} is no metric",
+            "wrap it in a workbench.metrics.registry.Kind of a package of yours: docs/extending.md, A metric",
+        )
+    raise InputError(f"a metric is of type {type(value).__name__}", "write names or expressions, such as ['recall@5', wb.mrr @ 10]")
 
 
 def tokens(count: int) -> TokenCut:

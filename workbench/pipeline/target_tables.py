@@ -1,6 +1,7 @@
 """Tables of what a target returned: in the form of the stages `chunks` and `hits`, and which questions have no score."""
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,6 @@ import pandas as pd
 from workbench.metrics.inputs import Labels
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats
-from workbench.storage.result_store import Entry
 from workbench.targets.base import TargetHit
 from workbench.targets.matching import HitMatcher
 
@@ -28,6 +28,16 @@ NO_SOURCES = "the answer names no sources"
 NO_TEXT = "the target returns neither text nor positions"
 # How the reason begins why a question has no value, by whether the document of a hit is known.
 UNMATCHED, UNPLACED = "a hit cannot be matched with the documents", "a hit matched a document but not a place in it"
+
+
+class Responses(Protocol):
+    """The tables and values of the stage `responses`, stored or not."""
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table by its name."""
+
+    def values(self, name: str) -> Any:
+        """Return values by their name."""
 
 
 def returned_table(hits: Sequence[tuple[int, Sequence[TargetHit]]], matcher: HitMatcher) -> pd.DataFrame:
@@ -93,7 +103,7 @@ def about_rows(hits: pd.DataFrame, queries: int) -> pd.DataFrame:
     return table.rename_axis("query").reset_index().assign(tied=False)
 
 
-def unscored_reasons(responses: Entry, family: str, queries: int, searches: bool) -> list[str]:
+def unscored_reasons(responses: Responses, family: str, queries: int, searches: bool) -> list[str]:
     """Return for each question why a metric of a family has no value, or an empty text. What an answer without sources was made from is not known.
 
     A request that failed gives none. A hit whose characters are not known gives none to metrics of chunks and spans: they would count it as if
@@ -110,10 +120,19 @@ def unscored_reasons(responses: Entry, family: str, queries: int, searches: bool
     return reasons
 
 
-def gives_text(responses: Entry) -> bool:
+def gives_text(responses: Responses) -> bool:
     """Return whether any hit has a text or characters, or there is no hit at all."""
     returned = responses.table("hits")
     return returned.empty or bool(((returned["start"] >= 0) | (returned["text"] != "")).any())
+
+
+def without_unscored(scores: pd.DataFrame, family: str, responses: Responses, searches: bool) -> pd.DataFrame:
+    """Return the scores of a target without those of questions of which it did not return enough to score."""
+    if not searches and not responses.values("named"):
+        return with_reasons(scores, [NO_SOURCES] * len(scores), "not_applicable")
+    if family != "documents" and not gives_text(responses):
+        return with_reasons(scores, [NO_TEXT] * len(scores), "not_applicable")
+    return with_reasons(scores, unscored_reasons(responses, family, len(scores), searches), "unscored")
 
 
 def with_reasons(scores: pd.DataFrame, reasons: Sequence[str], state: str) -> pd.DataFrame:

@@ -1,17 +1,19 @@
 """Score any program's rankings: compute document metrics with intervals from a dataframe."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from workbench.core.formatting import count, listed, number, plural
+from workbench.core.formatting import count, listed, meant, number, plural
+from workbench.core.guessed_names import AdvisedNames, checked_names
 from workbench.errors import InputError
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
-from workbench.metrics.names import Metric
+from workbench.metrics.names import Metric, metrics_given
 from workbench.records import Dataset, Document, Qrel, Query
 from workbench.report.cells import words
 from workbench.report.model import Cell, Column, Lines, Row, Table
@@ -28,16 +30,58 @@ _UNSEEN = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores:
+class Scores(AdvisedNames):
     """The result of `score` and of `evaluate`: means with intervals, and the value of every query.
 
-    `table` has one row per metric with `metric, value, low, high, n, clusters, unscored, attainable, conditional` and 95 % intervals. `queries` has
+    `scores["recall@5"]` is the mean of a metric. `table` has one row per metric with `metric, value, low, high, n, clusters, unscored, attainable, conditional` and 95 % intervals. `queries` has
     one row per metric and query with `query_id, metric, value, state, reason`. `notes` contains sentences about unusual data.
     """
 
+    guesses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            (
+                "df",
+                "to_df",
+                "to_pandas",
+                "means",
+                "mean",
+                "values",
+                "summary",
+                "metrics",
+                "scores",
+                "to_dict",
+                "items",
+                "keys",
+                "intervals",
+            ),
+            "scores.table, a DataFrame with a row for each metric, or scores['recall@5'], a mean",
+        ),
+        **dict.fromkeys(
+            ("per_query", "per_question", "questions", "details", "rows"), "scores.queries, a DataFrame with the value of each question"
+        ),
+        **dict.fromkeys(("to_csv", "to_json", "save"), "scores.table.to_csv(path)"),
+        **dict.fromkeys(
+            ("plot", "compare", "leaderboard", "verdict", "results"), "wb.compare({'a': one, 'b': other}, dataset), whose results have it"
+        ),
+    }
     table: pd.DataFrame
     queries: pd.DataFrame
     notes: tuple[str, ...] = ()
+
+    def __getitem__(self, metric: str | Metric) -> float:
+        """Return the mean of a metric, NaN without a scored question. Raises InputError for a metric that was not computed."""
+        names = list(self)
+        if str(metric) not in names:
+            raise InputError(f"the scores have no metric {str(metric)!r}{meant(str(metric), names)}", f"they have {', '.join(names)}")
+        return float(self.table["value"].iloc[names.index(str(metric))])
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the metrics."""
+        return iter(self.table["metric"].tolist())
+
+    def __len__(self) -> int:
+        """Return the number of metrics."""
+        return len(self.table)
 
     def __repr__(self) -> str:
         text = pd.DataFrame(self._cells(), columns=[column.title for column in _COLUMNS]).to_string(index=False)
@@ -61,6 +105,7 @@ class Scores:
 _COLUMNS = [words("metric"), *map(Column, ("value", "95 % interval", "n", "clusters", "unscored", "attainable"))]
 
 
+@checked_names
 def score(
     dataframe: pd.DataFrame, metrics: Sequence[str | Metric], qrels: pd.DataFrame | None = None, *, all_judged: bool = False
 ) -> Scores:
@@ -79,7 +124,7 @@ def score(
     >>> wb.score(rankings, ["recall@1", wb.mrr @ 10]).table["value"].tolist()
     [0.5, 0.75]
     """
-    chosen = chosen_metrics(metrics)
+    chosen = metrics_given(metrics)
     for metric in chosen:
         if metric.family != "documents":
             raise InputError(f"{metric} needs the documents and their chunks, not only ids", "measure it with workbench.evaluate")
@@ -99,14 +144,6 @@ def scores_of(rows: pd.DataFrame, query_ids: Sequence[str], clusters: Clusters, 
     table = summarise(rows, clusters).drop(columns="slice")
     limited = (THIS_CORPUS,) if table["conditional"].any() else ()
     return Scores(table, named[["query_id", "metric", "value", "state", "reason"]], (*notes, *limited))
-
-
-def chosen_metrics(metrics: Sequence[str | Metric] | str | Metric) -> list[Metric]:
-    """Parse metrics, each once. Raises InputError if there are none."""
-    chosen = [Metric.parse(str(metric)) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
-    if not chosen:
-        raise InputError("no metric is given", "write metrics=['recall@5', 'mrr@10']")
-    return list(dict.fromkeys(chosen))
 
 
 def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:

@@ -159,7 +159,8 @@ class _TargetAsking:
 
 async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
     if request.operation == "search":
-        return TargetReply(hits=tuple(await session.search(request.query, request.k))[: request.k])
+        hits = tuple(await session.search(request.query, request.k))
+        return TargetReply(hits=hits if session.asks_deeper else hits[: request.k])
     answer = await session.answer(request.query, request.context)
     if not answer.text.strip():
         raise TargetError("the answer is empty")

@@ -81,6 +81,11 @@ class TargetSession:
     Every method raises TargetError with one line if the request failed. Retries are the session's own; the time limit is the caller's.
     """
 
+    @property
+    def asks_deeper(self) -> bool:
+        """Return whether a search returns more than k hits where metrics read more. Otherwise those beyond k are dropped."""
+        return False
+
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
         """Return at most k hits, best first."""
         raise TargetError("the target does not search")

@@ -14,7 +14,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
-from workbench.pipeline.target_tables import NO_SOURCES, NO_TEXT, gives_text, unscored_reasons, with_reasons
+from workbench.pipeline.target_tables import without_unscored
 from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import Draft, Entry
 
@@ -48,14 +48,8 @@ class ScoresStage(Stage):
 
 def _scored(scores: pd.DataFrame, metric: Metric, inputs: Inputs) -> pd.DataFrame:
     """Return the scores of a configuration, for a target without those of questions of which it did not return enough to score."""
-    if (target := inputs.configuration.target) is None:
-        return scores
-    responses = inputs.entry("responses")
-    if not target.searches and not responses.values("named"):
-        return with_reasons(scores, [NO_SOURCES] * len(scores), "not_applicable")
-    if metric.family != "documents" and not gives_text(responses):
-        return with_reasons(scores, [NO_TEXT] * len(scores), "not_applicable")
-    return with_reasons(scores, unscored_reasons(responses, metric.family, len(scores), target.searches), "unscored")
+    target = inputs.configuration.target
+    return scores if target is None else without_unscored(scores, metric.family, inputs.entry("responses"), target.searches)
 
 
 def retrieved(chunks: Entry, hits: Entry, search: str) -> Retrieved:

@@ -37,6 +37,13 @@ class CallableInterface:
         """Return whether the function is a runnable's, whose single argument contains a context too."""
         return getattr(self.function, "__name__", "") == "invoke"
 
+    @property
+    def takes_number(self) -> bool:
+        """Return whether the function is given the number of hits, by whatever name."""
+        parameters = parameters_of(self.function)
+        question = _question(parameters)
+        return not parameters or bool(_named(parameters, _K, question) or _second(parameters, question))
+
     def takes(self, role: Literal["k", "context"]) -> bool:
         """Return whether the function has a parameter for the number of hits, or for a context."""
         return any(name in parameters_of(self.function) for name in (_K if role == "k" else _CONTEXT))

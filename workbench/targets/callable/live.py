@@ -1,25 +1,28 @@
 """Functions and objects that are given in Python."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import PrivateAttr
 
 from workbench.errors import InputError
-from workbench.targets.base import TargetResources, TargetSession
+from workbench.targets.base import TargetHit, TargetResources, TargetSession
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory, methods_of
-from workbench.targets.callable.session import callable_session, check_interface
+from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
 from workbench.targets.callable.target import PythonCallsTarget
 
 Returns = Literal["hits", "answer"]
+Enough = Callable[[Sequence[TargetHit]], bool]
 
 
 class PythonTarget(PythonCallsTarget):
     """Functions or objects that are given in Python, in every form that `CallableTarget` takes. No file can name it.
 
-    Its identity is its name: what a function does is not part of it, so replies must not be reused by another call of a program.
+    Its identity is its name: what a function does is not part of it, so replies must not be reused by another call of a program. A search that takes
+    the number of hits is asked for more than `k` until they are `enough`.
 
     Examples
     --------
@@ -29,12 +32,21 @@ class PythonTarget(PythonCallsTarget):
 
     kind: Literal["python"] = "python"
     _objects: dict[Role, object] = PrivateAttr(default_factory=dict)
+    _enough: Enough | None = PrivateAttr(default=None)
 
     def __init__(
-        self, *, search: object = None, answer: object = None, ingest: object = None, remove: object = None, **settings: Any
+        self,
+        *,
+        search: object = None,
+        answer: object = None,
+        ingest: object = None,
+        remove: object = None,
+        enough: Enough | None = None,
+        **settings: Any,
     ) -> None:
         """Raise InputError if an object cannot serve its role."""
         super().__init__(**settings)
+        self._enough = enough
         given: dict[Role, object] = {"search": search, "answer": answer, "ingest": ingest, "remove": remove}
         self._objects = {role: value for role, value in given.items() if value is not None}
         if not (self.searches or self.answers):
@@ -49,6 +61,11 @@ class PythonTarget(PythonCallsTarget):
     def roles(self) -> tuple[Role, ...]:
         """Return what the target can do."""
         return tuple(self._objects)
+
+    @property
+    def options(self) -> CallableOptions:
+        """Return how functions are called."""
+        return replace(super().options, enough=self._enough)
 
     def identity(self) -> Any:
         """Return the settings, the name and the roles."""

@@ -15,16 +15,22 @@ from workbench.targets.callable.hits import Strings, hits_of
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory
 from workbench.targets.callable.threads import DaemonThreads
 
+# The most hits that a target is asked for.
+MOST_HITS = 1000
 _LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
 class CallableOptions:
-    """How functions are called, and what a hit that is a text stands for."""
+    """How functions are called, and what a hit that is a text stands for.
+
+    A function that takes the number of hits is asked for more until they are `enough`, or it has no more. None asks once.
+    """
 
     strings: Strings = "ids"
     input_key: str = ""
     context: bool = False
+    enough: Callable[[Sequence[TargetHit]], bool] | None = None
 
     def first(self, interface: CallableInterface, text: str, context: Sequence[str] | None) -> object:
         """Return the first argument: the question, or a mapping for a runnable that takes several inputs."""
@@ -39,12 +45,23 @@ class CallableSession(TargetSession):
     def __init__(self, interfaces: Mapping[Role, CallableInterface], options: CallableOptions, threads: DaemonThreads) -> None:
         self.interfaces, self.options, self.threads = interfaces, options, threads
 
+    @property
+    def asks_deeper(self) -> bool:
+        """Return whether the options say when the hits are enough."""
+        return self.options.enough is not None
+
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
-        """Return at most k hits, also of a function that returns an answer with its sources."""
+        """Return k hits, or more if they are not enough, also of a function that returns an answer with its sources."""
         if not (interface := self.interfaces.get("search")):
             return await super().search(query, k)
-        first = self.options.first(interface, query.text, None)
-        return hits_of(await self._called(interface, list, first, k=k), self.options.strings, k)
+        first, enough = self.options.first(interface, query.text, None), self.options.enough
+        hits: tuple[TargetHit, ...] = ()
+        while True:
+            before, hits = len(hits), hits_of(await self._called(interface, list, first, k=k), self.options.strings, k)
+            more = enough is not None and interface.takes_number and before < len(hits) == k < MOST_HITS
+            if enough is None or not more or enough(hits):
+                return hits
+            k = min(2 * k, MOST_HITS)
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
         """Return the answer of the function. Pieces that a generator yields are joined."""

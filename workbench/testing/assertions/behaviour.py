@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from workbench.answering.refusals import is_refusal
 from workbench.api.freshness import check_freshness
+from workbench.api.given_systems import target_for
 from workbench.api.pipeline import Pipeline
 from workbench.api.results import Results
 from workbench.core.display import excerpt
@@ -19,7 +20,7 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.targets.asking import TargetRequest
 from workbench.targets.freshness.cases import FreshnessData
 from workbench.targets.matching import HitMatcher
-from workbench.testing.assertions.systems import IndexedDocuments, replies, target_for
+from workbench.testing.assertions.systems import NAME, IndexedDocuments, replies
 
 _SHOWN = 5
 
@@ -85,7 +86,7 @@ def _asked(system: object, questions: Sequence[str] | None, dataset: Dataset | N
         queries = [Query(f"question {number}", text) for number, text in enumerate(questions, 1)]
     else:
         queries = [query for query in (dataset.queries if dataset else ()) if not query.answerable]
-    target = target_for(system, dataset)
+    target = target_for(NAME, system, dataset)
     if not target.answers:
         raise InputError(f"the target {target.name} does not answer", "give one that answers")
     requests = [TargetRequest("answer", query) for query in queries]
@@ -143,7 +144,7 @@ def _recorded_ranking(run: RunTables, question: str, configuration: str | None) 
 
 
 def _asked_ranking(system: object, question: str, k: int, dataset: Dataset | None) -> list[str]:
-    target = target_for(system, dataset)
+    target = target_for(NAME, system, dataset)
     # Several hits can be of one document.
     (reply,) = replies(target, [TargetRequest("search", Query("question", question), max(k, target.k))], dataset)
     if reply.error:
@@ -176,7 +177,7 @@ def assert_fresh(system: object, data: FreshnessData | str | Path, *, outputs: s
     >>> wb.testing.assert_fresh(wb.Pipeline(retrieval=wb.BM25Retriever()), data)
     """
     __tracebackhide__ = True
-    target = IndexedDocuments(system, Path(outputs)).target("pipeline") if isinstance(system, Pipeline) else target_for(system)
+    target = IndexedDocuments(system, Path(outputs)).target("pipeline") if isinstance(system, Pipeline) else target_for(NAME, system)
     report = check_freshness(target, data)
     if report.verdict != "passed":
         failed = [each for each in report.outcomes if each.state == "failed"]

@@ -17,9 +17,9 @@ from workbench.records import Dataset, Document
 from workbench.results.run_tables import RunTables
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetResources
-from workbench.targets.callable.live import PythonTarget, target_of
+from workbench.targets.callable.live import PythonTarget
 
-_NAME = "system"
+NAME = "system"
 Judges = Judging | Mapping[str, Any] | str | None
 
 
@@ -30,7 +30,7 @@ def run_of(system: object, dataset: Dataset | None, metrics: Sequence[str], judg
     if isinstance(system, RunTables):
         return system
     whole = required(dataset)
-    return compare({_NAME: target_for(system, whole)}, whole, metrics, judging=judging).tables
+    return compare({NAME: system}, whole, metrics, judging=judging).tables
 
 
 def required(dataset: Dataset | None) -> Dataset:
@@ -38,18 +38,6 @@ def required(dataset: Dataset | None) -> Dataset:
     if dataset is None:
         raise InputError("a system is asked the questions of a dataset", "pass dataset=, or the results of a sweep")
     return dataset
-
-
-def target_for(system: object, dataset: Dataset | None = None) -> Target:
-    """Return a pipeline, an index, a function or an object as a target. Raises InputError for another kind of object."""
-    if isinstance(system, Target):
-        return system
-    if isinstance(system, Pipeline):
-        system = system.index(required(dataset))
-    if isinstance(system, Index):
-        answer = {"answer": system.answer} if system.pipeline.answering else {}
-        return PythonTarget(name=_NAME, k=system.pipeline.retrieval.k, search=system.search, **answer)
-    return target_of(_NAME, system)
 
 
 def replies(target: Target, requests: Sequence[TargetRequest], dataset: Dataset | None) -> list[TargetReply]:

@@ -8,8 +8,8 @@ import ipywidgets
 import numpy as np
 
 from workbench.analysis.values import per_query
-from workbench.api.arguments import require
-from workbench.api.results import Results, load
+from workbench.api.results import Results, opened
+from workbench.core.guessed_names import checked_names
 from workbench.results.run_tables import RunTables
 from workbench.widgets.explorer.explorer import Explorer
 from workbench.widgets.explorer.model import ExplorerModel
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.widgets.explorer.live import LiveSearch
 
 
+@checked_names
 def explore(
     results: Results | str | Path,
     first: str = "",
@@ -51,17 +52,16 @@ def explore(
     >>> explorer.selection.columns.tolist()
     ['query_id', 'question', 'first', 'second', 'difference', 'first_causes', 'second_causes']
     """
-    opened = load(results) if isinstance(results, str | Path) else results
-    require(opened, Results, "results")
-    model = ExplorerModel(opened.tables)
-    leading = _leading(opened.tables, model.names)
+    run = opened(results, "results")
+    model = ExplorerModel(run.tables)
+    leading = _leading(run.tables, model.names)
     other = next((name for name in leading if name != (first or leading[0])), leading[0])
 
     def live() -> "LiveSearch":
         # Deferred: only a typed question needs the pipeline.
         from workbench.widgets.explorer.live import LiveSearch
 
-        return LiveSearch(opened.tables, opened.folder, allow_code)
+        return LiveSearch(run.tables, run.folder, allow_code)
 
     return Explorer(model, (first or leading[0], second or other), live, panels or {})
 

@@ -4,7 +4,8 @@ import getpass
 from pathlib import Path
 
 from workbench.api.arguments import require
-from workbench.api.results import Results
+from workbench.api.results import Results, opened
+from workbench.core.guessed_names import checked_names
 from workbench.errors import InputError
 from workbench.labelling.actions import labels_by_annotator
 from workbench.labelling.applying import judged_dataset
@@ -19,9 +20,10 @@ from workbench.widgets.labeller.widget import Labeller
 _MOST_K = 1000
 
 
+@checked_names
 def label(
     dataset: Dataset,
-    results: Results | None = None,
+    results: Results | str | Path | None = None,
     *,
     annotator: str = "",
     file: str | Path = "",
@@ -36,7 +38,7 @@ def label(
     Parameters
     ----------
     dataset: the dataset; load it with `unlabelled=True` if its questions have no labels yet.
-    results: a run on the dataset. Its configurations provide the documents to judge: the first `k` of each, in an order that hides which of
+    results: a run on the dataset, or its folder. Its configurations provide the documents to judge: the first `k` of each, in an order that hides which of
         them found a document. Without results, BM25 provides them.
     annotator: the name of the person who labels, by default that of the login.
     file: the label file, by default `labels/<dataset>.jsonl`.
@@ -63,18 +65,18 @@ def label(
         raise InputError(f"k is {k!r}", f"give a whole number from 1 to {_MOST_K:,}")
     if not dataset.queries:
         raise InputError(f"the dataset {dataset.name} has no questions", "add questions, or generate them with workbench dataset generate")
+    run = None if results is None else opened(results, "results")
     checker = LabelChecker(dataset)
     labels = LabelFile.begin(Path(file or f"labels/{dataset.name}.jsonl"), checker.header)
-    if results is None:
+    if run is None:
         pool, order = pool_of_search(dataset, k), queue_without_run(dataset)
     else:
-        require(results, Results, "results")
-        asked = set(results.tables.questions["query_id"])
+        asked = set(run.tables.questions["query_id"])
         if unknown := [query.query_id for query in dataset.queries if query.query_id not in asked]:
-            raise InputError(f"the run {results.name} has no question {unknown[0]!r}", "load the dataset and split that were swept")
-        rankings = document_rankings(results.tables, results.folder)
-        pool = pool_of_run(dataset, results.tables, rankings, k)
-        order = queue(judged_dataset(dataset, labels_by_annotator(checker.checked(labels)[0])), results.tables, rankings)
+            raise InputError(f"the run {run.name} has no question {unknown[0]!r}", "load the dataset and split that were swept")
+        rankings = document_rankings(run.tables, run.folder)
+        pool = pool_of_run(dataset, run.tables, rankings, k)
+        order = queue(judged_dataset(dataset, labels_by_annotator(checker.checked(labels)[0])), run.tables, rankings)
     return Labeller(LabellingSession(LabellingTask(dataset, pool, order, again), checker, labels, annotator or _login()))
 
 

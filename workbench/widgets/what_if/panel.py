@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import ipywidgets
 import pandas as pd
 from markupsafe import Markup
 
 from workbench.api.arguments import require
-from workbench.api.results import Results
+from workbench.api.results import Results, opened
 from workbench.core.formatting import count, listed, number, plural
+from workbench.core.guessed_names import checked_names
 from workbench.errors import InputError
 from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.judged.registry import JUDGED_KINDS
-from workbench.metrics.names import MOST_K, Metric
+from workbench.metrics.names import MOST_K, Metric, metrics_given
 from workbench.metrics.registry import KINDS
 from workbench.records import MOST_TOKENS
 from workbench.report.cells import text, words
@@ -183,7 +185,8 @@ class _WhatIfView:
         return "&".join(parts) or ALL
 
 
-def what_if(results: Results, metric: str | Metric = "", within: str = ALL) -> WhatIfPanel:
+@checked_names
+def what_if(results: Results | str | Path, metric: str | Metric = "", within: str = ALL) -> WhatIfPanel:
     """Choose a metric, a slice and a budget, and see the ranking of the configurations at once, from the stored hits of a run.
 
     Nothing is searched or embedded. The panel shows what `results.what_if` returns, and `panel.table` is that DataFrame. The ranking is
@@ -191,13 +194,13 @@ def what_if(results: Results, metric: str | Metric = "", within: str = ALL) -> W
 
     Parameters
     ----------
-    results: a finished run.
+    results: a run, or its folder.
     metric: the first metric; by default the primary one.
     within: the first slice, such as `type=multi-hop`.
 
     Raises
     ------
-    InputError: there is no such metric or slice.
+    InputError: the folder contains no run, or there is no such metric or slice.
 
     Examples
     --------
@@ -206,6 +209,6 @@ def what_if(results: Results, metric: str | Metric = "", within: str = ALL) -> W
     >>> panel.choose("complete@4")["source"].tolist()
     ['re-scored', 're-scored']
     """
-    require(results, Results, "results")
+    run = opened(results, "results")
     require(within, str, "within")
-    return WhatIfPanel(results, Metric.parse(str(metric or results.tables.primary)), within)
+    return WhatIfPanel(run, *metrics_given(str(run.tables.primary) if isinstance(metric, str) and not metric else metric), within)

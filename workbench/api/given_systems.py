@@ -1,0 +1,79 @@
+"""Read what a person gives as a system: a pipeline, an index, a function, an object, a target, or a path."""
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+from workbench.api.pipeline import Index, Pipeline
+from workbench.api.results import Results
+from workbench.core.code import imported_object
+from workbench.errors import InputError
+from workbench.records import Dataset
+from workbench.results.run_tables import MANIFEST
+from workbench.scoring.systems import FIRST_K, MetricDepth
+from workbench.targets.base import Target
+from workbench.targets.callable.interfaces import CallableInterface
+from workbench.targets.callable.live import PythonTarget, Returns, target_of
+from workbench.targets.recorded.target import RecordedTarget
+
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_FORMS = "give a function, an index, a target, a file of recorded results, or a function as package.module:name"
+
+TWO_RUNS = "runs are compared by their configurations: results.compare(a, b, other), b of the other run"
+
+
+def target_for(
+    name: str,
+    system: object,
+    dataset: Dataset | None = None,
+    *,
+    k: int | None = None,
+    depth: MetricDepth | None = None,
+    answered: bool = False,
+) -> Target:
+    """Return a system as a target with a name. Raises InputError for another kind of value.
+
+    A search that takes the number of hits is asked for `k`, or else for more until metrics of this `depth` read no further. A function of the question
+    alone returns hits, or if metrics of answers are wanted (`answered`) an answer.
+    """
+    if isinstance(system, str | Path):
+        system = _at(system, name, k or (depth.first if depth else FIRST_K))
+    if isinstance(system, Target):
+        return system.model_copy(update={"name": name})
+    settings: dict[str, Any] = {"k": k or (depth.first if depth else FIRST_K), "enough": depth.reached if depth and k is None else None}
+    if isinstance(system, Results):
+        raise InputError(f"{name} is the results of the run {system.name}, which cannot be asked", TWO_RUNS)
+    if isinstance(system, Pipeline):
+        if dataset is None:
+            raise InputError("a pipeline indexes the documents of a dataset", "pass dataset=")
+        system = system.index(dataset)
+    if isinstance(system, Index):
+        answer = {"answer": system.answer} if system.pipeline.answering else {}
+        settings |= {} if depth or k else {"k": system.pipeline.retrieval.k}
+        return PythonTarget(name=name, search=system.search, **answer, **settings)
+    return target_of(name, system, _returns(system, answered) if depth else None, **settings)
+
+
+def _returns(system: object, answered: bool) -> Returns | None:
+    """Return how a function of the question alone is read, or None for another system."""
+    interface = CallableInterface("", system) if inspect.isroutine(system) else None
+    if interface is None or interface.takes("context"):
+        return None
+    return "hits" if interface.takes_number or not answered else "answer"
+
+
+def _at(path: str | Path, name: str, k: int) -> object:
+    """Return the recorded results in a file, or the object that is named as `package.module:name`."""
+    text, place = str(path), Path(path).expanduser()
+    if re.match(r"https?://", text):
+        raise InputError(f"{name} is the address {text}", "make a target of it: wb.HttpTarget(...), or wb.McpTarget(...) for an MCP server")
+    if place.is_file():
+        return RecordedTarget(name=name, path=str(place), k=k)
+    if _FUNCTION.fullmatch(text):
+        return imported_object(text)
+    if place.is_dir():
+        raise InputError(
+            f"{name}: {text} is a folder, not a file of recorded results", TWO_RUNS if (place / MANIFEST).is_file() else _FORMS
+        )
+    raise InputError(f"{name}: {text} does not exist", _FORMS)
