@@ -27,7 +27,7 @@ STAGES = [
     ("errors",),
     ("__init__",),
     ("core",),
-    ("columns",),
+    ("columns", "guessed_names"),
     ("records", "schemas"),
     ("models",),
     ("datasets",),

@@ -3,6 +3,8 @@
 Importing it loads neither torch nor chromadb. `__init__.pyi` lists the public names.
 """
 
+import importlib
+
 import lazy_loader
 
 __version__ = "0.1.0"
@@ -18,7 +20,5 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         if name in __all__ or name.startswith("_"):
             raise
-    # Deferred: importing the package loads as little as possible.
-    from workbench.core.guessed_names import unknown_public_name
-
-    raise unknown_public_name(name, __all__)
+    # Imported only now, as the public names are.
+    raise importlib.import_module("workbench.guessed_names").unknown_public_name(name, __all__)

@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field
 
 from workbench.core.display import excerpt, table_html, text_html
 from workbench.core.formatting import meant, plural
-from workbench.core.guessed_names import AdvisedNames
 from workbench.errors import InputError
+from workbench.guessed_names import AdvisedNames
 
 # The largest cut in tokens.
 MOST_TOKENS = 1_000_000

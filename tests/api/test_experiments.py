@@ -176,5 +176,5 @@ def test_jobs_and_a_scheduler_exclude_each_other(built: wb.Experiment, tmp_path:
 def test_a_single_component_and_a_single_metric_need_no_list(corner: wb.Dataset) -> None:
     experiment = wb.Experiment("one", corner, sweep={"chunking": wb.FixedChunker(size=64)}, metrics=wb.recall @ 5)
     assert (experiment.names, experiment.metrics) == (["fixed-64-0"], (wb.recall @ 5,))
-    with pytest.raises(wb.InputError, match="chunking is 'fixed'; give a component, or its settings"):
-        wb.Experiment("one", corner, sweep={"chunking": "fixed"})  # type: ignore[dict-item]  # the fault
+    with pytest.raises(wb.InputError, match="chunking is 3; give a component, or its settings"):
+        wb.Experiment("one", corner, sweep={"chunking": 3})  # type: ignore[dict-item]  # the fault

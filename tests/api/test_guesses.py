@@ -1,5 +1,7 @@
 """What new users guess works, or names what they mean."""
 
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,16 @@ def test_two_runs_are_compared_question_by_question(results: wb.Results) -> None
     columns = ["difference", "low", "high", "n", "clusters"]
     pd.testing.assert_frame_equal(between[columns], within.loc[between.index, columns], check_dtype=False)
     assert "p" not in between.columns
+
+
+def test_runs_with_other_questions_or_labels_are_not_compared(results: wb.Results, tmp_path: Path) -> None:
+    shutil.copytree(results.folder, tmp_path / "other")
+    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
+    manifest["fingerprints"]["questions"] = "of other labels"
+    (tmp_path / "other" / "manifest.json").write_text(json.dumps(manifest))
+    a, b = results.tables.names[:2]
+    with pytest.raises(wb.InputError, match="have other questions or labels; compare runs of the same dataset and split"):
+        results.compare(a, b, tmp_path / "other")
 
 
 @pytest.mark.parametrize("value", ["fixed", {"kind": "fixed"}])

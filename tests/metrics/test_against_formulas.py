@@ -11,11 +11,10 @@ from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.target_tables import chunk_rows, hit_rows, returned_table
-from workbench.records import Dataset, Document, Query
+from workbench.records import Document
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth, best_first
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import tie_breakers
-from workbench.scoring.systems import run_system
 from workbench.targets.base import TargetHit
 from workbench.targets.matching import HitMatcher
 from workbench.testing.small_results import labels_of, retrieved_of
@@ -118,16 +117,3 @@ def test_hits_of_a_target_rank_documents_by_their_first_hit(hits: list[list[int]
     _, ranking = hit_rows(returned, chunk_rows(returned, labels), labels)
     rows = ranking[["query", "rank", "doc"]].to_numpy().tolist()
     assert rows == [[query, rank, doc if doc < DOCUMENTS else -1] for query, rank, doc in by_first_hit(hits)]
-
-
-@settings(max_examples=20)
-@given(hits=HITS)
-def test_hits_of_a_callable_rank_documents_by_their_first_hit(hits: list[list[int]]) -> None:
-    def system(question: str, k: int) -> list[dict]:
-        places = [CHUNKS[chunk] for chunk in hits[int(question)][:k]]
-        return [{"doc_id": IDS[doc], "start": start, "end": end} for doc, start, end in places]
-
-    documents = tuple(Document(doc, "some text") for doc in IDS)
-    dataset = Dataset("small", documents, tuple(Query(f"q{query}", str(query)) for query in range(len(hits))), qrels=())
-    ranking = run_system(system, dataset, [Metric("recall", k=10)]).retrieved.ranking
-    assert ranking[["query", "rank", "doc"]].to_numpy().tolist() == by_first_hit(hits)

@@ -13,10 +13,10 @@ from workbench.api.given_components import given_component
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural
-from workbench.core.guessed_names import checked_names, unknown_argument
 from workbench.datasets.formats.golden_saving import save_golden
 from workbench.datasets.sources import SOURCES, recognise
 from workbench.errors import InputError
+from workbench.guessed_names import checked_names, unknown_argument
 from workbench.pipeline.chunk_table import Chunks, chunk_tables
 from workbench.records import Dataset, Document
 

@@ -10,9 +10,9 @@ from workbench.api.arguments import require
 from workbench.api.given_systems import target_for
 from workbench.api.pipeline import Index, Pipeline
 from workbench.api.systems import scores_of_target, usual_metrics
-from workbench.core.guessed_names import checked_names
 from workbench.datasets.checks import checked
 from workbench.errors import InputError
+from workbench.guessed_names import checked_names
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.graph import Graph

@@ -16,7 +16,6 @@ from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
 from workbench.core.formatting import listed, plural
-from workbench.core.guessed_names import AdvisedNames, advised_names, checked_names
 from workbench.core.progress import ProgressBar, reporting, say_above, sweep_progress
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
@@ -28,6 +27,7 @@ from workbench.execution.scheduling import on_workers
 from workbench.execution.screening import screen as screen_experiment
 from workbench.experiment.expand import STAGES
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
+from workbench.guessed_names import AdvisedNames, advised_names, checked_names
 from workbench.judging.settings import Judging
 from workbench.metrics.names import Metric, metrics_given
 from workbench.records import Dataset

@@ -17,12 +17,12 @@ from workbench.context.context_packing import ContextPacking
 from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
-from workbench.core.guessed_names import AdvisedNames, checked_init, checked_names
 from workbench.datasets.checks import checked
 from workbench.datasets.filters import filter_faults, matches, metadata_fields
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
+from workbench.guessed_names import AdvisedNames, checked_init, checked_names
 from workbench.metrics.case import Cut
 from workbench.metrics.names import MOST_K
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise

@@ -9,8 +9,8 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost
 from workbench.analysis.judging.calibration_curves import calibrations
 from workbench.core.formatting import meant, shortened
-from workbench.core.guessed_names import AdvisedNames
 from workbench.errors import InputError
+from workbench.guessed_names import AdvisedNames
 from workbench.judging.base import TASKS, Task
 from workbench.report.cells import digits_for
 from workbench.report.figures import plots

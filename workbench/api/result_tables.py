@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from workbench.core.guessed_names import AdvisedNames
+from workbench.guessed_names import AdvisedNames
 from workbench.results.run_tables import RunTables
 
 if TYPE_CHECKING:

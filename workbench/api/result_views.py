@@ -9,8 +9,8 @@ from workbench.analysis.findings import Findings, findings
 from workbench.analysis.judging.judge_trust import has_judges
 from workbench.api.result_tables import ResultTables
 from workbench.core.formatting import meant, plural
-from workbench.core.guessed_names import checked_names
 from workbench.errors import InputError
+from workbench.guessed_names import checked_names
 from workbench.report.answers_view import AnswersView
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView

@@ -18,8 +18,8 @@ from workbench.api.plots import Plots
 from workbench.api.result_views import ResultViews
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant
-from workbench.core.guessed_names import advised_names, checked_names
 from workbench.errors import InputError
+from workbench.guessed_names import advised_names, checked_names
 from workbench.records import Dataset
 from workbench.report.render.html import write_report
 from workbench.results.run_tables import RunTables

@@ -15,7 +15,6 @@ from workbench.api.arguments import require
 from workbench.api.given_systems import TWO_RUNS, target_for
 from workbench.api.results import Results
 from workbench.core.files import store_errors
-from workbench.core.guessed_names import checked_names
 from workbench.core.progress import say_above
 from workbench.datasets.checks import checked
 from workbench.datasets.draft import DatasetDraft
@@ -26,6 +25,7 @@ from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.targets.failures import incomplete_replies, missing_replies
 from workbench.experiment.read import DEFAULT_METRICS, experiment_of
+from workbench.guessed_names import checked_names
 from workbench.judging.settings import Judging
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.configuration import Configuration

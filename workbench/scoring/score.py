@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.core.formatting import count, listed, meant, number, plural
-from workbench.core.guessed_names import AdvisedNames, checked_names
 from workbench.errors import InputError
+from workbench.guessed_names import AdvisedNames, checked_names
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric, metrics_given

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import PrivateAttr
 
@@ -41,12 +41,12 @@ class PythonTarget(PythonCallsTarget):
         answer: object = None,
         ingest: object = None,
         remove: object = None,
-        enough: Enough | None = None,
+        enough: object = None,
         **settings: Any,
     ) -> None:
         """Raise InputError if an object cannot serve its role."""
         super().__init__(**settings)
-        self._enough = enough
+        self._enough = cast(Enough | None, enough)
         given: dict[Role, object] = {"search": search, "answer": answer, "ingest": ingest, "remove": remove}
         self._objects = {role: value for role, value in given.items() if value is not None}
         if not (self.searches or self.answers):

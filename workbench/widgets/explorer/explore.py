@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.analysis.values import per_query
 from workbench.api.results import Results, opened
-from workbench.core.guessed_names import checked_names
+from workbench.guessed_names import checked_names
 from workbench.results.run_tables import RunTables
 from workbench.widgets.explorer.explorer import Explorer
 from workbench.widgets.explorer.model import ExplorerModel

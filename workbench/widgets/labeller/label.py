@@ -5,8 +5,8 @@ from pathlib import Path
 
 from workbench.api.arguments import require
 from workbench.api.results import Results, opened
-from workbench.core.guessed_names import checked_names
 from workbench.errors import InputError
+from workbench.guessed_names import checked_names
 from workbench.labelling.actions import labels_by_annotator
 from workbench.labelling.applying import judged_dataset
 from workbench.labelling.checking import LabelChecker

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from workbench.api.arguments import require
 from workbench.api.results import Results, opened
 from workbench.core.formatting import count, listed, number, plural
-from workbench.core.guessed_names import checked_names
 from workbench.errors import InputError
+from workbench.guessed_names import checked_names
 from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.metrics.names import MOST_K, Metric, metrics_given
@@ -211,4 +211,5 @@ def what_if(results: Results | str | Path, metric: str | Metric = "", within: st
     """
     run = opened(results, "results")
     require(within, str, "within")
-    return WhatIfPanel(run, *metrics_given(str(run.tables.primary) if isinstance(metric, str) and not metric else metric), within)
+    (chosen,) = metrics_given(str(run.tables.primary) if isinstance(metric, str) and not metric else metric)
+    return WhatIfPanel(run, chosen, within)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from workbench.core.guessed_names import AdvisedNames, UnknownNameError, advised_names, checked_init, checked_names, unknown_argument
 from workbench.errors import InputError
+from workbench.guessed_names import AdvisedNames, UnknownNameError, advised_names, checked_init, checked_names, unknown_argument
 
 
 @dataclass(frozen=True, slots=True)
