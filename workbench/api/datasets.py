@@ -7,9 +7,8 @@ from typing import cast
 
 import pandas as pd
 
-from workbench.api.arguments import documents_of, require
+from workbench.api.arguments import documents_of, given_component, require
 from workbench.api.chunk_marks import marked_text
-from workbench.api.given_components import given_component
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 import yaml
 
-from workbench.api.arguments import require
-from workbench.api.given_components import is_function, kind_settings, wrapped
+from workbench.api.arguments import is_function, kind_settings, require, wrapped
 from workbench.api.pipeline import Pipeline
 from workbench.api.results import Results
 from workbench.chunking.base import Chunker

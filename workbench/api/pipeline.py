@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.answering.base import Generator
-from workbench.api.arguments import documents_of, require
-from workbench.api.given_components import given_component
+from workbench.api.arguments import documents_of, given_component, require
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
 from workbench.context.context_packing import ContextPacking
