@@ -40,11 +40,12 @@ NO_ALTERED = "no number, date, name or yes/no to alter"
 
 @dataclass(frozen=True)
 class Planted:
-    """What the answers of a made run are like. `right` gives shares of right answers by condition."""
+    """What the answers of a made run are like. `right` gives shares of right answers by condition, `refused` of refusals among the others."""
 
     conditions: Sequence[str] = CONDITIONS
     repeats: int = 1
     right: Mapping[str, float] = field(default_factory=lambda: RIGHT)
+    refused: Mapping[str, float] = field(default_factory=lambda: REFUSED)
     verbatim: bool = False
     failed: float = 0.0
     confident: bool = False
@@ -94,7 +95,7 @@ def without_expected(run: RunTables) -> RunTables:
 
 
 def with_causes(run: RunTables) -> RunTables:
-    """Return the run as if judges had named the cause of every failed answer. A wrong answer to perfect context takes each cause in turn."""
+    """Return the run as if judges had named the cause of every failed answer. A wrong answer from the evidence alone takes each cause in turn."""
     turns = {name: place for place, name in enumerate(run.questions["query_id"])}
     answerable = dict(zip(run.questions["query_id"], run.questions["answerable"], strict=True))
     rows = []
@@ -167,7 +168,7 @@ class _Maker:
         if draws[3] < self.planted.failed:
             return row | {"error": "the server timed out (60 s)"}
         right = bool(question["answerable"]) and draws[0] < self.planted.right[variant.condition]
-        refused = not right and (draws[1] < REFUSED.get(variant.condition, 0.3) or not question["answerable"])
+        refused = not right and (draws[1] < self.planted.refused.get(variant.condition, 0.3) or not question["answerable"])
         row |= {"refused": refused, "score": float(right)}
         row |= {"answer": "I cannot answer this." if refused else f"It is switched {expected if right else 'at noon'} [1]."}
         row |= {"citations": "[0]" if passages and not refused else "[]"}

@@ -156,7 +156,7 @@ def _cause(answer: dict[str, Any], answerable: Mapping[str, bool], worst: Mappin
 
 @pytest.fixture(scope="session")
 def judged_run(unanswered: RunTables) -> RunTables:
-    """A judge with verdicts on the answers to retrieved and perfect contexts."""
+    """A judge with verdicts on the answers to retrieved contexts and to the evidence alone."""
     return judged(answered(unanswered, Planted(failed=0.02)))
 
 

@@ -14,7 +14,7 @@ from workbench.notebook_runner.run_notebooks import notebook_jobs
 from workbench.report.records import MIME
 from workbench.storage.result_store import Store
 
-PARTS = ("perfect context", "distractors", "retrieval", "counterfactual/before", "remaining", "closed book")
+PARTS = ("evidence alone", "distractors", "retrieval", "counterfactual/before", "remaining", "closed book")
 
 
 def words(shown):
@@ -42,7 +42,7 @@ def test_the_decomposition_has_a_row_for_each_part_of_each_configuration(results
     table = results.decomposition().set_index(["configuration", "part"])
     for name in answering(results.tables):
         assert set(PARTS) <= set(table.loc[name].index)
-        gold, remaining = table.loc[(name, "perfect context"), "value"], table.loc[(name, "remaining"), "value"]
+        gold, remaining = table.loc[(name, "evidence alone"), "value"], table.loc[(name, "remaining"), "value"]
         assert gold + remaining == pytest.approx(1)
         assert table.loc[(name, "retrieval"), "reading"] == "loss"
         row = table.loc[(name, "retrieval")]
@@ -85,7 +85,7 @@ def test_a_single_question_is_shown_in_every_condition(view):
         view.question("q1")
 
 
-def test_without_perfect_context_or_attacks_the_view_says_so(unanswered, tmp_path):
+def test_without_the_evidence_alone_or_attacks_the_view_says_so(unanswered, tmp_path):
     view = Results(answered(unanswered, Planted(conditions=["retrieved"])), tmp_path).answer_view()
     assert "losses cannot be separated" in words(view.decomposition())
     assert "no attacks" in words(view.attacks())

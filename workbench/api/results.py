@@ -237,11 +237,14 @@ class Results(ResultViews):
 
         Returns
         -------
-        A DataFrame with a row for each configuration and `part`: the score with `perfect context`, the losses against it on the same questions
-        (`retrieval`, `distractors`, `counterfactual/before`, `injection/override` …), what is `remaining` lost with perfect context, and
+        A DataFrame with a row for each configuration and `part`: the score with the `evidence alone`, the losses against it on the same questions
+        (`retrieval`, `distractors`, `counterfactual/before`, `injection/override` …), what is `remaining` lost with the evidence alone, and
         the `closed book` score. `value` has its own 95 % interval `low` to `high`; losses also have bounds that hold for all losses of the configuration
-        (`low_adjusted`, `high_adjusted`), `p`, `p_adjusted`, the `detectable` loss and a `reading`: `loss`, `gain`, `no loss shown` or
-        `too few data for a claim`. The default metric is the run's first of an answer's content. Empty without answers to perfect contexts.
+        (`low_adjusted`, `high_adjusted`), `p`, `p_adjusted`, the `detectable` loss and a `reading`: `loss`, `gain`, `no loss shown`,
+        `masked by refusals` or `too few data for a claim`. `refused_alone` and `refused` are the shares of answers that are refused with the evidence
+        alone and in the condition. If the first is larger, a loss is masked: `answered_value`, with simultaneous bounds, is that of the
+        `answered_n` questions without a refused answer from the evidence alone, and `answered_detectable` the loss that these show. The default
+        metric is the run's first of an answer's content. Empty without answers from the evidence alone.
 
         Examples
         --------

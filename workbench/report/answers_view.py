@@ -39,7 +39,7 @@ class AnswersView:
         return findings(self.run)
 
     def overview(self) -> Shown:
-        """The answer score with perfect and with retrieved context, and what is lost."""
+        """The answer score with the evidence alone and with retrieved context, and what is lost."""
         answer, parts = hold_answer(self.run, self.name), decomposition_of(self.run, self.name)
         details = detail_sentences(self.run, parts) if parts else []
         return show(Lead(answer.sentence), Lines(details) if details else None)

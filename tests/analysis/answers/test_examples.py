@@ -61,7 +61,7 @@ def test_the_questions_with_the_largest_losses_come_first(answered_run):
     assert first.lost_to.partition("/")[0] in ("retrieved", "gold_distractors", "counterfactual", "injection")
 
 
-def test_without_perfect_context_the_worst_answers_come_first(unanswered):
+def test_without_the_evidence_alone_the_worst_answers_come_first(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"]))
     first = worst_losses(run, answering(run)[0], 1)[0]
     assert (first.loss, first.lost_to) == (1.0, "retrieved")

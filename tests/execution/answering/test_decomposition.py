@@ -85,7 +85,7 @@ def test_each_loss_of_the_handbooks_recorded_answers_is_the_planted_one(handbook
 
 def test_a_notebook_shows_each_loss_with_what_remains(handbook_run: RunTables) -> None:
     page = decompose(handbook_run, handbook_run.names[0], METRIC)._repr_html_()
-    for text in ("perfect context", "loss: retrieval", "loss: injection/override", "loss: generator, judge and label error"):
+    for text in ("evidence alone", "loss: retrieval", "loss: injection/override", "loss: generator, judge and label error"):
         assert text in page
 
 
@@ -94,7 +94,7 @@ def test_a_notebook_shows_each_loss_with_what_remains(handbook_run: RunTables) -
     [
         ("over_refusal_rate", "counts faults"),
         ("token_f", "did you mean .token_f1"),
-        ("refusal_rate", "no refusal_rate with perfect context; add gold"),
+        ("refusal_rate", "no refusal_rate with the evidence alone; add gold"),
         ("recall@5", "no answer metric"),
     ],
 )

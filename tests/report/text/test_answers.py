@@ -9,7 +9,7 @@ import pytest
 
 from tests.answered_runs import Planted, answered, without_expected
 from workbench.analysis.answers.answered import VERBATIM, answering
-from workbench.analysis.answers.decomposition_table import decomposition_of
+from workbench.analysis.answers.decomposition_table import decomposition_of, decomposition_table
 from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.report.render.markdown import summary_markdown
@@ -20,6 +20,9 @@ from workbench.schemas import SCHEMAS
 from workbench.statistics.effects import EffectReading
 
 LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}
+# Of the wrong answers, all from the evidence alone and none of the others are refused.
+CURT = {"gold": 1.0, "gold_distractors": 0.0, "retrieved": 0.0, "injection": 0.0}
+BOUNDS = r"\[−?\d\.\d+, −?\d\.\d+\]"
 
 
 def held(run):
@@ -40,10 +43,92 @@ def test_the_first_screen_the_terminal_and_the_summary_have_the_same_sentence(an
 
 
 def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
-    run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
+    run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING, refused=dict.fromkeys(LOSING, 0.0)))
     sentence = held(run).sentence
     assert re.search(r"It loses 0\.\d+ \[0\.\d+, 0\.\d+\] through retrieval\.", sentence)
-    assert re.search(r"No loss is shown to distractors \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
+    assert re.search(
+        r"No loss is shown to distractors \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]; a loss of 0\.\d+ would be shown with 80 % power\)\.", sentence
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "cause", "context"),
+    [("retrieved", "through retrieval", "from what it retrieves"), ("gold_distractors", "to distractors", "with distractors")],
+)
+def test_evidence_that_is_refused_more_often_is_no_ceiling_and_its_loss_is_given_with_and_without_the_refusals(
+    unanswered, condition, cause, context
+):
+    right = {"gold": 0.75, "gold_distractors": 0.7, "retrieved": 0.7}
+    run = answered(unanswered, Planted(conditions=list(right), right=right, refused=CURT, unanswerable=0))
+    name = answering(run)[0]
+    table = run.answers[run.answers["configuration"] == name].pivot(index="query_id", columns="condition", values="refused").astype(bool)
+    scores = run.queries.query("metric == 'answer_recall' and configuration == @name")
+    scores = scores.pivot(index="query_id", columns="condition", values="value").reindex(table.index)
+    loss, kept = scores["gold"] - scores[condition], ~table["gold"]
+    sentence = held(run).sentence
+    assert "No loss is shown" not in sentence
+    assert f"The evidence alone is no ceiling: {table['gold'].sum()} of 120 answers from it are refused, but " in sentence
+    assert f"0 of 120 {context}" in sentence
+    whole, rest = (f"{mean:.3f}".replace("-", "−") for mean in (loss.mean(), loss[kept].mean()))
+    assert re.search(
+        rf"On all 120 questions the loss {cause}, {whole} {BOUNDS}, is therefore too small; on the {kept.sum()} that are answered from the evidence "
+        rf"alone it is {rest} {BOUNDS}\. A loss of 0\.\d+ and of 0\.\d+ would be shown with 80 % power\.",
+        sentence,
+    )
+    reading = decomposition_table(run).set_index(["configuration", "part"]).loc[(name, cause.split()[-1])]
+    assert (reading["reading"], reading["answered_n"], reading["refused"]) == ("masked by refusals", kept.sum(), 0)
+    assert reading["refused_alone"] == pytest.approx(table["gold"].mean())
+
+
+def test_a_loss_in_spite_of_refused_evidence_is_claimed_and_the_one_without_refusals_beside_it(unanswered):
+    right = {"gold": 0.8, "retrieved": 0.3}
+    sentence = held(answered(unanswered, Planted(conditions=list(right), right=right, refused=CURT))).sentence
+    assert re.search(rf"It loses 0\.\d+ {BOUNDS} through retrieval\. The evidence alone is no ceiling: ", sentence)
+
+
+def test_better_answers_than_from_the_evidence_alone_are_no_absent_loss(unanswered):
+    right = {"gold": 0.5, "retrieved": 0.9}
+    sentence = held(answered(unanswered, Planted(conditions=list(right), right=right, refused={"gold": 0.0, "retrieved": 1.0}))).sentence
+    assert re.search(
+        rf"The answers from what it retrieves are better than those from the evidence alone, by 0\.\d+ {BOUNDS}, so that this is no ceiling\.$",
+        sentence,
+    )
+    assert "No loss is shown" not in sentence
+
+
+def test_evidence_that_is_always_refused_answers_nothing(unanswered):
+    right = {"gold": 0.0, "retrieved": 0.5}
+    run = answered(unanswered, Planted(conditions=list(right), right=right, refused={"gold": 1.0, "retrieved": 0.0}))
+    assert "is therefore too small; none of them is answered from the evidence alone." in held(run).sentence
+
+
+def test_attacks_on_evidence_that_is_refused_more_often_show_no_absent_loss(unanswered):
+    right = {"gold": 0.7, "retrieved": 0.7, "injection": 0.7}
+    sentence = held(answered(unanswered, Planted(conditions=list(right), right=right, refused=CURT))).sentence
+    assert re.search(
+        rf"Under 6 of 6 attacks the evidence alone is refused more often, which hides a loss; the largest that is left is 0\.\d+ {BOUNDS} by injection/\w+\.$",
+        sentence,
+    )
+
+
+def test_of_repeats_a_question_counts_as_answered_if_no_answer_from_the_evidence_is_refused(unanswered):
+    right = {"gold": 0.7, "retrieved": 0.7}
+    run = answered(unanswered, Planted(conditions=list(right), right=right, refused=CURT, repeats=3, unanswerable=0))
+    name = answering(run)[0]
+    rows = run.answers[(run.answers["configuration"] == name) & (run.answers["condition"] == "gold")]
+    (loss,) = decomposition_of(run, name).losses
+    assert (loss.alone.refused, loss.alone.of) == (rows["refused"].sum(), 360)
+    assert loss.answered.comparison.difference.n == (~rows.groupby("query_id")["refused"].any()).sum()
+
+
+def test_a_closed_book_score_says_how_many_answers_are_refused(unanswered):
+    right = {"none": 0.1, "gold": 0.9, "retrieved": 0.9}
+    said = held(answered(unanswered, Planted(conditions=list(right), right=right, refused={"none": 1.0}, unanswerable=0)))
+    assert re.search(
+        r"the closed-book share\. Of 120 answers \d+ are refused, which says nothing about what the model knows\.", said.detail
+    )
+    open_book = held(answered(unanswered, Planted(conditions=list(right), right=right, refused={"none": 0.0}, unanswerable=0)))
+    assert "refused, which" not in open_book.detail
 
 
 def test_shown_losses_share_a_sentence_and_no_other_follows(unanswered):
@@ -54,11 +139,14 @@ def test_shown_losses_share_a_sentence_and_no_other_follows(unanswered):
 
 def test_what_a_generator_that_copies_the_context_cannot_do_is_not_said_of_it(unanswered):
     right = {"none": 0.0, "gold": 0.9, "retrieved": 0.4, "injection": 0.9}
-    run = answered(unanswered, Planted(conditions=list(right), right=right))
+    run = answered(unanswered, Planted(conditions=list(right), right=right, refused={"none": 0.5, "gold": 0.3, "injection": 1.0}))
     said = held(run)
     assert "the closed-book share" in said.detail
     assert "no loss is shown" in said.sentence
-    assert "is missing with perfect context: generator, judge and label error, and right answers in other words." in said.detail
+    assert re.search(
+        r"is missing with the evidence alone \(\d of 116 answers are refused\): generator, judge and label error, and right answers in other words\.",
+        said.detail,
+    )
     copies = run.queries.assign(reason=VERBATIM)
     said = held(replace(run, sources={**run.sources, "queries": lambda _: copies}))
     assert "closed-book" not in said.detail
@@ -91,8 +179,8 @@ def test_the_reason_of_failed_answers_comes_first(unanswered):
 
 
 def test_absent_losses_share_a_sentence(unanswered):
-    run = answered(unanswered, Planted(conditions=list(LOSING), right=dict.fromkeys(LOSING, 0.5)))
-    assert re.search(r"No loss is shown through retrieval \([^)]*\]\) or to distractors \([^)]*\]\)\.$", held(run).sentence)
+    run = answered(unanswered, Planted(conditions=list(LOSING), right=dict.fromkeys(LOSING, 0.5), refused=dict.fromkeys(LOSING, 0.0)))
+    assert re.search(r"No loss is shown through retrieval \([^)]* power\) or to distractors \([^)]* power\)\.$", held(run).sentence)
 
 
 def test_the_largest_loss_under_attack_is_named(answered_run):
@@ -150,7 +238,7 @@ def test_answers_without_a_cost_have_no_sentence_about_it(unanswered):
 def test_the_largest_claimed_loss_is_a_significant_one(answered_run):
     parts = decomposition_of(answered_run, answering(answered_run)[0])
     largest = max(parts.losses, key=lambda loss: loss.difference.value)
-    unsure = replace(largest, reading=EffectReading.UNDECIDED)
+    unsure = replace(largest, effect=replace(largest.effect, reading=EffectReading.UNDECIDED))
     sentence = loss_sentences(answered_run, replace(parts, losses=tuple(unsure if loss is largest else loss for loss in parts.losses)))[-1]
     assert sentence.startswith("6 of 8 attacks lower answer_recall")
     assert unsure.name not in sentence
@@ -170,12 +258,12 @@ def test_an_attack_on_too_few_questions_does_not_hide_the_other_losses(unanswere
     assert sentence.endswith("too few for a claim about a loss to counterfactual/before and to counterfactual/after.")
 
 
-def test_without_perfect_context_no_loss_is_claimed(unanswered):
+def test_without_the_evidence_alone_no_loss_is_claimed(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"]))
     assert held(run).sentence.endswith("without the condition gold its losses cannot be separated.")
 
 
-def test_perfect_contexts_without_a_scored_answer_are_not_an_absent_condition(unanswered):
+def test_the_evidence_alone_without_a_scored_answer_are_not_an_absent_condition(unanswered):
     run = answered(unanswered, Planted(conditions=["gold", "retrieved"]))
     means = run.metrics.query("condition != 'gold'")
     assert held(replace(run, sources={**run.sources, "metrics": lambda _: means})).sentence.endswith(

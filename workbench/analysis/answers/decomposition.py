@@ -1,9 +1,12 @@
-"""Separate the losses of an answer metric: by retrieval, by distractors, by each attack, and what remains with perfect context."""
+"""Separate the losses of an answer metric: by retrieval, by distractors, by each attack, and what remains with the evidence alone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.analysis.answers.values import answer_measure, condition_values, losing
+import numpy as np
+
+from workbench.analysis.answers.answered import is_verbatim
+from workbench.analysis.answers.values import Refusals, answer_measure, condition_values, losing, refusals_in, refused_questions
 from workbench.analysis.values import clusters
 from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
 from workbench.core.display import table_html
@@ -22,17 +25,39 @@ _NAMES = {RETRIEVED: "retrieval", GOLD_DISTRACTORS: "distractors"}
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss in a condition against perfect context on the same questions. Positive values are losses.
+    """The loss in a condition against the evidence alone on the same questions. Positive values are losses.
 
-    `comparison` is of the clean context minus the condition. Its family are all losses of the configuration. `detectable` is the loss that these
-    questions show with 80 % power, NaN if it does not vary.
+    `effect` is that of the evidence alone minus the condition. Its family are all losses of the configuration. `answered` is the same on the
+    questions without a refused answer from the evidence alone, whose family are the losses on these questions; None without such a question. `alone`
+    and `refused` count the refused answers to the compared questions, from the evidence alone and in the condition.
     """
 
     condition: str
     perturbation: str
-    comparison: Comparison
-    reading: EffectReading
-    detectable: float
+    effect: Effect
+    answered: Effect | None
+    alone: Refusals
+    refused: Refusals
+
+    @property
+    def comparison(self) -> Comparison:
+        """Return the evidence alone minus the condition, on all questions."""
+        return self.effect.comparison
+
+    @property
+    def reading(self) -> EffectReading:
+        """Return the conclusion about the loss."""
+        return self.effect.reading
+
+    @property
+    def detectable(self) -> float:
+        """Return the loss that these questions show with 80 % power, NaN if it does not vary."""
+        return self.effect.detectable
+
+    @property
+    def masked(self) -> bool:
+        """Return whether the evidence alone is refused more often than the condition, which hides a part of the loss."""
+        return self.alone.share > self.refused.share
 
     @property
     def name(self) -> str:
@@ -59,8 +84,9 @@ class Loss:
 class Decomposition:
     """The losses of a configuration's answers by a metric.
 
-    `gold` is the mean with perfect context, `closed_book` the mean without any context, which is not a loss: what the model knows anyway.
-    `remaining` is 1 - gold, the loss with perfect context: generator, judge and label error. Each is None if its condition is not in the run.
+    `gold` is the mean with the evidence alone, `closed_book` the mean without any context, which is not a loss. It is None for answers that are copied
+    from the context. `remaining` is 1 - gold, the loss with the evidence alone: generator, judge and label error. Each is None if its condition is
+    not in the run. `alone` and `closed` count the refused answers behind `gold` and `closed_book`.
     """
 
     configuration: str
@@ -69,23 +95,25 @@ class Decomposition:
     closed_book: Interval | None
     losses: tuple[Loss, ...]
     remaining: Interval | None
+    alone: Refusals
+    closed: Refusals
 
     def loss(self, condition: str, perturbation: str = "") -> Loss | None:
         """Return the loss in a condition, None if the run lacks it."""
         return next((each for each in self.losses if (each.condition, each.perturbation) == (condition, perturbation)), None)
 
     def _repr_html_(self) -> str:
-        rows = [_row("perfect context", self.gold), *([_row("closed book", self.closed_book)] if self.closed_book else [])]
+        rows = [_row("evidence alone", self.gold), *([_row("closed book", self.closed_book)] if self.closed_book else [])]
         rows += [_row(f"loss: {each.name}", each.simultaneous) for each in self.losses]
         rows += [_row(f"loss: {REMAINING}", self.remaining)] if self.remaining else []
-        note = "Intervals of losses against perfect context hold for all of them at once with 95 % confidence."
+        note = "Intervals of losses against the evidence alone hold for all of them at once with 95 % confidence."
         return table_html(f"{self.configuration}: {self.metric}", rows, note)
 
 
 def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
     """Decompose a metric of answers of which higher values are better. Repeats are averaged within each question first.
 
-    Raises InputError if the run has no answers with perfect context by such a metric.
+    Raises InputError if the run has no answers from the evidence alone by such a metric.
     """
     measure = answer_measure(run, metric)
     if not measure.higher_is_better:
@@ -93,30 +121,35 @@ def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
     observed, clean = clusters(run), condition_values(run, configuration, metric, GOLD)
     gold = mean_interval(clean, observed, measure.proportion)
     if gold is None:
-        raise InputError(f"{configuration} has no {metric} with perfect context", f"add {GOLD} to the conditions")
-    found = losses({_names(*key): (clean, values) for key, values in _degraded(run, configuration, metric)}, observed)
+        raise InputError(f"{configuration} has no {metric} with the evidence alone", f"add {GOLD} to the conditions")
+    closed = condition_values(run, configuration, metric, NONE)
     return Decomposition(
         configuration,
         metric,
         gold,
-        mean_interval(condition_values(run, configuration, metric, NONE), observed, measure.proportion),
-        tuple(_loss(condition, effect) for (_, condition), effect in found.items()),
+        None if is_verbatim(run, configuration) else mean_interval(closed, observed, measure.proportion),
+        tuple(_losses(run, configuration, metric, clean)),
         mean_interval(1 - clean, observed, True) if measure.proportion else None,
+        refusals_in(run, configuration, ~np.isnan(clean), GOLD),
+        refusals_in(run, configuration, ~np.isnan(closed), NONE),
     )
 
 
-def _degraded(run: RunTables, configuration: str, metric: str) -> Iterator[tuple[tuple[str, str], Floats]]:
+def _losses(run: RunTables, configuration: str, metric: str, clean: Floats) -> Iterator[Loss]:
+    observed, degraded = clusters(run), dict(_degraded(run, configuration, metric))
+    answered = np.where(refused_questions(run, configuration, GOLD), np.nan, clean)
+    found, unrefused = (losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered))
+    for (_, name), effect in found.items():
+        condition, _, perturbation = name.partition("/")
+        compared = ~np.isnan(clean + degraded[name])
+        alone = refusals_in(run, configuration, compared, GOLD)
+        refused = refusals_in(run, configuration, compared, condition, perturbation)
+        yield Loss(condition, perturbation, effect, unrefused.get((GOLD, name)), alone, refused)
+
+
+def _degraded(run: RunTables, configuration: str, metric: str) -> Iterator[tuple[str, Floats]]:
     for condition, perturbation in losing(run, configuration, metric):
-        yield (condition, perturbation), condition_values(run, configuration, metric, condition, perturbation)
-
-
-def _names(condition: str, perturbation: str) -> tuple[str, str]:
-    return GOLD, "/".join(filter(None, [condition, perturbation]))
-
-
-def _loss(name: str, effect: Effect) -> Loss:
-    condition, _, perturbation = name.partition("/")
-    return Loss(condition, perturbation, effect.comparison, effect.reading, effect.detectable)
+        yield "/".join(filter(None, [condition, perturbation])), condition_values(run, configuration, metric, condition, perturbation)
 
 
 def _row(name: str, interval: Interval) -> dict[str, str]:

@@ -76,7 +76,7 @@ class ShownAnswer:
 class AnsweredQuestion:
     """A question with its expected answer and its answers in the order of the conditions.
 
-    `loss` is its largest loss of the answer score against perfect context, by the condition or attack `lost_to`. NaN and empty if unknown.
+    `loss` is its largest loss of the answer score against the evidence alone, by the condition or attack `lost_to`. NaN and empty if unknown.
     """
 
     query_id: str

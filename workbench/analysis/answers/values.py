@@ -1,19 +1,33 @@
 """The values of answer metrics by question, condition and perturbation."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
+from workbench.analysis.answers.answered import answers_of
 from workbench.analysis.values import places
 from workbench.context.conditions import CLEAN_TWINS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import meant
 from workbench.errors import InputError
-from workbench.metrics.coverage import Floats
+from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.answers.losses import mean_of_repeats
 
-# The conditions that can lose what perfect context gains, in reading order.
+# The conditions that can lose what the evidence alone gains, in reading order.
 _LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
+
+
+class Refusals(NamedTuple):
+    """The refused ones `of` given answers."""
+
+    refused: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        """Return the refused share, 0 without answers."""
+        return self.refused / self.of if self.of else 0.0
 
 
 def answer_measure(run: RunTables, metric: str) -> Measure:
@@ -31,7 +45,7 @@ def perturbations(run: RunTables, configuration: str, metric: str) -> list[tuple
 
 
 def losing(run: RunTables, configuration: str, metric: str) -> list[tuple[str, str]]:
-    """Return the conditions and perturbations that perfect context is compared with: retrieval, distractors, then the attacks."""
+    """Return the conditions and perturbations that the evidence alone is compared with: retrieval, distractors, then the attacks."""
     present = [(condition, variant) for condition, variant in perturbations(run, configuration, metric) if condition in _LOSING]
     return sorted(present, key=lambda names: _LOSING.index(names[0]))
 
@@ -50,6 +64,27 @@ def condition_values(run: RunTables, configuration: str, metric: str, condition:
     """Return the mean of each question over the repeats, NaN if unscored or without such a condition. Shape (questions,)."""
     rows = repeated_values(run, configuration, metric, condition, perturbation)
     return mean_of_repeats(rows)
+
+
+def refusals_in(run: RunTables, configuration: str, questions: Bools, condition: str, perturbation: str = "") -> Refusals:
+    """Count the refused and the given answers to some `questions` (q) in a condition, of all repeats."""
+    refused, given = _refused(run, configuration, condition, perturbation)
+    return Refusals(int(refused[questions].sum()), int(given[questions].sum()))
+
+
+def refused_questions(run: RunTables, configuration: str, condition: str) -> Bools:
+    """Whether any answer of a configuration to a question is refused in a condition. Shape (questions,)."""
+    return _refused(run, configuration, condition, "")[0] > 0
+
+
+@lru_cache(maxsize=64)
+def _refused(run: RunTables, configuration: str, condition: str, perturbation: str) -> tuple[Ints, Ints]:
+    """The numbers of refused and of given answers of each question, both (questions,)."""
+    rows = answers_of(run, configuration)
+    rows = rows[(rows["condition"] == condition) & (rows["variant"] == perturbation) & (rows["reason"] == "") & (rows["error"] == "")]
+    asked, size = places(run, rows["query_id"]), len(run.questions)
+    refused = asked[rows["refused"].to_numpy(np.bool_)]
+    return np.bincount(refused, minlength=size), np.bincount(asked, minlength=size)
 
 
 @lru_cache(maxsize=64)

@@ -9,8 +9,9 @@ from workbench.analysis.answers.condition_scores import LEXICAL, answer_score, c
 from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.answers.missing_answers import missing_answers, missing_elsewhere
+from workbench.analysis.answers.values import Refusals
 from workbench.analysis.findings import Findings
-from workbench.context.conditions import CLEAN_TWINS, GOLD, NONE, RETRIEVED
+from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
 from workbench.core.formatting import count, listed, number, plural, spread
 from workbench.report.model import Answer
 from workbench.report.text.drafts import too_few
@@ -21,7 +22,7 @@ QUESTION = "Does the answer hold?"
 # What the generator reads in each condition.
 MEANINGS = {
     "none": "no passages: closed book",
-    "gold": "the chunks with the evidence: perfect retrieval",
+    "gold": "the chunks with the evidence and no others",
     "gold_distractors": "the evidence among distractors, as much text as retrieved",
     "retrieved": "what the configuration retrieves",
     "missing_gold": "what it retrieves, without any evidence",
@@ -47,14 +48,17 @@ def hold_answer(run: RunTables, configuration: str) -> Answer:
 
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
-    """State the closed-book share, what remains, and what the answer score is. Of a generator that copies the context, the first is 0 by construction."""
+    """State the closed-book share, what remains, and what the answer score is."""
     score = f"{parts.metric}: {run.measures[parts.metric].definition}."
-    closed = "" if is_verbatim(run, parts.configuration) else _closed_book(parts)
-    return list(filter(None, [closed, _remaining(run, parts), score]))
+    return list(filter(None, [_closed_book(parts), _remaining(run, parts), score]))
 
 
 def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
-    """State the losses through retrieval and distractors, and the largest under attack. Only significant losses are claimed."""
+    """State the losses through retrieval and distractors, and the largest under attack. Only significant losses are claimed.
+
+    Where the evidence alone is refused more often than the other condition, it is no ceiling: no absence of a loss is stated, and both the loss on all
+    questions and that on those without such a refusal are.
+    """
     few = [loss for loss in parts.losses if loss.reading is EffectReading.TOO_FEW]
     enough = [loss for loss in parts.losses if loss not in few]
     attacks = [loss for loss in enough if loss.condition in CLEAN_TWINS]
@@ -151,19 +155,75 @@ def _without_gold(run: RunTables, name: str, metric: str) -> str:
 
 
 def _claims(losses: Sequence[Loss]) -> list[str]:
-    shown, others = [loss for loss in losses if loss.significant], [loss for loss in losses if not loss.significant]
+    shown = [loss for loss in losses if loss.significant]
+    gains = [loss for loss in losses if loss.reading is EffectReading.GAIN]
+    absent = [loss for loss in losses if not (loss.masked or loss in shown or loss in gains)]
     texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
-    hidden = listed([f"{_cause(loss)} ({_size(loss)})" for loss in others]).replace(" and ", " or ")
-    return [*([f"It loses {listed(texts)}."] if texts else []), *([f"No loss is shown {hidden}."] if others else [])]
+    hidden = listed([f"{_cause(loss)} ({_size(loss)}{_able(loss)})" for loss in absent]).replace(" and ", " or ")
+    sentences = [*([f"It loses {listed(texts)}."] if texts else []), *([f"No loss is shown {hidden}."] if absent else [])]
+    return [*sentences, *map(_better, gains), *_masked([loss for loss in losses if loss.masked])]
+
+
+def _better(loss: Loss) -> str:
+    """State that the evidence alone is no ceiling, because the answers from it score less."""
+    gain = loss.comparison.reversed().simultaneous
+    size = f"{number(gain.value)} {gain.bounds()}"
+    return f"The answers {_context(loss)} are better than those from the evidence alone, by {size}, so that this is no ceiling."
+
+
+def _masked(losses: Sequence[Loss]) -> list[str]:
+    """State losses against the evidence alone if that is refused more often: on all questions, and on those without such a refusal."""
+    if not losses:
+        return []
+    others = [f"{_refused(loss.refused)} {_context(loss)}" for loss in losses]
+    ceiling = f"The evidence alone is no ceiling: {_refused(losses[0].alone)} answers from it are refused, but {listed(others)}."
+    return [ceiling, *map(_both, losses)]
+
+
+def _both(loss: Loss) -> str:
+    """State a loss that refusals hide on all questions, and without those that are refused with the evidence alone."""
+    whole = f"On all {plural(loss.difference.n, 'question')} the loss {_cause(loss)}, {_size(loss)}, is therefore too small"
+    if loss.answered is None:
+        return f"{whole}; none of them is answered from the evidence alone."
+    rest = loss.answered.comparison.simultaneous
+    shown = [number(each) for each in (loss.detectable, loss.answered.detectable) if not math.isnan(each)]
+    able = f" A loss of {' and of '.join(shown)} would be shown with 80 % power." if shown else ""
+    return f"{whole}; on the {count(rest.n)} that are answered from the evidence alone it is {number(rest.value)} {rest.bounds()}.{able}"
 
 
 def _attacked(losses: Sequence[Loss], metric: str) -> str:
     shown = [loss for loss in losses if loss.significant]
-    worst = max(shown or losses, key=lambda loss: loss.difference.value)
-    if not shown:
-        return f"Under {plural(len(losses), 'attack')} no loss is shown; the largest is {_size(worst)} by {worst.name}."
-    of = f"{count(len(shown))} of {plural(len(losses), 'attack')} {'lowers' if len(shown) == 1 else 'lower'} {metric}"
-    return f"{of}; the largest loss is {_size(worst)} by {worst.name}."
+    if shown:
+        of = f"{count(len(shown))} of {plural(len(losses), 'attack')} {'lowers' if len(shown) == 1 else 'lower'} {metric}"
+        return f"{of}; the largest loss is {_largest(shown)}."
+    masked = [loss for loss in losses if loss.masked]
+    if masked:
+        under = f"{count(len(masked))} of {plural(len(losses), 'attack')}"
+        return (
+            f"Under {under} the evidence alone is refused more often, which hides a loss; the largest that is left is {_largest(losses)}."
+        )
+    worst = _worst(losses)
+    return f"Under {plural(len(losses), 'attack')} no loss is shown; the largest is {_largest(losses)}{_able(worst)}."
+
+
+def _worst(losses: Sequence[Loss]) -> Loss:
+    return max(losses, key=lambda loss: loss.difference.value)
+
+
+def _largest(losses: Sequence[Loss]) -> str:
+    worst = _worst(losses)
+    return f"{_size(worst)} by {worst.name}"
+
+
+def _able(loss: Loss) -> str:
+    """State the loss that the questions could show."""
+    if loss.comparison.identical:
+        return f"; the score is the same on all {plural(loss.difference.n, 'question')}"
+    return "" if math.isnan(loss.detectable) else f"; a loss of {number(loss.detectable)} would be shown with 80 % power"
+
+
+def _refused(refusals: Refusals) -> str:
+    return f"{count(refusals.refused)} of {count(refusals.of)}"
 
 
 def _too_few(run: RunTables, few: Sequence[Loss], of: int) -> str:
@@ -176,6 +236,10 @@ def _cause(loss: Loss) -> str:
     return f"through {loss.name}" if loss.condition == RETRIEVED else f"to {loss.name}"
 
 
+def _context(loss: Loss) -> str:
+    return {RETRIEVED: "from what it retrieves", GOLD_DISTRACTORS: "with distractors"}.get(loss.condition, f"under {loss.name}")
+
+
 def _size(loss: Loss) -> str:
     return f"{number(loss.difference.value)} {loss.simultaneous.bounds()}"
 
@@ -184,11 +248,15 @@ def _closed_book(parts: Decomposition) -> str:
     if parts.closed_book is None:
         return ""
     value = f"{number(parts.closed_book.value)} {parts.closed_book.bounds()}"
-    return f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
+    closed = parts.closed
+    refused = f" Of {plural(closed.of, 'answer')} {count(closed.refused)} are refused, which says nothing about what the model knows."
+    share = f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
+    return f"{share}{refused if closed.refused else ''}"
 
 
 def _remaining(run: RunTables, parts: Decomposition) -> str:
     if parts.remaining is None:
         return ""
     words = ", and right answers in other words" if run.measures[parts.metric].name in LEXICAL else ""
-    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with perfect context: {REMAINING}{words}."
+    refused = f" ({_refused(parts.alone)} answers are refused)" if parts.alone.refused else ""
+    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with the evidence alone{refused}: {REMAINING}{words}."

@@ -69,9 +69,10 @@ def test_each_condition_has_its_score_with_an_interval_and_the_reasons_without_o
 def test_the_losses_are_those_of_the_decomposition_and_what_remains_is_labelled(found, first, answered_run):
     table = tables(conditions(found))[1]
     parts = decompose(answered_run, first, "answer_recall")
-    _, retrieved, retrieval, distractors, remaining, closed = row(table, first)
-    assert retrieval == signed(parts.loss("retrieved").difference.value)
-    assert distractors == signed(parts.loss("gold_distractors").difference.value)
+    _, retrieved, retrieval, retrieval_answered, distractors, distractors_answered, remaining, closed = row(table, first)
+    losses = [parts.loss(condition) for condition in ("retrieved", "gold_distractors")]
+    assert [retrieval, distractors] == [signed(loss.difference.value) for loss in losses]
+    assert [retrieval_answered, distractors_answered] == [signed(loss.answered.comparison.difference.value) for loss in losses]
     assert (remaining, closed) == (number(parts.remaining.value), number(parts.closed_book.value))
     assert retrieved == number(found.standings.ranked[0].means["answer_recall"].value)
     assert REMAINING in [column.note for column in table.columns]
@@ -81,6 +82,13 @@ def test_the_figure_draws_the_losses_and_its_table_has_all_of_them(found):
     (figure,) = [block for block in conditions(found).blocks if isinstance(block, Figure)]
     assert len(figure.data.rows) == 10
     assert "injection/override" in figure.alt
+
+
+def test_the_figure_names_the_losses_that_refusals_hide(unanswered):
+    share = {"gold": 0.6, "gold_distractors": 0.9, "retrieved": 0.9}
+    run = answered(unanswered, Planted(conditions=list(share), right=share, refused={"gold": 1.0}))
+    (figure,) = [block for block in conditions(findings(run)).blocks if isinstance(block, Figure)]
+    assert "Too small, because the evidence alone is refused more often: retrieval and distractors." in figure.caption
 
 
 def test_every_configuration_is_there_by_condition_and_with_its_reasons(found, answered_run):
@@ -137,14 +145,14 @@ def test_the_examples_show_every_condition_and_its_context(found):
     assert "loses 1.000 under" in folds[0].note
 
 
-def test_an_answer_that_is_the_same_as_with_perfect_context_is_written_once(found):
+def test_an_answer_that_is_the_same_as_with_the_evidence_alone_is_written_once(found):
     _, *folds = answer_examples(found).blocks
     examples = [{each.cells[0].text: each.cells[2].text for each in fold.blocks[0].rows} for fold in folds]
     assert any(texts["counterfactual/after"] == "the same answer as gold" for texts in examples)
     assert all(texts["gold"].startswith("It is switched") and list(texts.values()).count(texts["gold"]) == 1 for texts in examples)
 
 
-def test_without_perfect_context_the_examples_are_those_with_the_lowest_score(unanswered):
+def test_without_the_evidence_alone_the_examples_are_those_with_the_lowest_score(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"], repeats=3))
     prose, fold, *_ = answer_examples(findings(run)).blocks
     assert "with the lowest answer_recall." in prose.text

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.condition_scores import ConditionScore, answer_score, condition_mean, condition_scores
-from workbench.analysis.answers.decomposition import REMAINING, Decomposition
+from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
-from workbench.core.formatting import listed, plural, shortened
+from workbench.core.formatting import listed, plural, share, shortened
 from workbench.report.cells import (
     NAME_LENGTH,
     Scale,
@@ -19,12 +19,13 @@ from workbench.report.cells import (
     key_of,
     mean_cell,
     text,
+    value_cell,
     words,
 )
 from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
 from workbench.report.sections.answers.long_tables import opened
-from workbench.report.sections.answers.loss_cells import loss_cell
+from workbench.report.sections.answers.loss_cells import answered_cell, loss_cell
 from workbench.report.sections.answers.metrics import judged_losses_table, metrics_table
 from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
 from workbench.results.run_tables import Measure, RunTables
@@ -36,8 +37,10 @@ _NOTE = (
 )
 _SAME = " Conditions score different questions if one does not apply to all; the losses below compare the same questions."
 _LOSSES = (
-    "A loss is perfect context minus the condition on the same questions; the intervals of a configuration's losses hold for all of them at once. "
-    f"What remains is 1 minus the score with perfect context: {REMAINING}. The closed-book share is the score without passages, which is no loss."
+    "A loss is the score with the evidence alone minus that in the condition on the same questions; the intervals of a configuration's losses hold for all of "
+    "them at once. A refused answer to the evidence alone hides a loss, so the loss is also given without the questions of such answers, which need not be "
+    "like the others. Where the evidence alone is refused more often than the condition, it is no ceiling. "
+    f"What remains is 1 minus the score with the evidence alone: {REMAINING}. The closed-book share is the score without passages, which is no loss."
 )
 
 
@@ -75,15 +78,17 @@ def condition_table(run: RunTables, configuration: str) -> Table:
 
 
 def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> Table:
-    """Tabulate the answer score with perfect context, the losses, and what remains, of each configuration."""
+    """Tabulate the answer score with the evidence alone, the losses, and what remains, of each configuration."""
     metric = next(iter(parts.values())).metric
-    columns = [words("configuration"), Column("perfect context", note="95 % interval"), Column("retrieved", note="95 % interval")]
-    columns += [Column("retrieval loss", note="simultaneous"), Column("distractor loss", note="simultaneous")]
+    columns = [words("configuration"), Column("evidence alone", note="95 % interval"), Column("retrieved", note="95 % interval")]
+    for loss in ("retrieval loss", "distractor loss"):
+        columns += [Column(loss, note="simultaneous"), Column("not refused", note="with the evidence alone")]
     columns += [Column("remains lost", note=REMAINING), Column("closed book", note="95 % interval")]
     rows = []
     for name, each in parts.items():
         retrieved = condition_mean(run, name, metric, RETRIEVED)
-        losses = [loss_cell(each.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        found = [each.loss(condition) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        losses = [cell for loss in found for cell in (loss_cell(loss), answered_cell(loss))]
         means = [mean_cell(mean) if mean else Cell("–", sort=math.nan) for mean in (retrieved, each.remaining, each.closed_book)]
         rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
     return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
@@ -96,17 +101,29 @@ def losses_figure(parts: Decomposition) -> Figure | None:
         return None
     rows = [plots.IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in shown]
     digits = digits_for(bound for loss in shown for bound in (loss.simultaneous.value, loss.simultaneous.low, loss.simultaneous.high))
-    cells = [Row([Cell(loss.name), loss_cell(loss), count_cell(loss.difference.n)]) for loss in parts.losses]
-    columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("questions")]
+    columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("shown", note="80 % power")]
+    columns += [Column("questions"), Column("refused", note="evidence alone"), Column("refused", note="condition")]
+    columns += [Column("not refused", note="with the evidence alone"), Column("shown", note="80 % power"), Column("questions")]
+    cells = [_loss_row(loss) for loss in parts.losses]
     table = Table(f"Losses of {parts.configuration}", columns, cells)
     same = [loss.name for loss in parts.losses if loss.comparison.identical]
+    masked = [loss.name for loss in parts.losses if loss.masked]
     caption = (
-        f"The loss of {parts.metric} of {parts.configuration} against perfect context, on the same questions. A solid point is a loss after correction for "
+        f"The loss of {parts.metric} of {parts.configuration} against the evidence alone, on the same questions. A solid point is a loss after correction for "
         f"all {plural(len(parts.losses), 'loss', 'losses')}; a ring is not shown to be one."
+        f"{f' Too small, because the evidence alone is refused more often: {listed(masked)}.' if masked else ''}"
         f"{f' Without any change of the score: {listed(same)}.' if same else ''}"
     )
     drawing = plots.differences(rows, f"loss of {parts.metric}", digits)
     return Figure("answer-losses", described(table), caption, drawing, table)
+
+
+def _loss_row(loss: Loss) -> Row:
+    refused = [value_cell(each.share, shown=share(each.refused, each.of)) for each in (loss.alone, loss.refused)]
+    answered = loss.answered
+    rest = [value_cell(answered.detectable if answered else math.nan), count_cell(answered.comparison.difference.n if answered else 0)]
+    counts = [value_cell(loss.detectable), count_cell(loss.difference.n), *refused]
+    return Row([Cell(loss.name), loss_cell(loss), *counts, answered_cell(loss), *rest])
 
 
 def _score_cells(row: ConditionScore, measure: Measure | None, scale: Scale) -> list[Cell]:

@@ -52,7 +52,7 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
 
 def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Fold:
     """Fold a question with a table of its answers and the context of each. The context of a single answer is open."""
-    # Without perfect context to compare with, the loss is 1 minus the score.
+    # Without the evidence alone to compare with, the loss is 1 minus the score.
     known = question.loss > 0 and decomposition_of(run, configuration) is not None
     loss = f" · loses {number(question.loss)} under {question.lost_to}" if known else ""
     expected = (
@@ -121,7 +121,7 @@ def _scored(run: RunTables, answer: ShownAnswer) -> str:
 
 
 def _said(answer: ShownAnswer, clean: str) -> Cell:
-    """Show the text of an answer, only once if it is that with perfect context (`clean`)."""
+    """Show the text of an answer, only once if it is that with the evidence alone (`clean`)."""
     if answer.missing:
         return Cell(f"no answer: {answer.missing}" if answer.asked else answer.missing)
     return Cell("the same answer as gold" if clean and answer.text == clean and answer.condition != GOLD else _shortened(answer.text))

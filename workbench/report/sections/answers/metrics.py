@@ -11,7 +11,7 @@ from workbench.report.model import Cell, Column, Row, Table
 from workbench.report.sections.answers.loss_cells import loss_cell
 from workbench.results.run_tables import Measure, RunTables
 
-_LOSSES = "Losses against perfect context on the same questions, each metric by itself: the intervals of one metric hold for all its losses at once."
+_LOSSES = "Losses against the evidence alone on the same questions, each metric by itself: the intervals of one metric hold for all its losses at once."
 
 
 def metrics_table(run: RunTables, configuration: str) -> Table | None:
@@ -28,10 +28,10 @@ def metrics_table(run: RunTables, configuration: str) -> Table | None:
 
 
 def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
-    """Tabulate what judged metrics lose. None without one that has a score with perfect context."""
+    """Tabulate what judged metrics lose. None without one that has a score with the evidence alone."""
     judged = [measure for measure in _others(run) if measure.name in JUDGED_KINDS and measure.higher_is_better]
     found = {str(measure): parts for measure in judged if (parts := decomposition_of(run, configuration, str(measure)))}
-    columns = [words("metric"), Column("perfect context", note="95 % interval"), Column("retrieval loss", note="simultaneous")]
+    columns = [words("metric"), Column("evidence alone", note="95 % interval"), Column("retrieval loss", note="simultaneous")]
     columns += [Column("distractor loss", note="simultaneous"), Column("remains lost", note="95 % interval")]
     rows = []
     for name, parts in found.items():
