@@ -67,7 +67,7 @@ def test_thirty_mixed_files_end_in_a_report_that_names_those_that_could_not_be_r
     swept = workbench("sweep", "experiments/mixed.yaml", *FAST)
     assert swept.exit_code == 0, swept.output
     page = (desk / "outputs" / "mixed" / "report.html").read_text("utf-8")
-    assert "Every question is a draft that nobody has accepted" in page
+    assert "every question is a draft that nobody has accepted" in page
     assert f"{len(reasons)} files of the folder are not in it" in page
     run = wb.load("outputs/mixed").tables
     assert {each["file"] for each in run.unread} == set(reasons)

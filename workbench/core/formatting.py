@@ -73,8 +73,10 @@ def capitalised(text: str) -> str:
 
 
 def p_value(value: float) -> str:
-    """Format a p value, such as `p = 0.012`."""
-    return "no p" if math.isnan(value) else "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+    """Format a p value, such as `p = 0.012`. Corrected values end at 1, so large ones are shown as `p > 0.99`."""
+    if math.isnan(value):
+        return "no p"
+    return "p < 0.001" if value < 0.001 else "p > 0.99" if value > 0.99 else f"p = {value:.3f}"
 
 
 def approximate(value: float) -> str:

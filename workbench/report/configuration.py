@@ -38,7 +38,7 @@ class ConfigurationView:
 
     def metrics(self) -> Shown:
         """Every metric with its interval, counts and attainable maximum."""
-        return show(metrics_table(self.standing))
+        return show(metrics_table(self.run, self.standing))
 
     def misses(self) -> Shown:
         """Causes of misses."""

@@ -12,7 +12,7 @@ from workbench.report.model import Figure
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
 from workbench.report.sections.differences import differences
-from workbench.report.text.drafts import drafts_lines
+from workbench.report.text.drafts import beside_verdict, drafts_lines
 from workbench.report.text.summary import headline, opening
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Reason
@@ -63,12 +63,20 @@ def test_a_preview_keeps_the_order_and_the_means_and_has_no_tie_set_p_or_bounds_
         assert pair.difference.value == decided.verdict.between(pair.a, pair.b).difference.value
 
 
-def test_the_report_and_the_terminal_warn_before_they_conclude(won: RunTables) -> None:
-    run, warning = drafted(won, 120), "Every question is a draft that nobody has accepted: review them before you decide."
-    assert opening(findings(run))[0].startswith(warning)
-    lines = summary_lines(run)
-    (place,) = [place for place, line in enumerate(lines) if line.startswith(warning)]
-    assert place < lines.index(headline(findings(run)).text)
+@pytest.mark.parametrize("waiting", [1, 120])
+def test_the_report_and_the_terminal_count_the_drafts_once_and_name_their_bias(won: RunTables, waiting: int) -> None:
+    run, bias = drafted(won, waiting), "Drafts use the words of their evidence, which favours lexical search."
+    conclusions = findings(run)
+    page, lines = [headline(conclusions).text, *opening(conclusions)], summary_lines(run)
+    for text in (page, lines, summary_markdown(run).splitlines()):
+        assert len([line for line in text if "that nobody has accepted" in line]) == 1
+        assert len([line for line in text if bias in line]) == 1
+
+
+def test_without_a_verdict_the_drafts_are_counted_before_the_conclusion(won: RunTables) -> None:
+    run = replace(drafted(won, 120), manifest={**won.manifest, "configurations": dict(list(won.manifest["configurations"].items())[:1])})
+    assert drafts_lines(run)[0].startswith("Every question is a draft that nobody has accepted: review them before you decide.")
+    assert beside_verdict(run, None) == drafts_lines(run)
 
 
 def test_lexical_search_is_named_only_if_the_run_has_it(won: RunTables) -> None:

@@ -10,8 +10,11 @@ from workbench.judging.base import TASKS, Task
 from workbench.results.run_tables import RunTables
 
 OVERLAP = "overlap"
-# Judges whose error was measured on public data (docs/judges.md), by a part of their label.
-_MEASURED_ELSEWHERE = (OVERLAP, "qwen2.5-coder-1.5b")
+# The tasks for which the error of a judge was measured on other data (docs/judges.md), by a part of its label.
+_MEASURED_ELSEWHERE: Mapping[str, tuple[Task, ...]] = {
+    OVERLAP: ("support", "context_relevance", "answer_relevance", "correctness"),
+    "qwen2.5-coder-1.5b": ("support",),
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def _trust(run: RunTables, task: Task, row: Mapping[Any, Any]) -> JudgeTrust:
 
 def _badge(run: RunTables, task: Task, judge: str) -> str:
     known = badge(run, task)
-    elsewhere = any(part in judge.casefold() for part in _MEASURED_ELSEWHERE)
+    elsewhere = any(part in judge.casefold() and task in tasks for part, tasks in _MEASURED_ELSEWHERE.items())
     return "measured elsewhere" if known == NOT_MEASURED and elsewhere else known
 
 

@@ -6,7 +6,7 @@ from workbench.report.model import Table
 from workbench.report.sections.ranking import short_table
 from workbench.report.text.answers import answer_lines
 from workbench.report.text.delivery import delivery_notes
-from workbench.report.text.drafts import drafts_lines
+from workbench.report.text.drafts import beside_verdict
 from workbench.report.text.parts import part_answers
 from workbench.report.text.sentences import screened_sentence
 from workbench.report.text.summary import answers
@@ -32,7 +32,7 @@ def summary_lines(run: RunTables) -> list[str]:
         "",
         *aside,
         *delivery_notes(run),
-        *drafts_lines(run),
+        *beside_verdict(run, conclusions.verdict),
         answer.won.sentence,
         *([answer.margin.sentence] if conclusions.first else []),
         *tested,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.analysis.findings import Findings
+from workbench.analysis.missing_values import reasons_without
 from workbench.analysis.questions.miss_causes import cause_meanings, faults_of
 from workbench.analysis.standings import Standing
 from workbench.core.formatting import count, number, plural, setting, share
@@ -15,7 +16,7 @@ from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.questions import questions_table
 from workbench.report.sections.separation import index_gap, latency
-from workbench.report.text.sentences import folder_of
+from workbench.report.text.sentences import folder_of, not_scored
 from workbench.results.run_tables import RunTables
 
 _WORST = 5
@@ -48,15 +49,16 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
     return [*entries, Term("size", size), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
 
 
-def metrics_table(standing: Standing) -> Table:
-    """Tabulate every metric with its interval, counts and attainable maximum."""
+def metrics_table(run: RunTables, standing: Standing) -> Table:
+    """Tabulate every metric that has a value with its interval, counts and attainable maximum, and say why the others have none."""
     columns = [words("metric"), Column("mean"), Column("95 % interval", sorts=False), Column("attainable"), Column("questions")]
     rows = []
-    for mean in standing.means.values():
+    for mean in (mean for mean in standing.means.values() if mean.n):
         counts = [count_cell(mean.n), count_cell(mean.clusters), count_cell(mean.unscored)]
         rows.append(Row([Cell(mean.metric), value_cell(mean.value), Cell(mean.bounds()), value_cell(mean.attainable), *counts]))
     caption = "Every metric: means over scored questions, intervals by clusters, each the questions about one document"
-    return Table(caption, [*columns, Column("clusters"), Column("unscored")], rows)
+    missing = {name: reasons_without(run, name, standing.name) for name, mean in standing.means.items() if not mean.n}
+    return Table(caption, [*columns, Column("clusters"), Column("unscored")], rows, not_scored(missing))
 
 
 def misses_table(run: RunTables, configuration: str) -> Table | None:
@@ -109,7 +111,7 @@ def _card(findings: Findings, standing: Standing) -> Fold:
     notebook = Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)
     misses = misses_table(run, name)
     blocks: list[Block] = [Terms([*settings(run, standing), notebook]), *([misses] if misses else [])]
-    blocks += [faults_table(run, name), questions_table(run, name, _WORST), metrics_table(standing)]
+    blocks += [faults_table(run, name), questions_table(run, name, _WORST), metrics_table(run, standing)]
     blocks += [latency(run, name), *index_gap(run, name)]
     return Fold(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
 

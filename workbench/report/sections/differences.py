@@ -11,7 +11,7 @@ from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
 from workbench.report.text.drafts import unaccepted_drafts
-from workbench.report.text.verdict import same
+from workbench.report.text.verdict import same, undone
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA
 
@@ -85,7 +85,7 @@ def _reading(findings: Findings, pair: Comparison) -> str:
     if same(pair):
         return "the same"
     if pair.p_adjusted > ALPHA:
-        return "statistically indistinguishable"
+        return f"statistically indistinguishable{', because unseen losses could undo it' if undone(pair) else ''}"
     return "different" if _claimed(findings, pair) else "too few data for a claim"
 
 

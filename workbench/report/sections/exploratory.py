@@ -3,11 +3,12 @@
 import math
 
 from workbench.analysis.findings import Findings
+from workbench.analysis.missing_values import reasons_without
 from workbench.analysis.standings import difference
 from workbench.core.formatting import number
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
-from workbench.report.text.sentences import context_sentence, first_chunks
+from workbench.report.text.sentences import context_sentence, first_chunks, not_scored
 
 _OF_TEXT = ("spans", "hits", "chunks")
 
@@ -30,12 +31,16 @@ def other_metrics(findings: Findings) -> list[Block]:
         return []
     columns = [words("metric"), Column(first.name), Column(comparator.name), Column("difference"), Column("95 % interval", sorts=False)]
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
-    rows = []
+    rows, missing = [], dict[str, str]()
     for name in metrics:
         gap = difference(findings.run, name, first.name, comparator.name)
+        if gap is None:
+            without = next((each.name for each in (first, comparator) if not each.means[name].n), first.name)
+            missing[name] = reasons_without(findings.run, name, without) or "no question has a value of both"
+            continue
         values = [value_cell(standing.means[name].value) for standing in (first, comparator)]
-        rows.append(Row([Cell(name), *values, *difference_cells(gap), count_cell(gap.n if gap else 0)]))
-    return [Table(caption, [*columns, Column("questions")], rows)]
+        rows.append(Row([Cell(name), *values, *difference_cells(gap), count_cell(gap.n)]))
+    return [Table(caption, [*columns, Column("questions")], rows, not_scored(missing))]
 
 
 def fixed_k(findings: Findings) -> list[Block]:

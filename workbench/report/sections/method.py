@@ -1,14 +1,17 @@
 """Definitions and sources of the metrics, the tests, the causes of misses, and the provenance of a run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.analysis.findings import Findings
+from workbench.analysis.missing_values import reasons_without
 from workbench.analysis.questions.miss_causes import possible_causes
 from workbench.core.formatting import capitalised, count
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.parts import shows_parts
-from workbench.report.text.sentences import about_primary, about_trust, folder_of
+from workbench.report.text.sentences import about_primary, about_trust, folder_of, not_scored
+from workbench.results.run_tables import Measure
 from workbench.statistics.effects import EFFECT_METHODS
 
 _ALWAYS = (
@@ -29,13 +32,19 @@ def method(findings: Findings) -> Section:
     for name, metric in findings.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)
     first = {metric.name: metric for metric in findings.run.measures.values()}
-    defined = [Term(", ".join(names), first[name].definition, first[name].source) for name, names in cuts.items()]
+    defined = [Term(", ".join(names), _defined(findings, first[name], names), first[name].source) for name, names in cuts.items()]
     causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
     equal = [_EQUAL] if findings.run.average == "documents" else []
     blocks: list[Block] = [Prose(about_primary(findings.run)), Lines([*_ALWAYS, *equal, *tests])]
     blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
     note = Prose("If several causes apply, the one of the earliest stage is named.")
     return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [note, Terms(causes)])], "Method")
+
+
+def _defined(findings: Findings, metric: Measure, names: Sequence[str]) -> str:
+    """Define a metric, and say if it has no value in the run."""
+    missing = {name: reason for name in names if (reason := reasons_without(findings.run, name))}
+    return f"{metric.definition}. {not_scored(missing)}".removesuffix(".") if missing else metric.definition
 
 
 def provenance(findings: Findings) -> Section:

@@ -4,6 +4,7 @@ from workbench.analysis.synthetic import synthetic_questions
 from workbench.core.formatting import capitalised, count, plural
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import Interval
+from workbench.statistics.verdict import Reason, Verdict
 
 # The retrievers that match words.
 _LEXICAL = ("bm25", "hybrid")
@@ -12,11 +13,19 @@ _LEXICAL = ("bm25", "hybrid")
 def drafts_lines(run: RunTables) -> list[str]:
     """Warn of drafts that nobody has accepted. Empty without any."""
     drafts = unaccepted_drafts(run)
-    if not drafts:
-        return []
+    return [" ".join([f"{capitalised(drafts)}: review them before you decide.", *_bias(run)])] if drafts else []
+
+
+def beside_verdict(run: RunTables, verdict: Verdict | None) -> list[str]:
+    """Warn of drafts beside the verdict. One that is a preview already counts them, and says what to do."""
+    if verdict is None or verdict.reason is not Reason.DRAFTS:
+        return drafts_lines(run)
+    return _bias(run)
+
+
+def _bias(run: RunTables) -> list[str]:
     lexical = any(dict(each.get("retrieval") or {}).get("kind") in _LEXICAL for each in run.configurations_settings.values())
-    why = " Drafts use the words of their evidence, which favours lexical search." if lexical else ""
-    return [f"{capitalised(drafts)}: review them before you decide.{why}"]
+    return ["Drafts use the words of their evidence, which favours lexical search."] if lexical else []
 
 
 def unaccepted_drafts(run: RunTables) -> str:

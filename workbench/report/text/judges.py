@@ -44,9 +44,9 @@ def trust_sentence(trust: JudgeTrust) -> str:
     task = task_text(trust.task)
     called = f"{trust.judge} is a score for {task}, not a judge" if trust.is_score else f"{trust.judge} judges {task}"
     why = f" ({reason})" if trust.is_score and (reason := reason_text(trust)) else ""
-    known = [] if "AUROC" in why else [_known(trust)]
+    known = "" if "AUROC" in why else _known(trust)
     measured = "not measured by labels" if trust.badge == NOT_MEASURED else trust.badge
-    return f"{called}{why}: {', '.join([*known, measured])}.{_missing(trust)}"
+    return f"{called}{why}: {', '.join(filter(None, [known, measured]))}.{_missing(trust)}"
 
 
 def reason_text(trust: JudgeTrust) -> str:
@@ -56,8 +56,9 @@ def reason_text(trust: JudgeTrust) -> str:
 
 
 def _known(trust: JudgeTrust) -> str:
+    """State the test on known answers. A judge that was measured otherwise is not called untested."""
     if not trust.tested or math.isnan(trust.auroc):
-        return "not tested on known answers"
+        return "not tested on known answers" if trust.badge == NOT_MEASURED else ""
     return f"AUROC {number(trust.auroc, 2)} on known answers"
 
 

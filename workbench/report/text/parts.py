@@ -13,7 +13,7 @@ from workbench.core.formatting import listed, number, p_value, plural, signed, t
 from workbench.report.model import Answer
 from workbench.report.text.drafts import too_few
 from workbench.report.text.sentences import less_than_matters
-from workbench.report.text.verdict import CONDITION
+from workbench.report.text.verdict import CONDITION, undone
 from workbench.statistics.effects import EffectReading
 from workbench.statistics.intervals import ALPHA
 
@@ -146,8 +146,8 @@ def _over(part: PartEffect) -> str:
 
 def _corrected(findings: Findings, part: PartEffect) -> str:
     tests, row = len(parts(findings.run)), part.effect.comparison
-    corrected = p_value(row.p_adjusted)
-    return f"{corrected} after correction for {plural(tests, 'effect')}" if tests > 1 else corrected
+    corrected = p_value(row.p_adjusted) + (f" after correction for {plural(tests, 'effect')}" if tests > 1 else "")
+    return f"{corrected}, because losses that were not seen could undo it" if undone(row) else corrected
 
 
 def _able(part: PartEffect) -> str:

@@ -1,7 +1,7 @@
 """Sentences about the data, metrics and single configurations."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostKind, CostRange
@@ -106,6 +106,14 @@ def uncovered_sentence(findings: Findings) -> str:
     means = {each.name: each.means[str(findings.primary)] for each in findings.standings.uncovered}
     shown = listed([f"{name} ({mean.n} of {mean.n + mean.unscored})" for name, mean in means.items()], _MOST_UNCOVERED)
     return f"not compared, because fewer than {round(100 * COVERAGE)} % of the questions have a value of {findings.primary}: {shown}"
+
+
+def not_scored(reasons: Mapping[str, str]) -> str:
+    """Name the metrics without a value with their reasons. Empty without one."""
+    names: dict[str, list[str]] = {}
+    for metric, reason in reasons.items():
+        names.setdefault(reason, []).append(metric)
+    return f"Not scored here: {'; '.join(f'{listed(several, 12)} ({reason})' for reason, several in names.items())}." if names else ""
 
 
 def window_note(standing: Standing) -> str:

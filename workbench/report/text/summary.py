@@ -14,7 +14,7 @@ from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.answers import does_it_hold
 from workbench.report.text.delivery import delivery_notes
-from workbench.report.text.drafts import drafts_lines
+from workbench.report.text.drafts import beside_verdict
 from workbench.report.text.gate import gate_opening
 from workbench.report.text.judging import failing_answers
 from workbench.report.text.parts import part_answers
@@ -70,7 +70,7 @@ def opening(findings: Findings) -> list[str]:
     answer = answers(findings)
     return [
         *gate_opening(findings.run),
-        *drafts_lines(findings.run),
+        *beside_verdict(findings.run, findings.verdict),
         *(line for line in (answer.won.detail, answer.data.text) if line),
         *delivery_notes(findings.run),
     ]

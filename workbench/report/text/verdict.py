@@ -98,6 +98,11 @@ def more(findings: Findings) -> tuple[str, str]:
     return _shown(verdict.power, verdict.n, str(findings.primary)), _assumed(verdict, verdict.power)
 
 
+def undone(comparison: Comparison) -> bool:
+    """Whether a difference that is significant by itself does not count, because losses that were not seen would undo it."""
+    return comparison.p <= ALPHA and comparison.p_adjusted == 1
+
+
 def same(comparison: Comparison) -> bool:
     """Whether two configurations have the same value on every question."""
     return comparison.identical
@@ -134,7 +139,8 @@ def _weak(findings: Findings) -> str:
     if comparison is None:
         return ""
     small = less_than_matters(findings.run, comparison.difference.value)
-    gain = f"; its gain of {number(abs(comparison.difference.value))} over {comparison.b} is {small}" if small else ""
+    lead = "difference from" if _unseparated(comparison) else "gain over"
+    gain = f"; its {lead} {comparison.b}, {number(abs(comparison.difference.value))}, is {small}" if small else ""
     one_sided = (
         "; the test of the best is one-sided, and the two-sided comparison below is not significant" if _unseparated(comparison) else ""
     )
@@ -231,7 +237,7 @@ def _selected(findings: Findings) -> str:
 def _sure(verdict: Verdict, comparison: Comparison) -> str:
     tests = len(verdict.comparisons)
     corrected = f"{p_value(comparison.p_adjusted)}{f' after correction for {count(tests)} comparisons' if tests > 1 else ''}"
-    if comparison.p <= ALPHA and comparison.p_adjusted == 1:
+    if undone(comparison):
         corrected += ", because fewer than 5 questions are against the difference and 3 total losses that were not seen would undo it"
     alike = _unseparated(comparison)
     if verdict.reason is None:

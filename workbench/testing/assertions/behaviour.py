@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.analysis.synthetic import unaccepted
 from workbench.answering.refusals import is_refusal
 from workbench.api.freshness import check_freshness
 from workbench.api.given_systems import target_for
@@ -16,11 +17,12 @@ from workbench.gate.check import gated_configuration
 from workbench.gate.settings import GateSettings
 from workbench.printable import printable_line
 from workbench.records import Dataset, Query
+from workbench.report.text.drafts import drafts_of
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.targets.asking import TargetRequest
 from workbench.targets.freshness.cases import FreshnessData
 from workbench.targets.matching import HitMatcher
-from workbench.testing.assertions.systems import NAME, IndexedDocuments, replies
+from workbench.testing.assertions.systems import NAME, IndexedDocuments, replies, require_accepted
 
 _SHOWN = 5
 
@@ -30,6 +32,7 @@ class _Reply(NamedTuple):
     text: str
     refused: bool
     error: str
+    draft: bool
 
 
 def assert_refuses(
@@ -50,14 +53,15 @@ def assert_refuses(
 
     Raises
     ------
-    AssertionError: fewer are refused. The message has the answers that were given.
+    AssertionError: fewer are refused, or a question of the dataset is a draft that nobody has accepted. The message has the answers that were given.
     InputError: there is no such question, or nothing answers.
     """
     __tracebackhide__ = True
     found = _recorded(system.tables, questions, configuration) if isinstance(system, Results) else list(_asked(system, questions, dataset))
     if not found:
         raise InputError("there is no question to refuse", "pass questions=, or mark questions of the dataset as unanswerable")
-    refused = sum(reply.refused for reply in found)
+    refused, waiting = sum(reply.refused for reply in found), sum(reply.draft for reply in found)
+    require_accepted(drafts_of(waiting, len(found)) if waiting else "", f"{refused} of {plural(len(found), 'question')} are refused")
     if refused < at_least * len(found):
         lines = [f"{refused} of {plural(len(found), 'question')} are refused, at least {at_least:.0%} must be"]
         wrong = [reply for reply in found if not reply.refused]
@@ -70,15 +74,19 @@ def _recorded(run: RunTables, questions: Sequence[str] | None, configuration: st
     if answers.empty:
         raise InputError(f"the run {run.name} has no answers", "add answering to the pipeline of the experiment and sweep again")
     texts = dict(zip(run.questions["query_id"], run.questions["text"], strict=True))
-    chosen = set(run.questions["query_id"][~run.questions["answerable"]])
+    chosen, drafts = set(run.questions["query_id"][~run.questions["answerable"]]), unaccepted(run)
     if questions is not None:
         known = {text: query_id for query_id, text in texts.items()} | {query_id: query_id for query_id in texts}
         if missing := [question for question in questions if question not in known]:
             raise InputError(f"the run {run.name} has no question {missing[0]!r}", "give its text or its id")
-        chosen = {known[question] for question in questions}
+        # A caller who names questions vouches for them.
+        chosen, drafts = {known[question] for question in questions}, frozenset()
     rows = answers[(answers["condition"] == RETRIEVED) & answers["query_id"].isin(chosen)]
     columns = rows[["query_id", "answer", "refused", "error"]].itertuples(index=False)
-    return [_Reply(texts[query_id], answer, bool(refused) and not error, error) for query_id, answer, refused, error in columns]
+    return [
+        _Reply(texts[query_id], answer, bool(refused) and not error, error, query_id in drafts)
+        for query_id, answer, refused, error in columns
+    ]
 
 
 def _asked(system: object, questions: Sequence[str] | None, dataset: Dataset | None) -> Iterator[_Reply]:
@@ -93,9 +101,10 @@ def _asked(system: object, questions: Sequence[str] | None, dataset: Dataset | N
     for query, reply in zip(queries, replies(target, requests, dataset) if requests else [], strict=True):
         answer = reply.answer
         if answer is None:
-            yield _Reply(query.text, "", False, reply.error)
+            yield _Reply(query.text, "", False, reply.error, query.is_draft)
         else:
-            yield _Reply(query.text, answer.text, is_refusal(answer.text) if answer.refused is None else answer.refused, "")
+            refused = is_refusal(answer.text) if answer.refused is None else answer.refused
+            yield _Reply(query.text, answer.text, refused, "", query.is_draft)
 
 
 def assert_absent(

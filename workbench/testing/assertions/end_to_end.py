@@ -16,8 +16,9 @@ from workbench.gate.settings import GateSettings
 from workbench.judging.settings import EndToEndThresholds
 from workbench.printable import printable_line
 from workbench.records import Dataset
+from workbench.report.text.drafts import unaccepted_drafts
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.testing.assertions.systems import Judges, run_of
+from workbench.testing.assertions.systems import Judges, require_accepted, run_of
 
 _METRIC, _SHOWN = "end_to_end", 5
 
@@ -44,7 +45,7 @@ def assert_end_to_end(
 
     Raises
     ------
-    AssertionError: fewer pass. The message says for each question what is wrong.
+    AssertionError: fewer pass, or a question is a draft that nobody has accepted. The message says for each question what is wrong.
     InputError: the results lack the metric, or no question has a value.
     """
     __tracebackhide__ = True
@@ -57,6 +58,7 @@ def assert_end_to_end(
         reason = f": {unscored['reason'].iloc[0]}" if len(unscored) else ""
         raise InputError(f"no question of {run.name} has a value of {_METRIC}{reason}", f"add {_METRIC} to the metrics and sweep again")
     passed, of = int((scored["value"] == 1).sum()), len(scored) + len(unscored)
+    require_accepted(unaccepted_drafts(run), f"{passed} of {plural(of, 'question')} pass the end-to-end test")
     if passed < at_least * of:
         faults = _Faults(run, name)
         missing = f", {len(unscored)} could not be judged ({unscored['reason'].iloc[0]})" if len(unscored) else ""

@@ -13,9 +13,10 @@ from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
 from workbench.printable import printable_line
 from workbench.records import Dataset
+from workbench.report.text.drafts import unaccepted_drafts
 from workbench.results.run_tables import RunTables
 from workbench.statistics.gates.paired import Decision
-from workbench.testing.assertions.systems import Judges, run_of
+from workbench.testing.assertions.systems import Judges, require_accepted, run_of
 
 _SHOWN = 5
 
@@ -34,7 +35,7 @@ def assert_recall(
 
     Raises
     ------
-    AssertionError: recall is lower. The message has the mean, and the questions with the lowest values.
+    AssertionError: recall is lower, or a question is a draft that nobody has accepted. The message has the mean, and the questions with the lowest values.
     InputError: the results lack the metric or the slice, or the limit cannot be attained.
 
     Examples
@@ -67,7 +68,7 @@ def assert_faithful(
 
     Raises
     ------
-    AssertionError: the mean is lower. The message has the mean, and the questions with the lowest values.
+    AssertionError: the mean is lower, or a question is a draft that nobody has accepted. The message has the mean, and the questions with the lowest values.
     InputError: the results lack the metric.
     """
     __tracebackhide__ = True
@@ -79,6 +80,7 @@ def _require(run: RunTables, configuration: str | None, subject: Subject, at_lea
     settings = GateSettings(configuration=configuration)
     own = GatedConfiguration(run, gated_configuration(run, settings))
     found = floor_result(own, Floor.of(subject, ">=", at_least, "specification"), settings)
+    require_accepted(unaccepted_drafts(run), f"{found.rule} for {own.name}: {found.reason}")
     if found.outcome is not Decision.PASS:
         lines = [f"{found.rule} fails for {own.name}: {found.reason}", "the lowest:", *worst_questions(own, subject, at_least)]
         raise AssertionError("\n".join(map(printable_line, lines)))

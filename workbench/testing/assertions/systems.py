@@ -13,6 +13,7 @@ from workbench.judging.settings import Judging
 from workbench.llm.session import CallResources
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.single_answer import SingleAnswer
+from workbench.printable import printable_line
 from workbench.records import Dataset, Document
 from workbench.results.run_tables import RunTables
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
@@ -31,6 +32,17 @@ def run_of(system: object, dataset: Dataset | None, metrics: Sequence[str], judg
         return system
     whole = required(dataset)
     return compare({NAME: system}, whole, metrics, judging=judging).tables
+
+
+def require_accepted(drafts: str, claim: str) -> None:
+    """Raise AssertionError if a claim rests on drafts that nobody has accepted, which decide nothing, as in a gate.
+
+    `drafts` states how many of the questions are (`unaccepted_drafts`, empty without any).
+    """
+    __tracebackhide__ = True
+    if drafts:
+        fix = "accept or delete them, in the labeller or with workbench dataset accept"
+        raise AssertionError(printable_line(f"undecided, {claim}: {drafts}; {fix}"))
 
 
 def required(dataset: Dataset | None) -> Dataset:

@@ -4,11 +4,13 @@ import math
 
 from workbench.analysis.answers.condition_scores import answer_score, condition_mean
 from workbench.analysis.answers.decomposition_table import decomposition_of
+from workbench.analysis.missing_values import reasons_without
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.report.cells import mean_cell, words
 from workbench.report.model import Cell, Column, Row, Table
 from workbench.report.sections.answers.loss_cells import loss_cell
+from workbench.report.text.sentences import not_scored
 from workbench.results.run_tables import Measure, RunTables
 
 _LOSSES = "Losses against the evidence alone on the same questions, each metric by itself: the intervals of one metric hold for all its losses at once."
@@ -24,7 +26,8 @@ def metrics_table(run: RunTables, configuration: str) -> Table | None:
         Row([_name(measure), *(means.get(condition) or Cell("–", sort=math.nan) for condition in present)])
         for measure, means in rows.items()
     ]
-    return Table(f"Other metrics of the answers of {configuration} by condition", columns, cells) if rows else None
+    missing = {str(measure): reasons_without(run, str(measure), configuration) for measure in known if measure not in rows}
+    return Table(f"Other metrics of the answers of {configuration} by condition", columns, cells, not_scored(missing)) if rows else None
 
 
 def judged_losses_table(run: RunTables, configuration: str) -> Table | None:

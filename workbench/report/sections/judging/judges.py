@@ -69,7 +69,7 @@ def _known(value: float) -> Cell:
 
 def _passed(trust: JudgeTrust) -> Cell:
     if not trust.tested:
-        return Cell("not tested", sort=math.nan)
+        return Cell("none for this task", sort=math.nan)
     of = trust.passed + trust.failed + trust.untested
     return Cell(
         f"{count(trust.passed)} of {count(of)}", float(trust.passed), note=f"{count(trust.untested)} not scored" if trust.untested else ""
