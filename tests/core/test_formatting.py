@@ -1,6 +1,19 @@
 import pytest
 
-from workbench.core.formatting import count, fitting_digits, interval, listed, meant, number, plural, share, shortened, signed, spread
+from workbench.core.formatting import (
+    count,
+    fitting_digits,
+    interval,
+    listed,
+    meant,
+    number,
+    p_value,
+    plural,
+    share,
+    shortened,
+    signed,
+    spread,
+)
 
 
 def test_numbers_have_fixed_digits_and_never_a_negative_zero():
@@ -77,3 +90,8 @@ def test_names_that_differ_in_their_middle_keep_it():
 )
 def test_a_name_is_suggested_only_if_it_is_near(word, known, suggested):
     assert meant(word, known) == (f" (did you mean {suggested!r}?)" if suggested else "")
+
+
+def test_a_p_value_ends_at_both_sides_and_is_never_shown_as_certain():
+    texts = [p_value(value) for value in (0.0, 0.0004, 0.001, 0.04996, 0.99, 0.9901, 1.0, float("nan"))]
+    assert texts == ["p < 0.001", "p < 0.001", "p = 0.001", "p = 0.050", "p = 0.990", "p > 0.99", "p > 0.99", "no p"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.statistics.answers.loss_worlds import LossWorld
+from tests.statistics.answers.loss_worlds import LossWorld, RefusingWorld
 from workbench.statistics.effects import EffectReading
 
 WORLDS = 400
@@ -32,3 +32,22 @@ def test_simultaneous_intervals_cover_all_true_losses_together() -> None:
     covered = sum(world.covered(world.drawn(seed)) for seed in range(WORLDS))
     print(f"covered in {covered} of {WORLDS} worlds")
     assert covered >= stats.binom.ppf(0.001, WORLDS, 0.95)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.7])
+@pytest.mark.parametrize("lost", [0.0, 0.1, 0.2])
+def test_refused_evidence_hides_a_loss_and_the_questions_without_refusals_show_it(slope: float, lost: float) -> None:
+    world = RefusingWorld(lost=lost, slope=slope)
+    # Retrieved text is refused as well, which is a loss of its own.
+    truth = float(
+        np.mean([(clean - degraded)[~refused].mean() for clean, degraded, refused, _ in map(world.values, range(10_000, 12_000))])
+    )
+    draws = [world.drawn(seed) for seed in range(WORLDS)]
+    means = [np.mean([side.comparison.difference.value for side in sides]) for sides in zip(*draws, strict=True)]
+    covered = np.mean([answered.comparison.simultaneous.low <= truth <= answered.comparison.simultaneous.high for _, answered in draws])
+    undecided = np.mean([whole.reading is EffectReading.UNDECIDED for whole, _ in draws])
+    print(
+        f"lost {lost}, slope {slope}: {means[0]:.3f} on all, {means[1]:.3f} on {truth:.3f}, covered {covered:.3f}, undecided {undecided:.3f}"
+    )
+    assert means[0] < lost < means[1]
+    assert covered >= stats.binom.ppf(0.001, WORLDS, 0.95) / WORLDS

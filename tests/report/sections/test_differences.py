@@ -53,3 +53,17 @@ def test_the_report_of_one_question_describes_no_interval_and_no_confidence(made
     assert "0.80 to 1.00" in [column.note for column in table.columns]
     assert not any(row.level for row in table.rows)
     assert answers(found).faults.sentence.endswith("on the only question.")
+
+
+def test_a_significant_difference_that_unseen_losses_could_undo_has_its_reason_beside_a_p_of_nearly_1(made) -> None:
+    # 6 of 120 questions are won, by 1.8 in all, and none is lost: 3 total losses that were not seen outweigh that.
+    better = np.tile(0.5, 120)
+    worse = better.copy()
+    better[:60:10] += np.linspace(0.2, 0.4, 6)
+    run = made.valued([better, worse], documents=12, name="unseen")
+    (pair,) = findings(run).verdict.comparisons
+    assert pair.p <= 0.05 < 0.99 < pair.p_adjusted
+    row = [cell.text for cell in shown(run).data.rows[0].cells]
+    assert "> 0.99" in row
+    assert row[-1] == "statistically indistinguishable, because unseen losses could undo it"
+    assert ": p > 0.99, because fewer than 5 questions are against the difference" in answers(findings(run)).certainty.sentence

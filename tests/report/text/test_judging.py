@@ -68,7 +68,11 @@ def test_a_judge_has_its_test_its_badge_and_what_it_left_unscored():
 
 @pytest.mark.parametrize("task", ["answer_relevance", "correctness", "rubric"])
 def test_a_judge_that_was_measured_is_not_called_untested(task):
-    for badge in ("measured elsewhere", "measured elsewhere, on 80 labels: balanced accuracy 0.71 [0.60, 0.80]", "measured on 60 labels of this run: x"):
+    for badge in (
+        "measured elsewhere",
+        "measured elsewhere, on 80 labels: balanced accuracy 0.71 [0.60, 0.80]",
+        "measured on 60 labels of this run: x",
+    ):
         said = trust_sentence(trust(task=task, auroc=math.nan, passed=0, failed=0, badge=badge))
         assert said.endswith(f": {badge}.")
         assert "not tested" not in said

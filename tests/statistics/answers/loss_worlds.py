@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.answers.losses import losses
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.effects import Effect
@@ -36,3 +37,42 @@ class LossWorld:
         """Whether the simultaneous intervals contain all true losses."""
         rows = [effect.comparison.simultaneous for effect in effects]
         return all(row.low <= true <= row.high for row, true in zip(rows, self.true, strict=True))
+
+
+@dataclass(frozen=True)
+class RefusingWorld:
+    """Answers of which some from the evidence alone are refused, and so wrong, and fewer from retrieved text.
+
+    Without refusals, `clean` of the answers from the evidence are right, and `lost` fewer from retrieved text. The evidence alone is refused on the share
+    `alone` of the questions, and retrieved text on `retrieved` of them. At a `slope` of 1 all refused questions are the hardest ones, at 0 any.
+    """
+
+    lost: float = 0.1
+    clean: float = 0.7
+    alone: float = 0.3
+    retrieved: float = 0.1
+    slope: float = 0.0
+    documents: int = 40
+    questions: int = 120
+
+    def drawn(self, seed: int, flips: int = 499) -> tuple[Effect, Effect]:
+        """The estimated losses of a draw: on all questions, and on those without a refusal of the evidence alone."""
+        clean, degraded, refused, document = self.values(seed)
+        sides = (clean, np.where(refused, np.nan, clean))
+        whole, answered = (losses({("gold", "retrieved"): (side, degraded)}, Clusters.of(document), flips) for side in sides)
+        return whole["gold", "retrieved"], answered["gold", "retrieved"]
+
+    def values(self, seed: int) -> tuple[Floats, Floats, Bools, Ints]:
+        """The scores from the evidence alone and from retrieved text, whether the evidence alone is refused, and the document, all (q)."""
+        random = np.random.default_rng(seed)
+        document = np.sort(random.integers(0, self.documents, self.questions))
+        ease = 0.5 * random.normal(size=self.documents)[document] + 0.5 * random.normal(size=self.questions)
+        latent = [ease + np.sqrt(0.5) * random.normal(size=self.questions) for _ in range(2)]
+        right = [side > stats.norm.ppf(1 - share) for side, share in zip(latent, (self.clean, self.clean - self.lost), strict=True)]
+        refused = [self._refused(random, ease, share) for share in (self.alone, self.retrieved)]
+        clean, degraded = ((side & ~no).astype(np.float64) for side, no in zip(right, refused, strict=True))
+        return clean, degraded, refused[0], document
+
+    def _refused(self, random: np.random.Generator, ease: Floats, share: float) -> Bools:
+        hardness = -self.slope * ease / ease.std() + np.sqrt(1 - self.slope**2) * random.normal(size=len(ease))
+        return np.asarray(hardness > stats.norm.ppf(1 - share))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.statistics.answers.loss_worlds import LossWorld
+from tests.statistics.answers.loss_worlds import LossWorld, RefusingWorld
 from workbench.statistics.answers.losses import losses, mean_interval, mean_of_repeats
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
@@ -55,3 +55,9 @@ def test_true_losses_are_covered_together_in_a_few_worlds() -> None:
     world = LossWorld(true=(0.0, 0.2))
     covered = sum(world.covered(world.drawn(seed)) for seed in range(12))
     assert covered >= stats.binom.ppf(0.001, 12, 0.95)
+
+
+def test_refusals_of_the_evidence_alone_make_the_loss_on_all_questions_too_small_in_a_few_worlds() -> None:
+    world = RefusingWorld(lost=0.1)
+    means = np.mean([[side.comparison.difference.value for side in world.drawn(seed, 99)] for seed in range(12)], axis=0)
+    assert means[0] < 0.1 < means[1]

@@ -177,18 +177,21 @@ def _masked(losses: Sequence[Loss]) -> list[str]:
         return []
     others = [f"{_refused(loss.refused)} {_context(loss)}" for loss in losses]
     ceiling = f"The evidence alone is no ceiling: {_refused(losses[0].alone)} answers from it are refused, but {listed(others)}."
-    return [ceiling, *map(_both, losses)]
+    whole = listed([f"{_size(loss)} {_cause(loss)} ({plural(loss.difference.n, 'question')})" for loss in losses])
+    answered = [(loss, loss.answered) for loss in losses if loss.answered]
+    means = [(_cause(loss), effect.comparison.simultaneous) for loss, effect in answered]
+    rest = listed([f"{number(mean.value)} {mean.bounds()} {cause} ({plural(mean.n, 'question')})" for cause, mean in means])
+    without = (
+        f"On those that are answered from the evidence alone it is {rest}." if answered else "None is answered from the evidence alone."
+    )
+    able = [_range([loss.detectable for loss in losses]), _range([effect.detectable for _, effect in answered])]
+    shown = f"A loss of {', and there of '.join(able)} would be shown with 80 % power." if all(able) else ""
+    return list(filter(None, [ceiling, f"On all questions the loss is too small by these refusals: {whole}.", without, shown]))
 
 
-def _both(loss: Loss) -> str:
-    """State a loss that refusals hide on all questions, and without those that are refused with the evidence alone."""
-    whole = f"On all {plural(loss.difference.n, 'question')} the loss {_cause(loss)}, {_size(loss)}, is therefore too small"
-    if loss.answered is None:
-        return f"{whole}; none of them is answered from the evidence alone."
-    rest = loss.answered.comparison.simultaneous
-    shown = [number(each) for each in (loss.detectable, loss.answered.detectable) if not math.isnan(each)]
-    able = f" A loss of {' and of '.join(shown)} would be shown with 80 % power." if shown else ""
-    return f"{whole}; on the {count(rest.n)} that are answered from the evidence alone it is {number(rest.value)} {rest.bounds()}.{able}"
+def _range(values: Sequence[float]) -> str:
+    known = [value for value in values if not math.isnan(value)]
+    return " to ".join(dict.fromkeys(map(number, (min(known), max(known))))) if known else ""
 
 
 def _attacked(losses: Sequence[Loss], metric: str) -> str:
