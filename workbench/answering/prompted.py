@@ -104,15 +104,15 @@ class PromptedGenerator(Generator):
                 cut[place] = outcome
                 continue
             unopened = unopened or (isinstance(outcome, Reply) and outcome.unopened)
-            yield place, self._answer(outcome, len(requests[place].passages))
+            yield place, self._answer(outcome, requests[place])
         for place, outcome in cut.items():
-            yield place, self._answer(CUT_REASONING if unopened else outcome, len(requests[place].passages))
+            yield place, self._answer(CUT_REASONING if unopened else outcome, requests[place])
 
-    def _answer(self, outcome: Reply | CallFailure, passages: int) -> GeneratedAnswer:
+    def _answer(self, outcome: Reply | CallFailure, request: AnswerRequest) -> GeneratedAnswer:
         if isinstance(outcome, CallFailure):
             return GeneratedAnswer(error=outcome.reason)
-        refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases) else None
-        return GeneratedAnswer(outcome.text, citations_in(outcome.text, passages).passages, refused=refused, **use_of(outcome))
+        refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases, request.query.text) else None
+        return GeneratedAnswer(outcome.text, citations_in(outcome.text, len(request.passages)).passages, refused=refused, **use_of(outcome))
 
     def _tokens(self, messages: Sequence[Message]) -> int:
         return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)

@@ -1,97 +1,73 @@
-"""Recognise refusals in the text of an answer, in English and German."""
+"""Recognise refusals in the text of an answer: in English, German, French, Spanish, Portuguese, Italian and Dutch."""
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from workbench.answering.refusal_patterns import dutch, english, german, romance
 from workbench.chunking.text.sentences import sentences
 
-# Words before the first sentence that says something.
-_OPENERS = re.compile(
-    r"(?:no|nein|hm+|well|hello|hallo|hi|leider|unfortunately|tut mir leid|entschuldigung|thank you|thanks|(?:i'm |i am |we're )?(?:so |very )?sorry)"
-    r"\W*$"
+# Part of the keys of results that depend on it. Raise it when equal answers begin to be refusals, or cease to.
+VERSION = 2
+
+# Words before the first sentence, or its first clause, that says something.
+_NO = r"(?:no|nope|nein|non|não|nee)"
+_OPENING = (
+    rf"(?:{_NO}|hm+|well|ok|okay|hello|hallo|hi|leider|unfortunately|regrettably|tut mir leid|entschuldigung|thank you|thanks|sadly|honestly|"
+    r"(?:i'm |i am |we're )?(?:so |very )?(?:sorry|afraid)(?: that)?|i apologi[sz]e(?: for the \w+)?|désolée?|malheureusement|lo siento|lamentablemente|"
+    r"desculpe|infelizmente|mi dispiace|purtroppo|spijt me|helaas)"
 )
+_OPENERS = re.compile(rf"{_OPENING}\W*$")
+_OPENED = re.compile(
+    rf"^(?:{_OPENING}(?:(?:\s*[,;:!–—-]\s*)+(?:but |aber |mais |pero |mas |ma |maar )?|\s+(?=(?:i|we|this|that|the|there|it|none) )))+"
+    r"|^(?:leider|unfortunately|regrettably|sadly|honestly|malheureusement|lamentablemente|infelizmente|purtroppo|helaas)\s+"
+)
+_DENIED = re.compile(rf"^{_NO}\b\s*,")
 _MOST_CHARACTERS = 10_000
-_FIXED = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"'})
+_FIXED = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"', "*": None})
 # A message of a program that an answer quotes is not the answer's own refusal.
 _QUOTED = re.compile(r'"[^"]*"')
+_CITED = re.compile(r"\s*\[[\d,; ]+\]")
 # "While the passages do not name X, they name Y" answers.
 _CONCESSION = re.compile(r"^(?:while|although|though|even though|obwohl|auch wenn|zwar)\b[^,]*,")
+_ACCORDING = re.compile(
+    r"^(?:(?:answer|response|antwort|réponse|respuesta|resposta|risposta|antwoord)\s*:\s*|(?:based on|according to|from|given|in|laut|selon|d'après|según|segundo|"
+    r"secondo|volgens) [^,:]*[,:]\s*)"
+)
+# A condition states no fact: "if the contract does not say otherwise, 30 days".
+_CONDITION = re.compile(
+    r"(?:^(?:when|whenever|until|once|falls)|\b(?:if|unless|whose|wenn|sofern|soweit|solange|si (?:le|la|les|el|los|las|no|un|une)|se (?:o|a|os|as|il|la|lo|i|le|non|não)|als "
+    r"(?:de|het|u|een)))\b[^,;]*(?:,|$)"
+)
 _CONTRAST = re.compile(r"(?:however|but|nevertheless|nonetheless|that said|still|jedoch|allerdings|aber|dennoch|trotzdem)\b")
-
-# Each pattern is one way to refuse. `within(n)` is a gap within a clause.
-_SOURCE = (
-    r"(?:pages?|passages?|documents?|contexts?|texts?|excerpts?|extracts?|sources?|materials?|sections?|articles?|information|handbook|snippets?|"
-    r"provided|here|my set|(?:anything|nothing|what|ones?) (?:that )?i(?:'ve| have| was| can see)?|among (?:mine|what))"
+_INTERROGATIVE = re.compile(
+    r"\b(?:who|whom|whose|what|when|where|which|why|how|wer|wem|wen|was|wann|wo|welche[rsnm]?|warum|wieso|wie|qui|que|quoi|quand|où|quel(?:le)?s?|pourquoi|"
+    r"comment|combien|quién|qué|cuándo|dónde|cuál(?:es)?|cómo|cuánt[oa]s?|quem|quando|onde|qual|quais|como|quant[oaie]s?|chi|che|cosa|dove|quale|come|perché|"
+    r"wie|wat|wanneer|waar|welke?|waarom|hoe|hoeveel)\b"
 )
-_SUPPLY = (
-    r"(?:contain|mention|say|describe|state|specify|include|cover|provide|give|come up|appear|deal|explain|address|answer|discuss|show|list|have|"
-    r"name|hold|tell|offer|reach|settle|touch|speak|set|help)"
+_SPEAKER = re.compile(r"\b(?:i|we|ich|wir|je|nous|ik|wij)\b")
+# A question about a text: it begins with an auxiliary and a participle, or names the text.
+_ABOUT_TEXT = re.compile(
+    r"^(?:is|are|was|were|wird|werden|wurde|ist|sind|est-ce|sont|est|están?|são|è|viene|wordt|worden|is|zijn|se)\b|\b(?:report|article|paper|book|guide|manual|handbook|"
+    r"policy|letter|minutes|contract|document|text|page|section|passage|leaflet|brochure|memo|email|bericht|artikel|buch|handbuch|vertrag|dokument|seite|"
+    r"texte|rapport|article|livre|guide|manuel|contrat|informe|artículo|libro|guía|documento|relatório|artigo|livro|guia|rapporto|articolo|libro|guida|testo|"
+    r"boek|gids|tekst|abstract|they|it|sie|er|es|il|elle)\b"
 )
-_SUPPLIED = (
-    r"(?:in|on|among|covered|mentioned|stated|given|described|contained|included|addressed|specified|provided|found|discussed|dealt with|"
-    r"answered|explained|listed|shown|part of|available|to be found|something|anything)"
+# What a question about a text asks of it, by the beginnings of words.
+_ASKED = re.compile(
+    r"\b(?:mention|menzion|mencion|discuss|specif|spezif|spécif|address|stat(?=e[ds]?\b)|describ|explain|name|nenn|genannt|erwähn|behandel|besprech|besprok|"
+    r"indiqu|indic|précis|abord|vermeld|noem|genoemd|say|said|sag|dit|dice|diz)"
 )
-_FIND = (
-    r"(?:find|see|answer|say|tell|determine|settle|rank|compare|work|name|confirm|judge|help|provide|locate|verify|derive|advise|point|"
-    r"assist|comply|discuss)"
-)
-_UNABLE = r"(?:can(?:no|')t|cannot|can not|couldn't|could not|won't be able to|(?:am|are|'m|'re) (?:unable|not able) to)"
-_IS_NOT = r"\b(?:is|are|was|were) ?(?:not|n't)"
-_DOES_NOT = r"\b(?:do|does|did|can) ?(?:not|n't)"
-_NONE = r"\b(?:nothing|none|neither|nowhere|no \w+)\b"
 
 
-def _within(length: int) -> str:
-    return rf"[^.;:]{{0,{length}}}"
-
-
-_ENGLISH = (
-    rf"\b(?:i|we) ?{_UNABLE} (?:\w+ly )?{_FIND}\b",
-    r"\b(?:i|we) (?:do not|don't|did not|didn't) (?:really |actually )?(?:know|see|find)\b",
-    r"\b(?:i|we) (?:do not|don't) have (?:\w+ ){0,3}(?:information|details?|access|context|data|answers?|passages?|pages?|documents?|knowledge)\b",
-    r"\b(?:i|we) have no (?:\w+ ){0,2}(?:information|details?|data|way of|answers?|knowledge)\b",
-    rf"\b{_SOURCE}\b{_within(60)}{_DOES_NOT} (?:\w+ )?{_SUPPLY}\b",
-    rf"\b{_SOURCE}\b{_within(60)}{_IS_NOT} (?:\w+ )?{_SUPPLIED}\b",
-    rf"{_IS_NOT} (?:\w+ )?{_SUPPLIED}\b{_within(40)}\b{_SOURCE}\b",
-    rf"{_DOES_NOT} (?:\w+ )?{_SUPPLY}\b{_within(40)}\b{_SOURCE}\b",
-    r"\bcan(?:not|'t) be (?:read|answered|determined|found|settled|inferred|established)\b",
-    rf"{_NONE}{_within(60)}\b{_SOURCE}\b{_within(60)}\b(?:{_SUPPLY}s?|about|that|which|describing)\b",
-    rf"{_NONE}{_within(60)}\b(?:is|are) {_SUPPLIED}\b{_within(40)}\b{_SOURCE}\b",
-    rf"\bno (?:page|passage|document|text|source|section|article)\b{_within(40)}\b{_SUPPLY}s?\b",
-    r"\b(?:i|we) (?:have|see|find|found) nothing (?:\w+ )?(?:on|about)\b",
-    rf"\b(?:there(?:'s| is| are)|i (?:can )?(?:see|find|have)) (?:nothing|no \w+){_within(60)}\b(?:about|{_SOURCE})\b",
-    rf"\b(?:missing from|absent from|missing in|outside)\b{_within(30)}\b{_SOURCE}\b",
-    rf"\b{_SOURCE}\b{_within(40)}\b(?:is|are) silent\b",
-    r"\b(?:not enough|insufficient|no relevant|no sufficient) (?:information|context|evidence|detail)",
-    r"\b(?:it is|it's) not possible to (?:answer|say|tell|determine)\b",
-    r"^(?:unknown|not (?:specified|mentioned|stated|given|provided|available|known|found)|no answer|n/a|unbekannt|keine (?:angabe|antwort)|k\. ?a)\.?$",
-    r"\b(?:unanswerable|no answer (?:is )?(?:found|given|available|possible))\b",
-)
-_QUELLE = (
-    r"(?:seiten?|passagen?|textstellen?|dokumenten?|kontext|texte?n?|(?:text)?auszügen?|quellen?|unterlagen|abschnitten?|informationen|angaben|"
-    r"handbuch|material(?:ien)?)"
-)
-_KEIN = r"\b(?:nicht|nichts|keine?n?|keinerlei|nirgends|weder)\b"
-_BEANTWORTEN = (
-    r"\b(?:beantworten|finden|sagen|entnehmen|erkennen|sehen|angeben|nennen|feststellen|ermitteln|helfen|beurteilen|hervor|vergleichen)\b"
-)
-_GERMAN = (
-    rf"\b(?:kann|können|konnten?|lässt sich|lassen sich|geht|gehen)\b{_within(80)}{_KEIN}{_within(60)}(?:{_BEANTWORTEN}|\b{_QUELLE}\b)",
-    rf"\b(?:ich|wir) (?:weiß|wissen|finden?|sehen?|habe[n]?)\b{_within(40)}{_KEIN}",
-    rf"\b(?:weiß|finde|sehe) ich\b{_within(40)}{_KEIN}",
-    rf"\b{_QUELLE}\b{_within(60)}{_KEIN}",
-    rf"{_KEIN}{_within(60)}\b{_QUELLE}\b",
-    rf"\b{_QUELLE}\b{_within(40)}\bschweigen\b",
-)
-_PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GERMAN)))
-
-
-def is_refusal(text: str, phrases: Iterable[str] = ()) -> bool:
+def is_refusal(text: str, phrases: Iterable[str] = (), question: str = "") -> bool:
     """Return whether an answer refuses, by its first sentence. "Sorry." and "No." are not counted as sentences.
 
     A text that answers first, and says later what it cannot answer, is no refusal; nor is one that goes on with an answer after a word such as
-    "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter.
+    "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter. A question of yes or no
+    decides two cases: "not available" answers it, and "the report does not mention it" answers whether the report does.
     """
     # A refusal is short: reading a text of megabytes would take minutes.
     text = text[:_MOST_CHARACTERS]
@@ -100,8 +76,55 @@ def is_refusal(text: str, phrases: Iterable[str] = ()) -> bool:
         return True
     parts = [_plain(text[start:end]) for start, end in sentences(text)]
     first, *rest = [*itertools.dropwhile(_OPENERS.match, parts)] or [""]
-    refuses = _PATTERN.search(_CONCESSION.sub("", _QUOTED.sub('""', first)))
-    return bool(refuses) and not any(map(_CONTRAST.match, rest))
+    return _refuses(first, _plain(question)) and not any(map(_CONTRAST.match, rest))
+
+
+def _refuses(sentence: str, question: str) -> bool:
+    polar = question.endswith("?") and not _INTERROGATIVE.search(" ".join(question.split()[:3]))
+    said = _CONCESSION.sub("", _CITED.sub("", _QUOTED.sub('""', sentence)))
+    clause = _CONDITION.sub("if", _OPENED.sub("", said)).strip(" .!?…,;:-–—()")
+    clear, bare = _found(clause)
+    if not clear:
+        clear, bare = _found(_ACCORDING.sub("", clause))
+    if bare:
+        return not polar and not _DENIED.match(sentence)
+    asked = {word[:5] for word in _ASKED.findall(question)} if polar and _ABOUT_TEXT.search(question) else set()
+    return clear and not (asked & {word[:5] for word in _ASKED.findall(clause)} and not _SPEAKER.search(clause))
+
+
+def _found(clause: str) -> tuple[bool, bool]:
+    """Return whether a clause refuses, and whether by a bare pattern."""
+    spoken = [(language, language.with_sources(clause)) for language in _languages() if language.words.search(clause)]
+    bare = any(pattern.search(said) for language, said in spoken for pattern in language.bare)
+    return bare or any(pattern.search(said) for language, said in spoken for pattern in language.clear), bare
+
+
+class _Language(NamedTuple):
+    """The compiled patterns of a language, which are slow and only tried on a clause with one of its `words`."""
+
+    words: re.Pattern[str]
+    sources: tuple[tuple[str, re.Pattern[str]], ...]
+    clear: tuple[re.Pattern[str], ...]
+    bare: tuple[re.Pattern[str], ...]
+
+    def with_sources(self, clause: str) -> str:
+        """Replace the nouns of sources by the word of their kind."""
+        for word, nouns in self.sources:
+            clause = nouns.sub(word, clause)
+        return clause
+
+
+@functools.cache
+def _languages() -> tuple[_Language, ...]:
+    return tuple(
+        _Language(
+            re.compile(language.WORDS),
+            tuple((word, re.compile(rf"\b(?:{nouns})\b")) for word, nouns in language.SOURCES.items()),
+            tuple(map(re.compile, language.CLEAR)),
+            tuple(map(re.compile, language.BARE)),
+        )
+        for language in (english, german, romance, dutch)
+    )
 
 
 def _plain(text: str) -> str:

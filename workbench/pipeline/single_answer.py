@@ -84,7 +84,7 @@ def _made(question: Query, packed: PackedContext, answer: GeneratedAnswer) -> Si
     return SingleAnswer(
         question.text,
         answer.text,
-        is_refusal(answer.text) if answer.refused is None else answer.refused,
+        is_refusal(answer.text, question=question.text) if answer.refused is None else answer.refused,
         tuple(packed.passages[number] for number in answer.citations),
         packed.passages,
         answer.confidence,

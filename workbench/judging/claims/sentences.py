@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.answering.base import AnswerResources
 from workbench.answering.quotations import quotable
+from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
 from workbench.chunking.text.packing import Slice, trimmed
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
@@ -43,30 +44,34 @@ class SentenceSplitter(ClaimSplitter):
 
     kind: Literal["sentences"] = "sentences"
 
+    def identity(self) -> Any:
+        """Return everything that determines the claims besides question and answer: also the version of the detector of refusals."""
+        return {**super().identity(), "refusals": REFUSALS_VERSION}
+
     def split(self, requests: Sequence[SplitRequest], resources: AnswerResources) -> Iterator[tuple[int, AnswerClaims]]:
         """Yield the claims of the answers in the order of the requests. Nothing fails."""
         for place, request in enumerate(requests):
-            yield place, AnswerClaims(tuple(claims(request.answer)))
+            yield place, AnswerClaims(tuple(claims(request.answer, request.question)))
 
 
-def claims(answer: str) -> Iterator[Claim]:
-    """Yield the claims of an answer in its order."""
-    for start, end in _units(answer[:_MOST_CHARACTERS]):
+def claims(answer: str, question: str = "") -> Iterator[Claim]:
+    """Yield the claims of an answer in its order. Its question helps to tell refusals from claims."""
+    for start, end in _units(answer[:_MOST_CHARACTERS], question):
         text = _CITATION.sub("", answer[start:end]).strip()
         yield Claim(text, start, end)
 
 
-def _units(answer: str) -> Iterator[Slice]:
+def _units(answer: str, question: str) -> Iterator[Slice]:
     prose = 0
     for match in _FENCE.finditer(answer):
-        yield from _prose(answer, prose, match.start())
+        yield from _prose(answer, prose, match.start(), question)
         if _WORD.search(match[2]):
             yield trimmed(answer, match.start(2), match.end(2))
         prose = match.end()
-    yield from _prose(answer, prose, len(answer))
+    yield from _prose(answer, prose, len(answer), question)
 
 
-def _prose(answer: str, first: int, last: int) -> Iterator[Slice]:
+def _prose(answer: str, first: int, last: int, question: str) -> Iterator[Slice]:
     """Yield the statements of [first, last), without fences."""
     text = answer[first:last]
     opened: Slice | None = None
@@ -78,7 +83,7 @@ def _prose(answer: str, first: int, last: int) -> Iterator[Slice]:
         if following and _OPENER.fullmatch(text[start:end]):
             opened = (start, end)
             continue
-        parts = [part for part in clauses(text, start, end) if not is_refusal(text[slice(*part)])]
+        parts = [part for part in clauses(text, start, end) if not is_refusal(text[slice(*part)], question=question)]
         if not parts:
             continue
         if opened:

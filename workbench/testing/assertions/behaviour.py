@@ -103,7 +103,7 @@ def _asked(system: object, questions: Sequence[str] | None, dataset: Dataset | N
         if answer is None:
             yield _Reply(query.text, "", False, reply.error, query.is_draft)
         else:
-            refused = is_refusal(answer.text) if answer.refused is None else answer.refused
+            refused = is_refusal(answer.text, question=query.text) if answer.refused is None else answer.refused
             yield _Reply(query.text, answer.text, refused, "", query.is_draft)
 
 

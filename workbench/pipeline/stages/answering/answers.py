@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
@@ -61,8 +62,8 @@ class AnswersStage(Stage):
         return [configuration.answering.identity() if configuration.answering else None, str(variant)]
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of the questions, by which a generator can know them."""
-        return fingerprint([query.query_id for query in run.dataset.queries])
+        """Return the ids of the questions, by which a generator can know them, and the version of the detector of refusals."""
+        return [fingerprint([query.query_id for query in run.dataset.queries]), REFUSALS_VERSION]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Answer the questions. If a call of a model failed, the next run asks again."""
@@ -74,7 +75,7 @@ class AnswersStage(Stage):
         requests = [AnswerRequest(queries[number], contexts[number], inputs.node.variant) for number in numbers]
         title = f"answer {inputs.configuration.name} {inputs.node.variant}"
         answers = _answered(generator, requests, run.answer_resources, title)
-        rows = [_row(number, answer) for number, answer in zip(numbers, answers, strict=True)]
+        rows = [_row(number, queries[number].text, answer) for number, answer in zip(numbers, answers, strict=True)]
         draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         draft.values("calls", {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]})
         if generator.calls_model and any(answer.error for answer in answers):
@@ -103,8 +104,8 @@ def _without_reasoning(answer: GeneratedAnswer) -> GeneratedAnswer:
     return replace(answer, text=read.answer) if read.answer else replace(answer, text="", error=answer.error or REASONING_ALONE)
 
 
-def _row(query: int, answer: GeneratedAnswer) -> tuple[Any, ...]:
-    refused = not answer.error and (is_refusal(answer.text) if answer.refused is None else answer.refused)
+def _row(query: int, question: str, answer: GeneratedAnswer) -> tuple[Any, ...]:
+    refused = not answer.error and (is_refusal(answer.text, question=question) if answer.refused is None else answer.refused)
     citations, labels = json.dumps(answer.citations), (answer.correct, answer.outcome)
     spent = answer.input_tokens, answer.output_tokens, answer.cost
     return query, answer.text, refused, citations, answer.confidence, answer.error, *labels, *spent, answer.model
