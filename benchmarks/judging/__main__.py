@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.judging.judged import Figures, Scorer, always_yes, figures, scorer_of, word_overlap
 from benchmarks.judging.page import PAGE, page, sets_of
 from benchmarks.judging.parts import flagged, splitter
+from benchmarks.judging.refusals import measured
 from benchmarks.record import commit, machine
 from workbench.answering.base import AnswerResources
 from workbench.core.environment import data_folder
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {"rows": []}
     workspace = Workspace.at(options.outputs)
     resources = AnswerResources(workspace.vectors, CallResources(workspace.calls))
-    for labelled in sets_of(options.sets) if not options.page else ():
+    for labelled in sets_of(options.sets) if not (options.page or options.refusals) else ():
         if labelled.missing:
             print(f"left out: {labelled.name} needs {labelled.needs} in {data_folder()}; set WORKBENCH_DATA")
             continue
@@ -42,9 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _write(results | {"rows": [*kept, row]})
             results["rows"] = [*kept, row]
             print(f"{labelled.name}, {name}: AUROC {row['auroc']} ({time.perf_counter() - began:.0f} s)", flush=True)
-    if not options.model and not options.page:
+    if not options.model and not options.page and not options.refusals:
         (handbook,) = sets_of(["handbook"])
         results |= {"flags": flagged(handbook, resources), "splitter": splitter(), "machine": machine(), "commit": commit()}
+    if not options.model and not options.page and not options.sets:
+        anew = {row["set"]: row for row in measured(options.answers)}
+        known = {row["set"]: row for row in results.get("refusals", [])}
+        results["refusals"] = list((known | anew).values())
+        for row in anew.values():
+            print(f"refusals, {row['set']}: missed {row['missed']}, taken for refusals {row['taken']} (errors, of, 95 % limits)", flush=True)
+        _write(results)
         _write(results)
     PAGE.write_text(page(results), "utf-8")
     return 0
@@ -73,6 +81,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sample", type=int, metavar="N", help="the most items of a set for a model, half of them to approve; default all")
     parser.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these sets; default all")
     parser.add_argument("--outputs", type=Path, default=Path("outputs"), help="the folder whose store has the caches; default outputs")
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="generation_tasks/reference.jsonl of MTRAG-UN: answers and refusals of people"
+    )
+    parser.add_argument("--refusals", action="store_true", help="measure only refusals")
     parser.add_argument("--page", action="store_true", help="write only the page, from the stored figures")
     return parser.parse_args(arguments)
 

@@ -15,7 +15,7 @@ from workbench.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.records import Passage
 
 HANDBOOK = Path("experiments/handbook")
-# MTRAG: the lowest mean of the votes from 1 to 4 of a faithful answer.
+# MTRAG: the lowest mean of the votes from 1 to 4 of a faithful or complete answer.
 _FAITHFUL = 3.5
 
 
@@ -104,6 +104,17 @@ def _mtrag() -> Iterator[Item]:
             yield Item(tuple(split), float(np.mean(row["human"]["faithfulness"])) >= _FAITHFUL, row["id"].split("|")[0])
 
 
+def _complete() -> Iterator[Item]:
+    """The answers of two models to questions that the passages answer at least in part; the expected answer is that of a person."""
+    rows = list(_rows(data_folder() / "judge-labels" / "mtrag-answers.jsonl"))
+    expected = {row["id"].split("|")[0]: row["answer"] for row in rows if row["model"] == "reference"}
+    for row in rows:
+        question = row["id"].split("|")[0]
+        if row["model"] != "reference" and row["answerability"] in ("ANSWERABLE", "PARTIAL"):
+            request = JudgeRequest("correctness", row["question"], row["answer"], expected=(expected[question],))
+            yield Item((request,), float(np.mean(row["human"]["completeness"])) >= _FAITHFUL, question)
+
+
 def _known_passages() -> Iterator[Item]:
     for case in relevance_cases():
         request = JudgeRequest("context_relevance", case.query, passages=_passages([case.context]))
@@ -156,6 +167,14 @@ SETS = (
     ),
     LabelledSet("off-topic answers", "answer_relevance", "recorded answers to the question, and to another", "documents", _off_topic),
     LabelledSet("correct answers", "correctness", "recorded answers that a person would accept, and others", "documents", _correct),
+    LabelledSet(
+        "MTRAG answers",
+        "correctness",
+        "answers of two large models, complete if the mean of the votes is at least 3.5 of 4",
+        "questions",
+        _complete,
+        "judge-labels",
+    ),
 )
 
 

@@ -31,6 +31,8 @@ def page(results: Figures) -> str:
                     for task, title in _TASKS.items()
                     for part in (f"## {title}", _table([row for row in rows if row["task"] == task], task))
                 ),
+                "## Refusals",
+                _refusals(results["refusals"]),
                 "## How to read the figures",
                 _reading(rows),
                 "## Flags",
@@ -137,6 +139,41 @@ def _reading(rows: Sequence[Figures]) -> str:
   most .016 in AUROC, less than the intervals are wide."""
 
 
+def _refusals(rows: Sequence[Figures]) -> str:
+    lines = ["| set | refusals | missed | other answers | taken for refusals |", "|---|---|---|---|---|"]
+    for row in rows:
+        refusals, others = row["missed"], row["taken"]
+        cells = [str(refusals[1]) if refusals else "–", _errors(refusals), f"{others[1]:,}" if others else "–", _errors(others)]
+        lines.append(f"| {row['set']} | {' | '.join(cells)} |")
+    return (
+        """A refusal is recognised by rules, without a model, in English, German, French, Spanish, Portuguese, Italian and Dutch. **Refusals in other languages are
+not recognised**: give `refusal_phrases` to the generator, or `refused` with recorded answers and in the replies of a target. A refusal says what the sources do not say
+("none of the passages address parking") or the speaker does not know; a negative fact says what is not so ("contractors are not covered by the leave section"), and is scored as
+an answer. So nouns for what a model reads refuse with most verbs, and nouns such as *policy* or *warranty* only with verbs of saying; "is not mentioned" refuses, "is not
+included" only where a source follows. A question of yes or no decides two cases: "not available" answers it, and "the report does not mention layoffs" answers whether the report
+does.
+
+"""
+        + "\n".join(lines)
+        + """
+
+Shares with Wilson's 95 % limits. The sentences are short and adversarial; we wrote them, in the styles of models, of people and of notes, and held-out ones were written after the
+rules, which were not changed by them. The rules were written by the tuning sentences, so that only the held-out rows say how new wordings fare, in particular outside English, where
+the sentences of the languages resemble each other. Of the refusals of people that are missed, some are answers. Sentences of collections are statements with a negation, none
+of which refuses; rules were changed by some of them.
+
+What follows from it: a missed refusal counts as an answer, which is judged, lowers the refusal rate, and scores 0 if it should have answered; an answer taken for a refusal scores 0 in
+every answer metric. Read refusal rates with these errors, and where they decide, look at the answers or give `refused`."""
+    )
+
+
+def _errors(errors: Sequence[float] | None) -> str:
+    if errors is None:
+        return "–"
+    wrong, of, low, high = errors
+    return f"{wrong:.0f}: {wrong / of:.3f} [{low:.3f}, {high:.3f}]"
+
+
 def _flags(rows: Sequence[Figures]) -> str:
     lines = ["| flag | claims | not supported |", "|---|---|---|"]
     lines += [f"| {row['flag']} | {row['claims']} | {row['not_supported'] / max(1, row['claims']):.0%} |" for row in rows]
@@ -158,11 +195,12 @@ def _splitter(figures: Figures) -> str:
 def _command() -> str:
     return """```bash
 python -m benchmarks.judging
+python -m benchmarks.judging --refusals --answers mtragun-human/generation_tasks/reference.jsonl
 python -m benchmarks.judging --model models/judge.gguf --sample 100
 ```
 
 The command measures the baselines and `overlap` on every set and writes this page and `benchmarks/results/judging.json`. WiCE and MTRAG are read from
-`judge-labels` in `WORKBENCH_DATA`; without them their rows stay as they are. `--model` adds the rows of a chat model in a GGUF file, on a sample of each set. Its replies are cached, so
+`judge-labels` in `WORKBENCH_DATA`; without them their rows stay as they are. `--answers` names a file of the public repository of MTRAG. `--model` adds the rows of a chat model in a GGUF file, on a sample of each set. Its replies are cached, so
 that an interrupted run goes on where it was."""
 
 
