@@ -51,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known = {row["set"]: row for row in results.get("refusals", [])}
         results["refusals"] = list((known | anew).values())
         for row in anew.values():
-            print(f"refusals, {row['set']}: missed {row['missed']}, taken for refusals {row['taken']} (errors, of, 95 % limits)", flush=True)
+            print(
+                f"refusals, {row['set']}: missed {row['missed']}, taken for refusals {row['taken']} (errors, of, 95 % limits)", flush=True
+            )
         _write(results)
         _write(results)
     PAGE.write_text(page(results), "utf-8")

@@ -16,7 +16,9 @@ from workbench.statistics.intervals import wilson
 Figures = dict[str, Any]
 SENTENCES = Path("benchmarks/judging/refusals.jsonl")
 _COLLECTIONS = ("clapnq", "covid-qa", "nfcorpus", "mtrag-un", "chroma-chunking")
-_NEGATIVE = re.compile(r"\b(?:no|not|none|never|nothing|neither|nor|nobody|without|unknown|unclear|insufficient|cannot|lacks?|unable)\b|n't\b", re.IGNORECASE)
+_NEGATIVE = re.compile(
+    r"\b(?:no|not|none|never|nothing|neither|nor|nobody|without|unknown|unclear|insufficient|cannot|lacks?|unable)\b|n't\b", re.IGNORECASE
+)
 _LENGTHS, _MOST, _CHARACTERS = range(10, 400), 2000, 20_000
 
 

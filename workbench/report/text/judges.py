@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.judging.calibrations import NOT_MEASURED
+from workbench.analysis.judging.items import judge_of
 from workbench.analysis.judging.judge_trust import OVERLAP, JudgeTrust, judge_trust, verdicts_judge
 from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
-from workbench.core.formatting import count, listed, number, plural, share
+from workbench.core.formatting import capitalised, count, listed, number, plural, share
+from workbench.judging.measured import CONTRADICTIONS_FOUND, MEASURED
 from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.sentences import folder_of
 from workbench.results.run_tables import RunTables
@@ -20,11 +22,18 @@ _TASKS: dict[str, str] = {
 }
 # The parts of a model in a run, after "it".
 _ROLES: dict[ModelRole, str] = {"questions": "writes the questions", "answers": "answers", "judgements": "judges"}
-# As measured in docs/judges.md.
+_SUPPORT, _CORRECTNESS = MEASURED["support"], MEASURED["correctness"]
+_PLANTED, _LARGE = _CORRECTNESS["correct answers"], _CORRECTNESS["MTRAG answers"]
 OVERLAP_ERROR = (
-    "Where it was measured, overlap has an AUROC of 0.80 on claims about the handbook, 0.81 on WiCE and 0.80 on MTRAG, and of 0.61 on claims that differ "
-    "from a supported one in a few words (0.5 is chance). It finds 40 % of the contradicted claims if it may suspect 10 % of the supported ones. A low score says "
-    "that words, numbers or meaning of a claim are missing from the passages; a high score does not say that they support it."
+    f"Where it was measured, overlap has an AUROC of {_SUPPORT['handbook'].overlap:.2f} on claims about the handbook, {_SUPPORT['WiCE'].overlap:.2f} on WiCE and "
+    f"{_SUPPORT['MTRAG'].overlap:.2f} on MTRAG, and of {_SUPPORT['minimal edits'].overlap:.2f} on claims that differ from a supported one in a few words (0.5 is "
+    f"chance). The share of a claim's words in the passages does as well on MTRAG ({_SUPPORT['MTRAG'].words:.2f}) and on the latter "
+    f"({_SUPPORT['minimal edits'].words:.2f}). It finds {100 * CONTRADICTIONS_FOUND:.0f} % of the contradicted claims if it may suspect 10 % of the supported ones. A low "
+    "score says that words, numbers or meaning of a claim are missing from the passages; a high score does not say that they support it."
+)
+CORRECTNESS_BY_OVERLAP = (
+    f"overlap tells right from wrong answers with an AUROC of {_PLANTED.overlap:.2f} where faults were planted, and of {_LARGE.overlap:.2f} "
+    f"[{_LARGE.low:.2f}, {_LARGE.high:.2f}] on {_LARGE.items} answers of large models (MTRAG; shared words alone: {_LARGE.words:.2f}; 0.5 is chance)"
 )
 # The commands that a report offers, each with what it does.
 _OFFERS = {
@@ -70,8 +79,9 @@ def _missing(trust: JudgeTrust) -> str:
 
 
 def overlap_error(run: RunTables) -> str:
-    """State the measured error of the judge `overlap` if it scores the claims of a run, else an empty text."""
-    return OVERLAP_ERROR if _scored_by_overlap(run) else ""
+    """State the measured error of the judge `overlap` for the claims and the correct answers of a run that it scores, else an empty text."""
+    correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
+    return " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
 
 
 def offers(run: RunTables) -> list[tuple[str, str]]:

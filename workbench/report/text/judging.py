@@ -5,9 +5,11 @@ import math
 from workbench.analysis.answers.causes import FailureCauses, answer_cause_meanings
 from workbench.analysis.judging.failures import by_frequency, failed_share, failures_of, unrefused_answers
 from workbench.analysis.judging.items import judge_of
+from workbench.analysis.judging.judge_trust import OVERLAP
 from workbench.attribution.causes import EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import capitalised, count, plural, share
+from workbench.report.text.judges import CORRECTNESS_BY_OVERLAP
 from workbench.results.run_tables import RunTables
 
 WHY = "Why do answers fail?"
@@ -33,7 +35,7 @@ def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
     bounds = f", 95 % interval {interval.bounds()}" if interval and math.isfinite(interval.low) else ""
     fraction = _fraction(failures)
     rate = f"{capitalised(fraction)} of {name} from {context} {_fails(failures)}"
-    return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}.{missing}"
+    return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}{_measured(run)}.{missing}"
 
 
 def mostly(failures: FailureCauses) -> str:
@@ -77,7 +79,13 @@ def failing_answers(run: RunTables, configuration: str) -> str:
         return f"{count(unrefused)} of {plural(of, 'unanswerable question')} {verb} answered" if unrefused else ""
     if not failures.failed:
         return ""
-    return f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}"
+    return f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}{_measured(run)}"
+
+
+def _measured(run: RunTables) -> str:
+    """Qualify a number of failures that rests on the correctness scored by `overlap`. Empty with another judge."""
+    by_overlap = not run.answer_judgements.empty and judge_of(run, "correctness") == OVERLAP
+    return f"; {CORRECTNESS_BY_OVERLAP}" if by_overlap else ""
 
 
 def _fraction(failures: FailureCauses) -> str:
