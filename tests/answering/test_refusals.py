@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.judging.refusals import sentences_of
 from tests.conftest import ROOT
 from workbench.answering.prompt_file import prompt_of
 from workbench.answering.refusals import is_refusal
@@ -79,9 +80,71 @@ def test_the_refusals_that_prompts_ask_for_are_recognised(name: str) -> None:
 
 
 def test_other_phrases_can_be_added() -> None:
-    text = "Dat weet ik niet, vraag het  aan de\nbalie."
+    text = "Det vet jag inte, fråga i  kassan\nnere."
     assert not is_refusal(text)
-    assert is_refusal(text, ["Vraag het aan de balie"])
+    assert is_refusal(text, ["Fråga i kassan"])
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("The leaflet does not mention bicycles.", "The tariff does not include bicycles."),
+        ("Lockers are not covered in the manual.", "Lockers are not covered by the lease."),
+        ("None of the excerpts describes the alarm.", "None of the residents set off the alarm."),
+        ("Nothing in the documents deals with noise.", "Nothing in the lease prevents noise before ten."),
+        ("The deposit is not mentioned.", "The deposit is not refunded."),
+        ("The witnesses are not named.", "The witnesses were not named."),
+        ("There is no information on drainage.", "No information on tenants is passed on."),
+        ("Insufficient data.", "Insufficient postage."),
+        ("The documents do not explain the fee.", "The documents do not have to be copies."),
+        ("I can't find the opening hours.", "You can't find a seat on Fridays."),
+        ("The sheet is silent, as the contract does not say.", "If the contract does not say otherwise, a month applies."),
+        ("Der Abschnitt erwähnt keine Gebühr.", "Der Vertrag kennt keine Gebühr."),
+        ("L'extrait ne mentionne pas de frais.", "Le bail ne couvre pas les frais."),
+        ("El folleto no menciona la fianza.", "El alquiler no incluye la fianza."),
+        ("O trecho não refere a caução.", "O aluguer não inclui a caução."),
+        ("Il brano non parla della cauzione.", "L'affitto non comprende la cauzione."),
+        ("De tekst noemt de borg niet.", "De huur omvat de borg niet."),
+    ],
+)
+def test_what_a_source_does_not_say_is_told_from_what_is_not_so(text: str, fact: str) -> None:
+    assert is_refusal(text), text
+    assert not is_refusal(fact), fact
+
+
+def test_a_question_of_yes_or_no_is_answered_by_a_short_negation() -> None:
+    assert is_refusal("Not available.", question="What is the serial number?")
+    assert not is_refusal("Not available.", question="Is the blue one sold in Malta?")
+    assert not is_refusal("No, not provided.")
+
+
+def test_a_question_about_a_text_is_answered_by_what_the_text_does_not_say() -> None:
+    answer = "The letter does not mention the roof."
+    assert not is_refusal(answer, question="Does the letter mention the roof?")
+    assert is_refusal(answer, question="Is the roof insured?")
+    assert is_refusal("I can't find whether the letter mentions it.", question="Does the letter mention the roof?")
+
+
+@pytest.mark.parametrize(("english", "missed"), [(True, 0.2), (False, 0.16)])
+def test_held_out_sentences_are_told_apart_as_often_as_the_docs_say(english: bool, missed: float) -> None:
+    rows = [row for row in sentences_of("held-out") if (row["language"] == "en") is english]
+    refusals = [is_refusal(row["text"], question=row.get("question", "")) for row in rows if row["refusal"]]
+    others = [row["text"] for row in rows if not row["refusal"] and is_refusal(row["text"], question=row.get("question", ""))]
+    assert len(refusals) >= 40
+    assert 1 - sum(refusals) / len(refusals) <= missed
+    assert others == []
+
+
+def test_the_sentences_of_the_rules_are_told_apart() -> None:
+    rows = sentences_of("tuning")
+    wrong = [row["text"] for row in rows if is_refusal(row["text"], question=row.get("question", "")) is not row["refusal"]]
+    # "Which topics are missing?" asks what the handbook does not mention, which no rule sees.
+    assert wrong == ["The handbook does not mention remote work."]
+
+
+def test_no_sentence_is_both_tuned_on_and_held_out() -> None:
+    tuning, held_out = ({(row["text"].lower(), row.get("question", "")) for row in sentences_of(part)} for part in ("tuning", "held-out"))
+    assert len(tuning & held_out) <= 0
 
 
 def test_the_answers_of_the_handbook_are_recognised_as_its_labels_say() -> None:

@@ -9,6 +9,8 @@ import pytest
 from workbench.analysis.answers.causes import CauseCount, FailureCauses
 from workbench.analysis.judging.judge_trust import JudgeTrust
 from workbench.attribution.causes import CAUSES
+from workbench.judging.measured import CONTRADICTIONS_FOUND
+from workbench.judging.measured import MEASURED as FIGURES
 from workbench.report.text.judges import OVERLAP_ERROR, trust_sentence
 from workbench.report.text.judging import because, failure_sentence, mostly
 
@@ -89,6 +91,23 @@ def test_a_score_has_its_reason_unless_it_only_says_that_it_is_a_score():
         trust_sentence(weak)
         == "chat: m is a score for the support of claims, not a judge (AUROC 0.52 is below 0.65): not measured by labels."
     )
+
+
+def test_the_figures_that_reports_state_are_those_of_the_benchmark():
+    rows = {(row["task"], row["set"], row["judge"]): row for row in json.loads(MEASURED.read_text("utf-8"))["rows"]}
+    for task, sets in FIGURES.items():
+        for name, stated in sets.items():
+            overlap, words = rows[task, name, "overlap"], rows[task, name, "word overlap"]
+            assert [f"{value:.2f}" for value in stated[:4]] == [f"{value:.2f}" for value in (*overlap["auroc"], words["auroc"][0])], name
+            assert stated.items == overlap["items"]
+    assert round(rows["support", "handbook", "overlap"]["found_contradictions"][0], 2) == CONTRADICTIONS_FOUND
+
+
+def test_failures_that_rest_on_overlap_say_how_it_was_measured(scored_run):
+    said = failure_sentence(scored_run, failures({"unused": 2}, given=10))
+    assert "2 of 10 answers" in said
+    assert "0.90 where faults were planted, and of 0.57 [0.42, 0.72] on 144 answers of large models" in said
+    assert "AUROC" not in failure_sentence(scored_run, failures({"refusal": 1, "unrefused": 1}, given=10))
 
 
 def test_the_error_of_overlap_is_the_measured_one():

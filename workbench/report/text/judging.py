@@ -12,6 +12,8 @@ from workbench.core.formatting import capitalised, count, plural, share
 from workbench.report.text.judges import CORRECTNESS_BY_OVERLAP
 from workbench.results.run_tables import RunTables
 
+# Causes that need no judge of correctness.
+_WITHOUT_JUDGE = {"refusal", "unrefused"}
 WHY = "Why do answers fail?"
 # What the generator reads, after "from".
 _CONTEXTS = {RETRIEVED: "what it retrieves", GOLD: "the evidence alone"}
@@ -35,7 +37,7 @@ def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
     bounds = f", 95 % interval {interval.bounds()}" if interval and math.isfinite(interval.low) else ""
     fraction = _fraction(failures)
     rate = f"{capitalised(fraction)} of {name} from {context} {_fails(failures)}"
-    return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}{_measured(run)}.{missing}"
+    return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}{_measured(run, failures)}.{missing}"
 
 
 def mostly(failures: FailureCauses) -> str:
@@ -79,12 +81,15 @@ def failing_answers(run: RunTables, configuration: str) -> str:
         return f"{count(unrefused)} of {plural(of, 'unanswerable question')} {verb} answered" if unrefused else ""
     if not failures.failed:
         return ""
-    return f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}{_measured(run)}"
+    return (
+        f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}{_measured(run, failures)}"
+    )
 
 
-def _measured(run: RunTables) -> str:
-    """Qualify a number of failures that rests on the correctness scored by `overlap`. Empty with another judge."""
+def _measured(run: RunTables, failures: FailureCauses) -> str:
+    """Qualify a number of failures that rests on the correctness scored by `overlap`. Empty if none does."""
     by_overlap = not run.answer_judgements.empty and judge_of(run, "correctness") == OVERLAP
+    by_overlap &= any(each.cause.name not in _WITHOUT_JUDGE for each in failures.causes)
     return f"; {CORRECTNESS_BY_OVERLAP}" if by_overlap else ""
 
 
