@@ -112,4 +112,4 @@ def test_the_splitter_is_as_recorded() -> None:
 
 def test_a_set_without_data_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
-    assert [labelled.name for labelled in SETS if labelled.missing] == ["WiCE", "MTRAG"]
+    assert [labelled.name for labelled in SETS if labelled.missing] == ["WiCE", "MTRAG", "MTRAG answers"]

@@ -15,7 +15,7 @@ from workbench.report.sections.answers.examples import answer_examples
 from workbench.report.sections.judging.causes import answer_failures
 from workbench.report.sections.judging.claims import unsupported_claims
 from workbench.report.sections.judging.judges import judges
-from workbench.report.text.judges import OVERLAP_ERROR, warnings
+from workbench.report.text.judges import CORRECTNESS_BY_OVERLAP, OVERLAP_ERROR, warnings
 from workbench.report.text.summary import faults
 
 SECTIONS = (answer_failures, unsupported_claims, judges)
@@ -60,7 +60,10 @@ def test_the_causes_are_counted_for_each_configuration_with_the_most_frequent_fi
     rows = judged_run.causes.query("configuration == @name and condition == 'retrieved' and subject == 'answer'")
     counts = rows["cause"].value_counts()
     assert section.blocks[0].text.startswith(f"{len(rows)} of 118 answers of {name} from what it retrieves fail (")
-    assert f"most often ({counts.iloc[0]}) because the context does not support the answer." in section.blocks[0].text
+    assert (
+        f"most often ({counts.iloc[0]}) because the context does not support the answer; {CORRECTNESS_BY_OVERLAP}."
+        in section.blocks[0].text
+    )
     assert section.blocks[0].text.endswith("2 answers are missing and not counted.")
     (lines,) = of(section, Lines)
     assert [int(re.search(r", (\d+) of", line)[1]) for line in lines.items] == counts.tolist()
@@ -166,7 +169,10 @@ def test_each_judge_has_its_badge_and_the_commands_that_make_more_known(found, s
     assert [term.text for term in terms.items] == [f"workbench judge {name} outputs/{judged_run.name}" for name in ("sample", "calibrate")]
     offered = of(judges(findings(scored_run)), Terms)[0].items
     assert offered[0].text == "workbench judge fetch qwen2.5-1.5b"
-    assert of(judges(findings(scored_run)), Prose)[0].text == OVERLAP_ERROR
+    assert (
+        of(judges(findings(scored_run)), Prose)[0].text
+        == f"{OVERLAP_ERROR} {CORRECTNESS_BY_OVERLAP[0].upper()}{CORRECTNESS_BY_OVERLAP[1:]}."
+    )
 
 
 def test_labels_give_a_curve_corrected_means_and_differences(labelled):
