@@ -161,9 +161,9 @@ does.
         + "\n".join(lines)
         + """
 
-Shares with Wilson's 95 % limits. The sentences are short and adversarial; we wrote them, in the styles of models, of people and of notes, and held-out ones were written after the
-rules, which were not changed by them. The rules were written by the tuning sentences, so that only the held-out rows say how new wordings fare, in particular outside English, where
-the sentences of the languages resemble each other. Of the refusals of people that are missed, some are answers. Sentences of collections are statements with a negation, none
+Shares with Wilson's 95 % limits. The sentences are short and adversarial; we wrote them, in the styles of models, of people and of notes, and held-out ones were measured
+once, after the last change of the rules. The rules were written by the tuning sentences, so that only the held-out rows say how new wordings fare, in particular outside English, where
+the sentences of the languages resemble each other. The misses among the answers of people were read while the rules were written (13 before); the four that remain answer, or go on with an answer. Sentences of collections are statements with a negation, none
 of which refuses; rules were changed by some of them.
 
 What follows from it: a missed refusal counts as an answer, which is judged, lowers the refusal rate, and scores 0 if it should have answered; an answer taken for a refusal scores 0 in
