@@ -96,6 +96,7 @@ NAMES = [
     "judged",
     "label",
     "label_agreement",
+    "label_answers",
     "load",
     "load_dataset",
     "load_history",

@@ -8,7 +8,7 @@ import pytest
 from workbench.labelling.actions import AnnotatorLabels, labels_by_annotator
 from workbench.labelling.checking import LabelChecker
 from workbench.labelling.label_file import LabelFile
-from workbench.labelling.pooling import LabelPool, PooledDocument
+from workbench.labelling.pooling import CandidateSearch, LabelPool, PooledDocument
 from workbench.labelling.priority import queue_without_run
 from workbench.labelling.session import LabellingSession, LabellingTask
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
@@ -46,7 +46,8 @@ def session(dataset: Dataset, checker: LabelChecker, tmp_path: Path) -> Callable
     def opened(annotator: str = "ann", file: str = "labels.jsonl", again: bool = False) -> LabellingSession:
         pool = tuple(PooledDocument(doc_id, ((0, len(text)),)) for doc_id, text in TEXTS.items())
         documents = {query.query_id: pool for query in dataset.queries}
-        task = LabellingTask(dataset, LabelPool(documents, {}), queue_without_run(dataset), again)
+        search = CandidateSearch(dataset.corpus, 10)
+        task = LabellingTask(dataset, LabelPool(documents, {}), queue_without_run(dataset), search, again)
         return LabellingSession(task, checker, LabelFile.begin(tmp_path / file, checker.header), annotator)
 
     return opened

@@ -72,7 +72,7 @@ def test_spans_that_share_half_of_the_shorter_one_agree() -> None:
 
 
 def test_agreement_counts_evidence_and_lists_every_disagreement(session, dataset, tmp_path) -> None:
-    for name, grade, span, answer in (("ann", 2, Span("bread", 0, 12), "14 hours"), ("bob", 1, Span("bread", 17, 38), "all night")):
+    for name, grade, span, answer in (("ann", 2, Span("bread", 0, 13), "14 hours"), ("bob", 1, Span("bread", 14, 38), "all night")):
         one = session(name)
         one.go_to("q2")
         one.judge("bread", grade)
@@ -86,7 +86,7 @@ def test_agreement_counts_evidence_and_lists_every_disagreement(session, dataset
     assert found.disagreements.values.tolist() == [
         ["q2", "answer", "14 hours", "all night"],
         ["q2", "document bread", "relevant", "partly relevant"],
-        ["q2", "evidence bread:17-38", "not marked", "evidence"],
+        ["q2", "evidence bread:14-38", "not marked", "evidence"],
     ]
     assert repr(found).endswith("; 3 disagreements (1 about expected answers, 1 about documents, 1 about evidence)")
 

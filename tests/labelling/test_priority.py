@@ -169,9 +169,35 @@ def test_label_opens_on_a_run_and_labels_move_a_question_back(partial, results, 
 
 
 def test_a_run_on_other_questions_is_refused(truth, results, tmp_path) -> None:
-    other = replace(truth, queries=(wb.Query("new", "Which?"), *truth.queries))
+    other = replace(truth, queries=(wb.Query("new", "Which?"),), qrels=(), needs=())
     with pytest.raises(wb.InputError, match="the run order has no question 'new'"):
         wb.label(other, results, file=tmp_path / "labels.jsonl")
+
+
+def test_questions_and_documents_that_are_newer_than_the_run_are_labelled_too(partial, results, tmp_path) -> None:
+    query = partial.queries[0]
+    newer = wb.Document("newer", f"All about it. {query.text}")
+    asked = wb.Query("later", "What is all about it?")
+    grown = replace(partial, documents=(*partial.documents, newer), queries=(*partial.queries, asked))
+    labels = tmp_path / "labels.jsonl"
+    before = wb.label(partial, results, annotator="ann", file=labels, k=K).session
+    before.go_to(query.query_id)
+    for each in before.documents:
+        before.judge(each.doc_id, before.dataset_grade(each.doc_id) or 0)
+    done = before.judged(query.query_id)
+    session = wb.label(grown, results, annotator="ann", file=labels, k=K).session
+    assert session.faults == ()
+    # All labels count, and the new document is the only one to judge.
+    assert session.judged(query.query_id) == (done[0], done[1] + 1)
+    session.go_to(query.query_id)
+    assert [each.doc_id for each in session.documents if session.grade(each.doc_id) is None] == ["newer"]
+    assert session.queue[-1].query_id == "later"
+    session.go_to("later")
+    assert session.reason == "it is newer than the run; no document is labelled relevant yet"
+    assert "newer" in [each.doc_id for each in session.documents]
+    session.judge("newer", 2)
+    applied = wb.apply_labels(grown, labels)
+    assert ("later", "newer") in {(qrel.query_id, qrel.doc_id) for qrel in applied.dataset.qrels}
 
 
 def test_k_is_a_whole_number(truth, tmp_path, wording) -> None:

@@ -26,7 +26,7 @@ def test_every_action_is_in_the_file_and_another_session_finds_it(session, label
     ann = session()
     ann.judge("bread", 2)
     ann.judge("bees", -1)
-    ann.mark(Span("bread", 0, 12))
+    ann.mark(Span("bread", 0, 13))
     ann.answer("  Fourteen hours ")
     ann.set_answerable(True)
     again = session()
@@ -34,7 +34,7 @@ def test_every_action_is_in_the_file_and_another_session_finds_it(session, label
     assert [again.grade(doc_id) for doc_id in TEXTS] == [None, None, 2, -1]
     assert again.labels.value("answer", "q2") == "Fourteen hours"
     assert again.labels.value("answerable", "q2") is True
-    assert [(mark.span, mark.piece, mark.own) for mark in again.evidence()] == [(Span("bread", 0, 12), 1, True)]
+    assert [(mark.span, mark.piece, mark.own) for mark in again.evidence()] == [(Span("bread", 0, 13), 1, True)]
     assert again.progress("q2") == (2, 4)
     assert labels()["ann"].actions == ann.labels.actions
 
@@ -83,12 +83,12 @@ def test_a_span_is_cut_to_its_words_and_counts_code_points(session) -> None:
 def test_a_span_is_an_alternative_of_a_piece_of_the_dataset_or_a_new_piece(session) -> None:
     ann = session()
     ann.go_to("q1")
-    ann.mark(Span("old", 0, 10), 1)
+    ann.mark(Span("old", 0, 13), 1)
     ann.mark(Span("old", 14, 29))
     assert [(mark.piece, mark.own) for mark in ann.evidence()] == [(1, False), (1, True), (2, True)]
     ann.unmark(Span("ferry", 2, 29))
     ann.unmark(Span("old", 14, 29))
-    assert [(mark.span, mark.own) for mark in ann.evidence()] == [(Span("old", 0, 10), True)]
+    assert [(mark.span, mark.own) for mark in ann.evidence()] == [(Span("old", 0, 13), True)]
     ann.undo()
     ann.undo()
     assert [(mark.piece, mark.own) for mark in ann.evidence()] == [(1, False), (1, True), (2, True)]
@@ -199,7 +199,7 @@ def test_an_annotator_needs_a_name(session) -> None:
 def test_lines_that_do_not_fit_are_skipped_with_their_number_and_kept_in_the_file(session, tmp_path) -> None:
     ann = session()
     ann.judge("bread", 2)
-    ann.mark(Span("bread", 0, 12))
+    ann.mark(Span("bread", 0, 13))
     path = tmp_path / "labels.jsonl"
     judged, good = (json.loads(line) for line in path.read_text("utf-8").splitlines()[1:])
     wrong = [
@@ -222,7 +222,7 @@ def test_lines_that_do_not_fit_are_skipped_with_their_number_and_kept_in_the_fil
         "line 5 labels question 'q2', whose text has changed since",
         "line 6 labels document 'bred', but this document does not exist (did you mean 'bread'?)",
         "line 7 marks [0, 99) in document 'bread' of 38 characters",
-        "line 8 marks [0, 12) in document 'bread', whose text there has changed since",
+        "line 8 marks [0, 13) in document 'bread', whose text there has changed since",
         "line 9 gives document 'bread' as evidence the piece -5, which is not from 0 to 100000",
         "line 10 gives document 'bread' as evidence the piece 10000000000…, which is not from 0 to 100000",
         "line 11 gives document 'bread' the grade 99, which is not from -1 to 2",

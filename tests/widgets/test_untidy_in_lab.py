@@ -64,3 +64,19 @@ def test_nothing_is_cut_off_and_keys_of_a_menu_leave_the_notebook_alone(start_la
     page.keyboard.press("Control+s")
     page.wait_for_function("!notebook.context.model.dirty", timeout=WAIT)
     assert notebook.traffic.complaints == []
+
+
+def test_after_a_click_on_the_text_of_a_display_the_notebook_gets_no_key(start_lab, open_notebook, root):
+    notebook = open_notebook(start_lab(root), "untidy.ipynb", width=800, height=1400)
+    page = notebook.page
+    notebook.run_all()
+    before = [(cell.cell_type, cell.source, cell.execution_count) for cell in notebook.cells()]
+    for cell, text in ((1, "caption"), (2, "caption"), (3, ".widget-html-content")):
+        notebook.show_cell(cell)
+        shown = page.locator(".jp-Cell").nth(cell).locator(f".jp-OutputArea-output :is({text})").first
+        shown.click(timeout=WAIT, position={"x": 3, "y": 3})
+        for key in ("x", "d", "d", "y", "m", "b", "Enter", "Shift+Enter", "Control+Enter", "Control+a", "Control+Shift+ArrowUp"):
+            page.keyboard.press(key)
+        assert [(each.cell_type, each.source, each.execution_count) for each in notebook.cells()] == before
+        assert page.evaluate("notebook.content.activeCellIndex") == cell
+    assert notebook.traffic.complaints == []

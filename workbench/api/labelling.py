@@ -18,7 +18,8 @@ def apply_labels(dataset: Dataset, *files: str | Path, adjudicator: str = "") ->
     If people label the same thing differently, the label of the `adjudicator` holds, else that of more than half of them. Without either,
     nothing is applied, and the conflict is listed. A dataset whose documents are only relevant or not stays so unless a label says partly
     relevant; then relevant documents have grade 2 and partly relevant ones grade 1. Synthetic questions that are refused are left out, and
-    accepted or rewritten ones have the names of the people whose text holds: their newest rewrite, or the text that they accepted.
+    accepted or rewritten ones have the names of the people whose text holds: their newest rewrite, or the text that they accepted. Questions that
+    people added come after those of the dataset.
 
     Parameters
     ----------
@@ -45,8 +46,9 @@ def apply_labels(dataset: Dataset, *files: str | Path, adjudicator: str = "") ->
     AppliedLabels(Dataset('handbook', ...), 0 conflicts, 0 questions left out)
     """
     require(dataset, Dataset, "dataset")
-    labels, notes = read_label_files(LabelChecker(dataset), [Path(file) for file in files])
-    return apply_to(dataset, labels, adjudicator, notes)
+    checker = LabelChecker(dataset)
+    labels, notes = read_label_files(checker, [Path(file) for file in files])
+    return apply_to(checker.dataset, labels, adjudicator, notes)
 
 
 def label_agreement(dataset: Dataset, files: str | Path | Sequence[str | Path], first: str = "", second: str = "") -> LabelAgreement:

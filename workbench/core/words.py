@@ -28,6 +28,9 @@ _WORD = regex.compile(
     rf"(?V1w)(?P<letter>{_LONE}{_MARKS})"
     rf"|(?:(?<!{_JOIN}){_JOIN}++)?(?!{_LONE})[\p{{L}}\p{{N}}\p{{WB=ALetter}}]{_MARKS}(?:\B(?!{_LONE}|{_SPLITS}).{_MARKS})*+"
 )
+# What a slice of a text keeps whole: a word, and elsewhere a character as it is shown, such as a flag or a letter with its marks.
+_WHOLE = regex.compile(rf"(?V1w){_WORD.pattern.removeprefix('(?V1w)')}|\X")
+_PART = regex.compile(r"\S++")
 _HIDDEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _FORMS = regex.compile(r"[\uFB00-\uFDFF\uFE70-\uFEFF\uFF00-\uFFEF]+")
 _BLANK = regex.compile(rf"(?V1)(?<={_LONE}{_MARKS})\s+(?!\p{{M}})|\s+(?={_LONE})")
@@ -69,6 +72,18 @@ def search_terms(texts: Sequence[str], stopwords: str, stemmer: str) -> list[lis
     return [[stem(term) for term in terms(text) if term not in ignored] for text in texts]
 
 
+def whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Extend a slice of a text to the words that its ends cut. In a script without blanks each letter is whole, so the slice stays as it is.
+
+    Examples
+    --------
+    >>> start, end = whole_words("The ferry costs nine euros.", 6, 23)
+    >>> "The ferry costs nine euros."[start:end]
+    'ferry costs nine euros'
+    """
+    return _cut(text, start)[0], _cut(text, end)[1]
+
+
 def folded(text: str) -> str:
     """Return a text in the form in which it is compared: NFC, without case, forms of letters and characters that are not shown."""
     if text.isascii():
@@ -89,6 +104,16 @@ def whole(phrase: str) -> "regex.Pattern[str]":
     joined = rf"[\w--{_LONE}]"
     # A phrase can end in a sign such as %, beside which no word boundary is.
     return regex.compile(rf"(?V1i)(?<!{joined})(?<!\d[.,]){regex.escape(phrase)}(?!{joined}|\p{{M}})(?![.,]\d)")
+
+
+def _cut(text: str, place: int) -> tuple[int, int]:
+    """Return the word that a place is within, or the place itself between two words."""
+    begin = place
+    while begin and not text[begin - 1].isspace():
+        begin -= 1
+    part = _PART.match(text, begin)
+    units = _WHOLE.finditer(text, begin, part.end()) if part else ()
+    return next((unit.span() for unit in units if unit.start() < place < unit.end()), (place, place))
 
 
 def _terms(part: str) -> tuple[str, ...]:

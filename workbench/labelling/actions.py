@@ -8,12 +8,20 @@ from typing import Any, Literal, get_args
 from workbench.core.formatting import listed, meant
 from workbench.errors import InputError
 
-ActionKind = Literal["relevance", "span", "answer", "answerable", "rewrite", "acceptance", "undo"]
+ActionKind = Literal["question", "relevance", "span", "answer", "answerable", "rewrite", "acceptance", "undo"]
 Value = int | str | bool | None
 # What an action labels: its kind, the question, and for a document or a span of it also these.
 LabelKey = tuple[str, str, str, int, int]
 _KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
-_VALUES: Mapping[str, type] = {"relevance": int, "span": int, "answer": str, "answerable": bool, "rewrite": str, "acceptance": bool}
+_VALUES: Mapping[str, type] = {
+    "question": str,
+    "relevance": int,
+    "span": int,
+    "answer": str,
+    "answerable": bool,
+    "rewrite": str,
+    "acceptance": bool,
+}
 _MEANT: Mapping[type, str] = {int: "a whole number", str: "a text", bool: "true or false"}
 _TEXTS = ("query_id", "question", "doc_id", "document", "text", "source")
 _NUMBERS = ("start", "end", "undoes")
@@ -23,9 +31,9 @@ _NUMBERS = ("start", "end", "undoes")
 class LabelAction:
     """An action of a person: a label that is set, or removed if `value` is None, or the undoing of an earlier action.
 
-    `value` is a grade (`relevance`), the number of the piece of evidence that the span belongs to, from 1 (`span`), the expected answer
+    `value` is the text of a question that the person adds (`question`), a grade (`relevance`), the number of the piece of evidence that the span belongs to, from 1 (`span`), the expected answer
     (`answer`), the question in the person's words (`rewrite`), or true or false (`answerable`, `acceptance`). `question` is the digest of the
-    question in the dataset, also after a rewrite, and `document` that of the document; `text` is that of a span, and `source` the configuration
+    question in the dataset or as it was added, also after a rewrite, and `document` that of the document; `text` is that of a span, and `source` the configuration
     whose answer was accepted. `number` counts the actions of a person in a file, from 1, and `undoes` is the number of the action that an `undo`
     takes back. `line` is the place in the file.
     """
@@ -82,8 +90,8 @@ def parse_action(text: str, line: int) -> LabelAction:
     value = row.get("value")
     if kind != "undo" and value is not None and type(value) is not _VALUES[kind]:
         raise InputError(f"has the value {value!r}", f"{kind} takes {_MEANT[_VALUES[kind]]} or null")
-    if kind == "rewrite" and value is not None and not value.strip():
-        raise InputError("rewrites the question without a text")
+    if kind in ("rewrite", "question") and value is not None and not value.strip():
+        raise InputError(f"{'rewrites the' if kind == 'rewrite' else 'adds a'} question without a text")
     texts = {name: row.get(name, "") for name in _TEXTS}
     numbers = {name: row.get(name, 0) for name in _NUMBERS}
     return LabelAction(kind=kind, by=row["by"], at=row["at"], number=row["n"], value=value, line=line, **texts, **numbers)

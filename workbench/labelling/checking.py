@@ -10,6 +10,7 @@ from workbench.core.formatting import meant, plural
 from workbench.datasets.labels.ids import IdLookup
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator
+from workbench.labelling.added_questions import with_added_questions
 from workbench.labelling.evidence import NO_EVIDENCE
 from workbench.labelling.label_file import DamagedLine, LabelFile, LabelHeader
 from workbench.labelling.scale import GradeScale
@@ -29,11 +30,20 @@ class LabelChecker:
     """A dataset as labels see it: its questions and documents by id, with the digests of their texts."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset
+        self._source = self.dataset = dataset
         self.queries: Mapping[str, Query] = {query.query_id: query for query in dataset.queries}
+        self._added: frozenset[str] = frozenset()
         self.documents: Mapping[str, Document] = {document.doc_id: document for document in dataset.corpus}
         self.scale = GradeScale.of(dataset)
         self._digests: dict[str, str] = {}
+
+    def add_questions(self, actions: Sequence[LabelAction]) -> None:
+        """Take the questions that people add in a label file, or in several, for questions of the dataset."""
+        adding = [action for action in actions if action.kind in ("question", "undo")]
+        self._added = frozenset(action.query_id for action in adding if action.kind == "question")
+        self.dataset = with_added_questions(self._source, adding) if self._added else self._source
+        if len(self.dataset.queries) != len(self.queries) or self._added:
+            self.queries = {query.query_id: query for query in self.dataset.queries}
 
     @cached_property
     def header(self) -> LabelHeader:
@@ -48,8 +58,8 @@ class LabelChecker:
         return self._digests[doc_id]
 
     def fault(self, action: LabelAction) -> str:
-        """Return why an action does not fit the dataset, or an empty text. An undo always fits."""
-        if action.kind == "undo":
+        """Return why an action does not fit the dataset, or an empty text. An undo and a question that is added always fit."""
+        if action.kind in ("undo", "question"):
             return ""
         query = self.queries.get(action.query_id)
         if query is None:
@@ -87,11 +97,13 @@ class LabelChecker:
         """
         fitting, faults = list[LabelAction](), list[DamagedLine]()
         for action in file.actions:
+            if action.query_id in self._added and action.query_id not in self.queries:
+                continue  # A label of a question that was added and removed: no fault, and nothing to label.
             if fault := self.fault(action):
                 faults.append(DamagedLine(action.line, fault))
             else:
                 fitting.append(action)
-        known = [action for action in fitting if action.kind != "undo"]
+        known = [action for action in fitting if action.kind not in ("undo", "question")]
         if file.header.documents != self.header.documents and not known:
             what = (
                 f"{file.path} has labels of another dataset ({file.header.dataset}; this one is {self.dataset.name}, with other documents)"
@@ -109,9 +121,11 @@ def read_label_files(checker: LabelChecker, paths: Sequence[Path]) -> tuple[dict
         raise InputError("no label file is given", "give the file of wb.label, or several")
     labels: dict[str, list[AnnotatorLabels]] = {}
     notes: list[str] = []
-    for path in dict.fromkeys(paths):
-        fitting, faults = checker.checked(LabelFile(path))
-        notes += [f"{path} {fault}; it is skipped" for fault in faults]
+    files = [LabelFile(path) for path in dict.fromkeys(paths)]
+    checker.add_questions([action for file in files for action in file.actions])
+    for file in files:
+        fitting, faults = checker.checked(file)
+        notes += [f"{file.path} {fault}; it is skipped" for fault in faults]
         for name, own in labels_by_annotator(fitting).items():
             labels.setdefault(name, []).append(own)
     return {name: _joined(name, parts) for name, parts in labels.items()}, notes

@@ -6,13 +6,15 @@ The order of a pool is drawn from a seed and the ids, so that it hides which con
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.datasets.formats.trec import read_run
-from workbench.records import Dataset, Document
+from workbench.records import Chunk, Dataset, Document
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.retrieval.bm25 import BM25Retriever
 
@@ -85,26 +87,55 @@ def pool_of_run(dataset: Dataset, run: RunTables, rankings: Mapping[str, Mapping
     return LabelPool(_pooled(dataset, found, slices, seed), _answers(run, seed))
 
 
+class CandidateSearch:
+    """A search by words for the first k documents of questions without a run. It reads the documents with the first question."""
+
+    def __init__(self, documents: Sequence[Document], k: int, seed: int = 0) -> None:
+        self.documents = documents
+        self.k = k
+        self.seed = seed
+        self._retriever = BM25Retriever()
+
+    @cached_property
+    def _chunks(self) -> list[Chunk]:
+        chunker = FixedChunker(size=_PASSAGE_TOKENS)
+        return [chunk for document in self.documents for chunk in chunker.split(document)]
+
+    @cached_property
+    def _index(self) -> Any:
+        return self._retriever.index([chunk.embedded_text for chunk in self._chunks])
+
+    def pool(self, dataset: Dataset) -> LabelPool:
+        """Pool the documents that BM25 finds by their passages, for each question of the dataset."""
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        slices: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        if dataset.queries and self._chunks:
+            depth = min(len(self._chunks), 4 * self.k)
+            asked = zip(dataset.queries, self._retriever.words([query.text for query in dataset.queries]), strict=True)
+            few = len(dataset.queries) < _FEW
+            for query, words in ProgressBar(asked, total=len(dataset.queries), desc="search", unit="question", disable=few):
+                rows, scores = self._index.retrieve([words or [""]], k=depth, show_progress=False)
+                for row, score in zip(rows[0].tolist(), scores[0].tolist(), strict=True):
+                    chunk = self._chunks[row]
+                    if score > 0 and (chunk.doc_id in found[query.query_id] or len(found[query.query_id]) < self.k):
+                        found[query.query_id].setdefault(chunk.doc_id)
+                        slices[query.query_id, chunk.doc_id].append((chunk.start, chunk.end))
+        return LabelPool(_pooled(dataset, found, slices, self.seed), {})
+
+
 def pool_of_search(dataset: Dataset, k: int, seed: int = 0) -> LabelPool:
     """Pool the first k documents that BM25 finds by their passages, for each question, where there is no run yet."""
-    chunker = FixedChunker(size=_PASSAGE_TOKENS)
-    chunks = [chunk for document in dataset.corpus for chunk in chunker.split(document)]
-    retriever = BM25Retriever()
-    texts = [chunk.embedded_text for chunk in chunks]
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    slices: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    if texts and dataset.queries:
-        index, depth = retriever.index(texts), min(len(texts), 4 * k)
-        asked = zip(dataset.queries, retriever.words([query.text for query in dataset.queries]), strict=True)
-        few = len(dataset.queries) < _FEW
-        for query, words in ProgressBar(asked, total=len(dataset.queries), desc="search", unit="question", disable=few):
-            rows, scores = index.retrieve([words or [""]], k=depth, show_progress=False)
-            for row, score in zip(rows[0].tolist(), scores[0].tolist(), strict=True):
-                chunk = chunks[row]
-                if score > 0 and (chunk.doc_id in found[query.query_id] or len(found[query.query_id]) < k):
-                    found[query.query_id].setdefault(chunk.doc_id)
-                    slices[query.query_id, chunk.doc_id].append((chunk.start, chunk.end))
-    return LabelPool(_pooled(dataset, found, slices, seed), {})
+    return CandidateSearch(dataset.corpus, k, seed).pool(dataset)
+
+
+def joined_pools(first: LabelPool, second: LabelPool, seed: int = 0) -> LabelPool:
+    """Join two pools. A document of both keeps the passages of the first, and the order hides which pool it is from."""
+    documents = {}
+    for query_id in dict.fromkeys([*first.documents, *second.documents]):
+        pools = [*second.documents.get(query_id, ()), *first.documents.get(query_id, ())]
+        each = {document.doc_id: document for document in pools}
+        documents[query_id] = tuple(each[doc_id] for doc_id in _ordered(query_id, each, seed))
+    return LabelPool(documents, {**second.answers, **first.answers})
 
 
 def _pooled(
@@ -123,11 +154,15 @@ def _pooled(
     pools = {}
     for query in dataset.queries:
         query_id = query.query_id
-        doc_ids = [doc_id for doc_id in dict.fromkeys([*found.get(query_id, ()), *judged[query_id]]) if doc_id in documents]
-        doc_ids.sort(key=lambda doc_id: fingerprint(seed, query_id, doc_id))
+        known = (doc_id for doc_id in dict.fromkeys([*found.get(query_id, ()), *judged[query_id]]) if doc_id in documents)
+        doc_ids = _ordered(query_id, known, seed)
         places = {doc_id: [*slices.get((query_id, doc_id), ()), *marked[query_id, doc_id]] for doc_id in doc_ids}
         pools[query_id] = tuple(PooledDocument(doc_id, merged(places[doc_id], documents[doc_id])) for doc_id in doc_ids)
     return pools
+
+
+def _ordered(query_id: str, doc_ids: Iterable[str], seed: int) -> list[str]:
+    return sorted(doc_ids, key=lambda doc_id: fingerprint(seed, query_id, doc_id))
 
 
 def merged(slices: Iterable[tuple[int, int]], document: Document) -> Slices:

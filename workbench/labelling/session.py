@@ -6,20 +6,26 @@ from functools import cached_property
 from numbers import Real
 
 from workbench.core.formatting import meant, plural
+from workbench.core.words import whole_words
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, labels_by_annotator, standing_actions
+from workbench.labelling.added_questions import added_id
 from workbench.labelling.checking import LabelChecker, digest
 from workbench.labelling.evidence import NO_EVIDENCE, span_of
 from workbench.labelling.label_file import DamagedLine, LabelFile
-from workbench.labelling.pooling import LabelPool, PooledAnswer, PooledDocument
+from workbench.labelling.pooling import CandidateSearch, LabelPool, PooledAnswer, PooledDocument
 from workbench.labelling.priority import QueuedQuestion
 from workbench.labelling.scale import GradeScale
 from workbench.records import Dataset, Query, Span
 
+_ADDED = "it was added while labelling"
+_NO_QUERY = Query("", "")
+_NO_QUESTION = QueuedQuestion("", "there is no question yet: select a passage of a document, and add the question that it answers", 0.0)
+
 
 @dataclass(frozen=True)
 class LabellingTask:
-    """What there is to label: a dataset, the pool of each question, and the order of the questions.
+    """What there is to label: a dataset, the pool of each question, the order of the questions, and the documents to `search` for added ones.
 
     With `again`, a person judges the documents that the dataset judges once more, without seeing how.
     """
@@ -27,6 +33,7 @@ class LabellingTask:
     dataset: Dataset
     pool: LabelPool
     queue: tuple[QueuedQuestion, ...]
+    search: CandidateSearch
     again: bool = False
 
 
@@ -69,6 +76,8 @@ class LabellingSession:
         self.checker = checker
         self.file = file
         self.annotator = annotator.strip()
+        self.queue: tuple[QueuedQuestion, ...] = task.queue
+        self._pools = dict(task.pool.documents)
         self._place = 0
         self.refresh()
         self._place = self._next_open(-1) or 0
@@ -80,13 +89,13 @@ class LabellingSession:
 
     @property
     def place(self) -> int:
-        """Return the number of the question in hand in the order of the task, from 0."""
+        """Return the number of the question in hand in the order of `queue`, from 0."""
         return self._place
 
     @property
     def query(self) -> Query:
-        """Return the question in hand."""
-        return self.checker.queries[self.queued.query_id]
+        """Return the question in hand. Without any question it has no id and no text."""
+        return self.checker.queries.get(self.queued.query_id, _NO_QUERY)
 
     @property
     def text(self) -> str:
@@ -96,7 +105,7 @@ class LabellingSession:
     @property
     def queued(self) -> QueuedQuestion:
         """Return the question in hand with the reason for its place."""
-        return self.task.queue[self._place]
+        return self.queue[self._place] if self.queue else _NO_QUESTION
 
     @property
     def reason(self) -> str:
@@ -129,10 +138,17 @@ class LabellingSession:
 
     def refresh(self) -> None:
         """Read what others have written to the file, and check it."""
+        query_id = self.query.query_id
         self.file.refresh()
+        self.checker.add_questions(self.file.actions)
         fitting, faults = self.checker.checked(self.file)
         self._labels = labels_by_annotator(fitting)
         self.faults: tuple[DamagedLine, ...] = tuple(faults)
+        known, queued = self.checker.queries, {each.query_id for each in self.task.queue}
+        added = (QueuedQuestion(each, _ADDED, 0.0) for each in known if each not in queued)
+        self.queue = (*(each for each in self.task.queue if each.query_id in known), *added)
+        self._places = {each.query_id: place for place, each in enumerate(self.queue)}
+        self._place = self._places.get(query_id, max(0, min(self._place, len(self.queue) - 1)))
 
     def judge(self, doc_id: str, grade: int | None) -> None:
         """Judge a document for the question, or remove its judgement."""
@@ -148,25 +164,18 @@ class LabellingSession:
         )
 
     def mark(self, span: Span, piece: int | None = None) -> Span:
-        """Mark a span as evidence: a new piece, or an alternative of the piece with this number. Blanks at its ends are left out.
+        """Mark a span as evidence: a new piece, or an alternative of the piece with this number.
+
+        Blanks at its ends are left out, and words that they cut are whole.
 
         Returns the span that is marked.
         """
-        text = self._known(span.doc_id)
-        if not 0 <= span.start < span.end <= len(text):
-            raise InputError(
-                f"[{span.start}, {span.end}) is not in document {span.doc_id!r} of {len(text):,} characters", "select text in it"
-            )
-        words = text[span.start : span.end]
-        start = span.start + len(words) - len(words.lstrip())
-        tight = Span(span.doc_id, start, start + len(words.strip()))
-        if tight.start >= tight.end:
-            raise InputError("the selected text is blank", "select some words")
+        whole = self._whole_words(span)
         last = max((mark.piece for mark in self.evidence()), default=0)
         if piece is not None and not 1 <= piece <= last:
             raise InputError(f"there is no piece of evidence {piece}", "mark a new piece")
-        self._write_span(tight, last + 1 if piece is None else piece)
-        return tight
+        self._write_span(whole, last + 1 if piece is None else piece)
+        return whole
 
     def unmark(self, span: Span) -> None:
         """Remove a mark of this person, or say that a span of the dataset is no evidence."""
@@ -217,9 +226,43 @@ class LabellingSession:
             self._place = self._places[undone.query_id]
         return undone
 
+    def add_question(self, text: str, evidence: Span | None = None) -> Query:
+        """Add a question and go to it. With `evidence`, a span that answers it is marked as its first piece.
+
+        The documents to judge are those that a search by words finds. Raises InputError for an empty text and for one that a question has.
+        """
+        words = text.strip()
+        if not words:
+            raise InputError("the question is empty", "write a question that the documents answer")
+        self.refresh()
+        if same := next((query.query_id for query in self.checker.queries.values() if query.text == words), ""):
+            raise InputError(f"question {same} has this text", "label that one, or ask something else")
+        span = evidence and self._whole_words(evidence)
+        query_id = added_id(words, self.checker.queries)
+        self.file.append(LabelAction(kind="question", by=self.annotator, query_id=query_id, question=digest(words), value=words))
+        self.refresh()
+        self.go_to(query_id)
+        if span:
+            self._write_span(span, 1)
+        return self.query
+
+    @property
+    def removable(self) -> bool:
+        """Return whether this person added the question in hand, and no dataset has it yet."""
+        query_id = self.query.query_id
+        return self.labels.value("question", query_id) is not None and all(each.query_id != query_id for each in self.task.dataset.queries)
+
+    def remove_question(self) -> None:
+        """Remove a question that this person added, and go to the next one. Its other labels stay in the file and do not count."""
+        if not self.removable:
+            raise InputError(
+                f"question {self.query.query_id} is not one that {self.annotator} added", "undo your labels of it, or refuse a draft"
+            )
+        self._write(LabelAction(kind="question", by=self.annotator, value=None))
+
     def go(self, place: int) -> None:
         """Go to the question with this number, from 0, or to the first or last if there is none."""
-        self._place = min(max(0, place), len(self.task.queue) - 1)
+        self._place = max(0, min(place, len(self.queue) - 1))
 
     def go_to(self, query_id: str) -> None:
         """Go to a question by its id."""
@@ -234,7 +277,7 @@ class LabellingSession:
     @property
     def documents(self) -> tuple[PooledDocument, ...]:
         """Return the documents to judge for the question, in their order: those of the evidence of a draft come first."""
-        documents, query = self.task.pool.documents.get(self.query.query_id, ()), self.query
+        documents, query = self._pool(self.query.query_id), self.query
         if not query.is_draft or self.task.again:
             return documents
         evident = {span.doc_id for need in self._needs.get(query.query_id, ()) for span in need}
@@ -278,7 +321,7 @@ class LabellingSession:
 
     def judged(self, query_id: str) -> tuple[int, int]:
         """Return how many documents of a question are judged, by this person or the dataset, of how many."""
-        documents = self.task.pool.documents.get(query_id, ())
+        documents = self._pool(query_id)
         known = (
             self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents
         )
@@ -286,14 +329,10 @@ class LabellingSession:
 
     def totals(self) -> LabellingProgress:
         """Count the questions with nothing left to label: drafts that are reviewed, and others whose documents are judged."""
-        done = {each.query_id: len(set(self.progress(each.query_id))) == 1 for each in self.task.queue}
+        done = {each.query_id: len(set(self.progress(each.query_id))) == 1 for each in self.queue}
         drafts = [finished for query_id, finished in done.items() if self.checker.queries[query_id].is_draft]
         reviewed = sum(drafts)
         return LabellingProgress(reviewed, len(drafts), sum(done.values()) - reviewed, len(done) - len(drafts))
-
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {queued.query_id: place for place, queued in enumerate(self.task.queue)}
 
     @cached_property
     def _judged(self) -> Mapping[tuple[str, str], int]:
@@ -307,18 +346,41 @@ class LabellingSession:
         return needs
 
     def _next_open(self, after: int) -> int | None:
-        queue = self.task.queue
-        return next((place for place in range(after + 1, len(queue)) if len(set(self.progress(queue[place].query_id))) > 1), None)
+        places = range(after + 1, len(self.queue))
+        return next((place for place in places if len(set(self.progress(self.queue[place].query_id))) > 1), None)
+
+    def _pool(self, query_id: str) -> tuple[PooledDocument, ...]:
+        """Return the documents to judge for a question. For one that was added they are searched for once."""
+        if query_id not in self._pools:
+            query = self.checker.queries.get(query_id)
+            asked = replace(self.task.dataset, queries=(query,) if query else (), qrels=(), needs=())
+            self._pools |= self.task.search.pool(asked).documents if query else {query_id: ()}
+        return self._pools[query_id]
 
     def _known(self, doc_id: str) -> str:
         if doc_id not in self.checker.documents:
             raise InputError(f"there is no document {doc_id!r}{meant(doc_id, self.checker.documents)}", "give a doc_id of the dataset")
         return self.checker.documents[doc_id].text
 
+    def _whole_words(self, span: Span) -> Span:
+        """Return a span without blanks at its ends, extended to the words that they cut."""
+        text = self._known(span.doc_id)
+        if not 0 <= span.start < span.end <= len(text):
+            raise InputError(
+                f"[{span.start}, {span.end}) is not in document {span.doc_id!r} of {len(text):,} characters", "select text in it"
+            )
+        words = text[span.start : span.end]
+        if not words.strip():
+            raise InputError("the selected text is blank", "select some words")
+        start = span.start + len(words) - len(words.lstrip())
+        return Span(span.doc_id, *whole_words(text, start, start + len(words.strip())))
+
     def _write_span(self, span: Span, value: int | None) -> None:
         text = self.checker.documents[span.doc_id].text[span.start : span.end]
         self._write(LabelAction(kind="span", by=self.annotator, doc_id=span.doc_id, start=span.start, end=span.end, text=text, value=value))
 
     def _write(self, action: LabelAction) -> None:
+        if not self.queue:
+            raise InputError("there is no question yet", "add one")
         self.file.append(replace(action, query_id=self.query.query_id, question=digest(self.query.text)))
         self.refresh()

@@ -1,25 +1,47 @@
-"""Keep a notebook's one-letter shortcuts away from the controls of a display."""
+"""Keep a notebook's shortcuts away from a display, also after a click on its text."""
 
 import anywidget
 
 # JupyterLab looks for shortcuts while the document captures a key event, which the window does before it. Its selectors match the element with the
-# focus, so that element has the attribute.
+# focus, so that element has the attribute. A click on a text would leave the focus in the cell, where x cuts it and Enter edits it.
 _SCRIPT = """
 const SUPPRESSED = "data-lm-suppress-shortcuts";
+const saves = (event) => (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "s";
+const stop = (event) => event.stopPropagation();
 export default {
   render({ el }) {
-    const guard = (event) => {
+    const display = (event) => {
       const output = el.closest(".jp-OutputArea-output");
-      if (output && output.contains(event.target)) event.target.toggleAttribute(SUPPRESSED, !(event.ctrlKey || event.altKey || event.metaKey));
+      return output && output.contains(event.target) ? output : null;
     };
-    window.addEventListener("keydown", guard, true);
-    return () => window.removeEventListener("keydown", guard, true);
+    const press = (event) => {
+      const output = display(event);
+      if (output && !output.hasAttribute("tabindex")) output.tabIndex = -1;
+    };
+    const click = (event) => {
+      const output = display(event);
+      if (output && !output.contains(document.activeElement)) (event.target.closest("[tabindex]") ?? output).focus({ preventScroll: true });
+    };
+    const key = (event) => {
+      const output = display(event);
+      if (!output) return;
+      event.target.toggleAttribute(SUPPRESSED, !saves(event));
+      output.addEventListener("keydown", stop);
+    };
+    const actions = { mousedown: press, click, keydown: key };
+    for (const [name, action] of Object.entries(actions)) window.addEventListener(name, action, true);
+    return () => {
+      for (const [name, action] of Object.entries(actions)) window.removeEventListener(name, action, true);
+    };
   },
 };
 """
 
 
 class ShortcutGuard(anywidget.AnyWidget):
-    """An invisible part of a display in whose controls d, d does not delete the cell. Keys with Ctrl, Alt or Cmd still act on the notebook."""
+    """An invisible part of a display, which has the focus after a click anywhere in it. JupyterLab gets none of its keys but Ctrl+S, which saves.
+
+    The browser gets all of them: Ctrl+C copies the selected text.
+    """
 
     _esm = _SCRIPT

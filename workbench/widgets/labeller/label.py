@@ -1,18 +1,20 @@
 """Open the labeller: `workbench.label`."""
 
-import getpass
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from workbench.api.arguments import require
 from workbench.api.results import Results, opened
+from workbench.core.login import login
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names
-from workbench.labelling.actions import labels_by_annotator
+from workbench.labelling.actions import AnnotatorLabels, labels_by_annotator
 from workbench.labelling.applying import judged_dataset
 from workbench.labelling.checking import LabelChecker
 from workbench.labelling.label_file import LabelFile
-from workbench.labelling.pooling import document_rankings, pool_of_run, pool_of_search
-from workbench.labelling.priority import queue, queue_without_run
+from workbench.labelling.pooling import CandidateSearch, LabelPool, document_rankings, joined_pools, pool_of_run
+from workbench.labelling.priority import QueuedQuestion, queue, queue_without_run
 from workbench.labelling.session import LabellingSession, LabellingTask
 from workbench.records import Dataset
 from workbench.widgets.labeller.widget import Labeller
@@ -30,16 +32,16 @@ def label(
     k: int = 10,
     again: bool = False,
 ) -> Labeller:
-    """Label a dataset in a notebook: judge documents, mark evidence, write answers, accept, rewrite or refuse questions.
+    """Label a dataset in a notebook: judge documents, mark evidence, write answers, accept, rewrite, refuse or add questions.
 
     Every label is appended to `file` at once, with the annotator and the time. The same call finds all labels again. Several people can write
     to one file, or each to their own. Questions whose labels can change the comparison of the leading configurations most come first.
 
     Parameters
     ----------
-    dataset: the dataset; load it with `unlabelled=True` if its questions have no labels yet.
+    dataset: the dataset; load it with `unlabelled=True` if its questions have no labels yet. It may have no questions.
     results: a run on the dataset, or its folder. Its configurations provide the documents to judge: the first `k` of each, in an order that hides which of
-        them found a document. Without results, BM25 provides them.
+        them found a document. BM25 provides them without results, for questions that the run did not ask, and of documents that it lacked.
     annotator: the name of the person who labels, by default that of the login.
     file: the label file, by default `labels/<dataset>.jsonl`.
     k: how many documents of each configuration are judged.
@@ -63,25 +65,34 @@ def label(
     require(annotator, str, "annotator")
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= _MOST_K:
         raise InputError(f"k is {k!r}", f"give a whole number from 1 to {_MOST_K:,}")
-    if not dataset.queries:
-        raise InputError(f"the dataset {dataset.name} has no questions", "add questions, or generate them with workbench dataset generate")
     run = None if results is None else opened(results, "results")
     checker = LabelChecker(dataset)
     labels = LabelFile.begin(Path(file or f"labels/{dataset.name}.jsonl"), checker.header)
+    checker.add_questions(labels.actions)
+    whole, search = checker.dataset, CandidateSearch(dataset.corpus, k)
     if run is None:
-        pool, order = pool_of_search(dataset, k), queue_without_run(dataset)
+        pool, order = search.pool(whole), queue_without_run(whole)
     else:
-        asked = set(run.tables.questions["query_id"])
-        if unknown := [query.query_id for query in dataset.queries if query.query_id not in asked]:
-            raise InputError(f"the run {run.name} has no question {unknown[0]!r}", "load the dataset and split that were swept")
-        rankings = document_rankings(run.tables, run.folder)
-        pool = pool_of_run(dataset, run.tables, rankings, k)
-        order = queue(judged_dataset(dataset, labels_by_annotator(checker.checked(labels)[0])), run.tables, rankings)
-    return Labeller(LabellingSession(LabellingTask(dataset, pool, order, again), checker, labels, annotator or _login()))
+        pool, order = _of_run(whole, labels_by_annotator(checker.checked(labels)[0]), run, search)
+    return Labeller(LabellingSession(LabellingTask(dataset, pool, order, search, again), checker, labels, annotator or login()))
 
 
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        raise InputError("the login has no name", 'write your name: annotator="ann"') from None
+def _of_run(
+    dataset: Dataset, labels: Mapping[str, AnnotatorLabels], results: Results, search: CandidateSearch
+) -> tuple[LabelPool, tuple[QueuedQuestion, ...]]:
+    """Return the pools and the order of the questions: first those of the run. A search finds what is newer than the run."""
+    run = results.tables
+    swept, found = set(run.questions["query_id"]), set(run.documents["doc_id"])
+    asked = [query.query_id for query in dataset.queries if query.query_id in swept]
+    later = [query.query_id for query in dataset.queries if query.query_id not in swept]
+    if dataset.queries and not asked:
+        raise InputError(f"the run {results.name} has no question {later[0]!r}", "load the dataset and split that were swept")
+    rankings = document_rankings(run, results.folder)
+    old, new = dataset.subset(asked), dataset.subset(later)
+    pool, order = pool_of_run(old, run, rankings, search.k), queue(judged_dataset(old, labels), run, rankings)
+    joined = [document for document in dataset.corpus if document.doc_id not in found] if found else []
+    if joined:
+        # The judgements of the dataset are in the pool of the run.
+        pool = joined_pools(pool, CandidateSearch(joined, search.k).pool(replace(old, qrels=(), needs=())))
+    newer = [replace(each, reason=f"it is newer than the run; {each.reason}") for each in queue_without_run(new)]
+    return joined_pools(pool, search.pool(new)), (*order, *newer)

@@ -20,9 +20,8 @@ class LabellerView {
     this.status = make("p", { class: "wbl-status", role: "status", "aria-live": "polite" });
     this.unsaved = make("p", { class: "wbl-unsaved", hidden: true });
     const { head, question, documents, reader, evidence, answer, foot } = this.parts;
-    root.append(head, this.unsaved, question, make("div", { class: "wbl-columns" }, documents, reader), this.status, evidence, answer, foot);
-    // JupyterLab's own shortcuts (d, d deletes a cell) must not act on keys that are typed here.
-    root.setAttribute("data-lm-suppress-shortcuts", "true");
+    this.adding = new AddedQuestion(this);
+    root.append(head, this.unsaved, this.adding.part, question, make("div", { class: "wbl-columns" }, documents, reader), this.status, evidence, answer, foot);
     root.addEventListener("keydown", (event) => this.key(event));
     this.connection = new KernelConnection(model, root, (why) => this.say(why, true));
     // The text has no size before JupyterLab attaches the cell, and loses its place whenever the cell leaves the page.
@@ -49,7 +48,8 @@ class LabellerView {
   }
 
   draw() {
-    const focused = this.root.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
+    const within = this.root.contains(document.activeElement);
+    const focused = within && document.activeElement.getAttribute("data-key");
     const state = this.state;
     this.drawHead(state);
     this.drawQuestion(state);
@@ -58,10 +58,11 @@ class LabellerView {
     this.drawEvidence(state);
     this.drawAnswer(state);
     this.drawFoot(state);
+    this.adding.draw(state);
     this.drawUnsaved();
     this.say(state.message, state.error);
-    if (focused && (!document.activeElement || !this.root.contains(document.activeElement))) {
-      const again = [...this.root.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === focused && !node.disabled);
+    if (within && !this.root.contains(document.activeElement)) {
+      const again = focused && [...this.root.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === focused && !node.disabled);
       (again || this.pane).focus({ preventScroll: true });
     }
   }
@@ -70,9 +71,10 @@ class LabellerView {
     const go = (event) => event.key === "Enter" && this.send("go", { place: Number(event.target.value) - 1 });
     this.parts.head.replaceChildren(
       button("previous", "Previous", () => this.send("previous"), { title: "Previous question (p)", disabled: state.place === 0 }),
-      make("label", {}, "Question ", make("input", { type: "number", min: 1, max: state.total, value: state.place + 1, "data-key": "go", on: { keydown: go } }), ` of ${state.total}`),
+      make("label", {}, "Question ", make("input", { type: "number", min: 1, max: state.total, value: state.total && state.place + 1, disabled: !state.total, "data-key": "go", on: { keydown: go } }), ` of ${state.total}`),
       button("next", "Next", () => this.send("next"), { title: "Next question (n)", disabled: state.place + 1 >= state.total }),
       button("open", "Next unfinished", () => this.send("open"), { title: "Next question with something to label (o)" }),
+      button("add", "Add a question (q)", () => this.adding.begin(), { title: "Add a question that the selected passage answers (q)" }),
       make("progress", { max: state.total, value: state.finished, "aria-label": "Finished questions" }),
       make("span", { class: "wbl-progress", text: state.progress }),
       make("span", { class: "wbl-annotator", text: `labels of ${state.annotator} in ${state.file}` }),
@@ -100,6 +102,10 @@ class LabellerView {
       this.rewriting === null && this.rewriteButton(),
       button("refuse", "Refuse (r)", () => this.send("accept", { value: false }), { "aria-pressed": String(state.synthetic.decision === false) }),
     );
+    if (!query) {
+      this.parts.question.replaceChildren(make("p", { class: "wbl-reason", text: `${sentence(state.reason)}.` }));
+      return;
+    }
     this.parts.question.replaceChildren(
       this.rewriting === null ? make("p", { class: "wbl-asked", text: state.question, dir: "auto" }) : this.rewriter(state),
       ...(state.original ? [make("p", { class: "wbl-bar wbl-original" },
@@ -108,7 +114,10 @@ class LabellerView {
       )] : []),
       make("p", { class: "wbl-reason", text: `${state.query_id}. Why now: ${state.reason}.` }),
       ...(synthetic ? [synthetic] : []),
-      ...(this.rewriting === null && !synthetic ? [make("div", { class: "wbl-bar" }, this.rewriteButton())] : []),
+      ...((this.rewriting === null && !synthetic) || state.removable ? [make("div", { class: "wbl-bar" },
+        this.rewriting === null && !synthetic && this.rewriteButton(),
+        state.removable && button("remove", "Remove this question", () => this.send("remove"), { title: "Remove the question that you added" }),
+      )] : []),
       make("label", { class: "wbl-unanswerable" }, box, " The documents do not answer this question"),
     );
   }
@@ -194,12 +203,12 @@ class LabellerView {
       ] : []),
     );
     // A click on a button must not clear the selection that it is about.
-    marking.addEventListener("mousedown", (event) => event.target.tagName === "BUTTON" && event.preventDefault());
+    for (const part of [marking, this.parts.head]) part.onmousedown = (event) => event.target.tagName === "BUTTON" && event.preventDefault();
     const drawn = JSON.stringify([state.query_id, state.current, state.whole, state.part]);
     const again = this.pane && this.drawn === drawn;
     const scroll = again ? this.scrolled : 0;
     const place = again && this.keyboard ? this.keyboard.place : again ? this.keyboardPlace : null;
-    const pane = make("div", { class: "wbl-pane", tabindex: "0", role: "document", "aria-label": `Text of ${state.current || "no document"}`, "data-key": "pane", dir: "auto", on: { keydown: (event) => this.move(event), scroll: () => { if (pane.clientHeight) this.scrolled = pane.scrollTop; } } });
+    const pane = make("div", { class: "wbl-pane", tabindex: "0", role: "document", "aria-label": `Text of ${state.current || "no document"}`, "data-key": "pane", dir: "auto", on: { keydown: (event) => this.move(event), mouseup: () => setTimeout(() => this.adding.select(), 0), scroll: () => { if (pane.clientHeight) this.scrolled = pane.scrollTop; } } });
     state.pieces.forEach((piece, place) => {
       if (place) pane.append(make("p", { class: "wbl-gap", text: "…" }));
       const block = make("div", { class: "wbl-piece", "data-piece": String(place) });
@@ -284,7 +293,7 @@ class LabellerView {
     const keys = state.grades.map((each) => `${each.key} ${each.name}`).join(" · ");
     this.parts.foot.replaceChildren(
       button("undo", "Undo (u)", () => this.send("undo"), { disabled: !state.undoable }),
-      make("span", { class: "wbl-note", text: `Keys: ${keys} · j, k document · n, p, o question · d whole document · arrows, Shift+arrows, e, a evidence · w rewrite${state.synthetic ? " · y accept, r refuse" : ""} · u undo` }),
+      make("span", { class: "wbl-note", text: `Keys, after a click here: ${keys} · j, k document · n, p, o question · d whole document · arrows, Shift+arrows, e, a evidence · w rewrite · q add a question${state.synthetic ? " · y accept, r refuse" : ""} · u undo` }),
       ...(faults.length ? [make("details", { class: "wbl-faults" }, make("summary", { text: `${faults.length} lines of the file are skipped` }), make("ul", {}, ...faults))] : []),
     );
   }
@@ -367,7 +376,7 @@ class LabellerView {
       e: () => this.mark(null), a: () => this.state.numbers.length && this.mark(Number(this.pieces.value)),
       y: () => this.state.synthetic && this.send("accept", { value: true }),
       r: () => this.state.synthetic && this.send("accept", { value: false }),
-      w: () => this.rewrite(), u: () => this.send("undo"),
+      w: () => this.state.query_id && this.rewrite(), q: () => this.adding.begin(), u: () => this.send("undo"),
     };
     const action = grade ? () => this.judge(grade.grade) : actions[event.key];
     if (!action) return;
@@ -378,9 +387,11 @@ class LabellerView {
 
 export default {
   render({ model, el }) {
-    const root = make("div", { class: "wbl", role: "group", "aria-label": "Labeller" });
+    // A click on any text gives the labeller the focus, and so its keys.
+    const root = make("div", { class: "wbl", role: "group", "aria-label": "Labeller", tabindex: "-1" });
     el.append(root);
     const view = new LabellerView(model, root);
+    const opening = new OpeningView(model, root);
     const draw = () => {
       view.connection.answered();
       view.draw();
@@ -391,6 +402,7 @@ export default {
     return () => {
       model.off("change:state", draw);
       view.end();
+      opening.end();
     };
   },
 };

@@ -22,6 +22,8 @@ function make(tag, properties = {}, ...children) {
   return node;
 }
 
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 const button = (key, text, action, properties = {}) =>
   make("button", { type: "button", "data-key": key, text, on: { click: action }, ...properties });
 

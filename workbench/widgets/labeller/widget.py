@@ -19,11 +19,19 @@ from workbench.widgets.labeller.view import FOUND, DocumentView, listed_document
 from workbench.widgets.saved_display import SavedDisplay
 
 _FOLDER = Path(__file__).parent
-_PARTS = ("labeller_parts", "labeller_connection", "labeller_drafts", "labeller_keyboard", "labeller")
+_PARTS = (
+    "labeller_parts",
+    "labeller_connection",
+    "labeller_drafts",
+    "labeller_keyboard",
+    "labeller_opening",
+    "labeller_adding",
+    "labeller",
+)
 _COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
 _SHOWN_LABELS = 100
 # What changes labels, and so the table that a saved notebook keeps.
-_WRITING = ("judge", "mark", "unmark", "answer", "take", "answerable", "accept", "rewrite", "undo")
+_WRITING = ("ask", "remove", "judge", "mark", "unmark", "answer", "take", "answerable", "accept", "rewrite", "undo")
 
 
 class LabellerPane(anywidget.AnyWidget):
@@ -35,6 +43,8 @@ class LabellerPane(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
     # What is typed and not saved, by question and field. The view writes it, and finds it again after a reload.
     drafts = traitlets.Dict().tag(sync=True)
+    # Whether a view has been in the window.
+    opened = traitlets.Bool(False).tag(sync=True)
 
 
 class Labeller:
@@ -95,6 +105,8 @@ class Labeller:
     def _actions(self) -> Mapping[str, Callable[[Mapping[str, Any]], str | None]]:
         session = self.session
         return {
+            "ask": self._ask,
+            "remove": self._remove,
             "judge": self._judge,
             "mark": self._mark,
             "unmark": lambda said: session.unmark(Span(said["doc_id"], said["start"], said["end"])),
@@ -117,6 +129,22 @@ class Labeller:
     def _saved(self) -> str:
         return f"Saved: {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator}."
 
+    def _ask(self, said: Mapping[str, Any]) -> str:
+        place = said.get("evidence")
+        query = self.session.add_question(said["text"], place and Span(place["doc_id"], place["start"], place["end"]))
+        self._reading = DocumentView()
+        self._open_first()
+        if place:
+            self._show(place)
+        return f"Added as question {query.query_id}. {self._saved()}"
+
+    def _remove(self, _: object) -> str:
+        query_id = self.session.query.query_id
+        self.session.remove_question()
+        self._reading = DocumentView()
+        self._open_first()
+        return f"Removed: question {query_id}. {self._saved()}"
+
     def _judge(self, said: Mapping[str, Any]) -> str:
         doc_id, grade = said["doc_id"], said["grade"]
         self.session.judge(doc_id, grade)
@@ -133,14 +161,17 @@ class Labeller:
         return f'Marked "{excerpt(words)}", characters {span.start} to {span.end}. {self._saved()}'
 
     def _undo(self, _: object) -> str:
-        before = self.session.place
+        before = self.session.query.query_id
         undone = self.session.undo()
-        if self.session.place != before:
+        if self.session.query.query_id != before:
             self._reading = DocumentView()
             self._open_first()
         if undone and undone.doc_id:
             self._open(undone.doc_id)
-        return f"Undone: {undone.kind} of question {undone.query_id}. {self._saved()}" if undone else "There is nothing to undo."
+        if undone is None:
+            return "There is nothing to undo."
+        what = "adding" if undone.kind == "question" else f"{undone.kind} of"
+        return f"Undone: {what} question {undone.query_id}. {self._saved()}"
 
     def _go(self, move: Callable[[], None]) -> str:
         self.session.refresh()

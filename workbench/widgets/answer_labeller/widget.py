@@ -1,0 +1,120 @@
+"""The labeller of claims and answers as a widget: a thin layer between its session and its view in the browser."""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets
+import traitlets
+
+from workbench.core.display import table_html
+from workbench.errors import WorkbenchError, error_line
+from workbench.labelling.answer_labelling import AnswerLabelling
+from workbench.widgets.saved_display import SavedDisplay
+
+_LABELLER = Path(__file__).parents[1] / "labeller"
+_SCRIPTS = (
+    *(_LABELLER / f"labeller_{name}.js" for name in ("parts", "connection", "opening")),
+    Path(__file__).with_name("answer_labeller.js"),
+)
+_ASKED = {
+    "support": "Do the passages say what the claim says, the contrary, or nothing?",
+    "correctness": "Does the answer agree with the expected answer?",
+    "answer_relevance": "Does the answer answer the question?",
+}
+
+
+class AnswerLabellerPane(anywidget.AnyWidget):
+    """The part of the labeller in the browser. It draws `state`, and sends what the person does."""
+
+    _esm = "\n".join(script.read_text("utf-8") for script in _SCRIPTS)
+    _css = _LABELLER / "labeller.css"
+    state = traitlets.Dict().tag(sync=True)
+    # Whether a view has been in the window.
+    opened = traitlets.Bool(False).tag(sync=True)
+
+
+class AnswerLabeller:
+    """The labeller of claims and answers, as `label_answers` returns it. `session` does everything without a screen."""
+
+    def __init__(self, session: AnswerLabelling, folder: Path) -> None:
+        self.session = session
+        self._folder = folder
+        self._saved_display: SavedDisplay | None = None
+        self._drawings = 0
+        self._shown = self._drawn("Labels are saved at once.", False)
+
+    @cached_property
+    def pane(self) -> AnswerLabellerPane:
+        """The widget, made on first use."""
+        pane = AnswerLabellerPane(state=self._shown)
+        pane.on_msg(lambda _, content, __: self.act(content))
+        return pane
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the pane draws."""
+        return self._shown
+
+    def act(self, content: Mapping[str, Any]) -> None:
+        """Do what a message of the view asks for, and draw the new state. An error is shown in its place, and nothing is lost."""
+        session, kind = self.session, content["kind"]
+        try:
+            if kind == "label":
+                session.label("" if session.line.label == content["label"] else content["label"])
+            undone = session.undo() if kind == "undo" else None
+            if kind in ("previous", "next", "go", "open"):
+                session.refresh()
+                places = {"previous": session.place - 1, "next": session.place + 1, "go": int(content.get("place") or 0)}
+                session.go(places[kind]) if kind in places else session.go_to_open()
+            nothing = kind == "undo" and undone is None
+            message = "There is nothing to undo." if nothing else f"Saved: {session.progress}." if kind in ("label", "undo") else ""
+            error = False
+        except WorkbenchError as problem:
+            message, error = f"Not saved: {error_line(problem)}", True
+        self._shown = self._drawn(message, error)
+        self.pane.state = self._shown
+        if self._saved_display is not None and kind in ("label", "undo"):
+            self._saved_display.update(self._repr_html_())
+
+    def _drawn(self, message: str, error: bool) -> dict[str, Any]:
+        session, line = self.session, self.session.line
+        # Numbered, since a state that is equal to the last one would not be sent, and the view waits for it.
+        self._drawings += 1
+        return {
+            "drawing": self._drawings,
+            "place": session.place,
+            "total": len(session.lines),
+            "labelled": sum(bool(each.label) for each in session.lines),
+            "progress": session.progress,
+            "file": f"labels of {session.annotator} in {session.path}",
+            "asked": _ASKED[session.task],
+            "question": line.question,
+            "claim": line.claim,
+            "expected": line.expected,
+            "answer": line.answer,
+            "passages": list(line.passages),
+            "labels": list(session.labels),
+            "label": line.label,
+            "by": line.annotator if line.label else "",
+            "undoable": session.undoable,
+            "message": message,
+            "error": error,
+        }
+
+    def __repr__(self) -> str:
+        return f"AnswerLabeller({str(self.session.path)!r}, {self.session.progress})"
+
+    def _repr_html_(self) -> str:
+        """Return the numbers of labels so far, which a saved notebook shows without a kernel."""
+        counts = Counter(line.label for line in self.session.lines)
+        rows = [{"label": label or "without a label", "items": counts[label]} for label in (*self.session.labels, "") if counts[label]]
+        note = f"Run the cell to go on. When you have labelled: workbench judge calibrate {self._folder}"
+        return table_html(f"{self.session.progress} for {self.session.task}, in {self.session.path}", rows, note)
+
+    def _ipython_display_(self) -> None:
+        self._saved_display = SavedDisplay()
+        self._saved_display.display(ipywidgets.VBox([self._saved_display.unseen, self.pane]), self._repr_html_(), repr(self))
