@@ -19,6 +19,8 @@ from workbench.labelling.scale import GradeScale
 from workbench.records import Dataset, Query, Span
 
 _ADDED = "it was added while labelling"
+# The most documents that are listed where there is no question.
+_MOST_LISTED = 100
 _NO_QUERY = Query("", "")
 _NO_QUESTION = QueuedQuestion("", "there is no question yet: select a passage of a document, and add the question that it answers", 0.0)
 
@@ -350,7 +352,9 @@ class LabellingSession:
         return next((place for place in places if len(set(self.progress(self.queue[place].query_id))) > 1), None)
 
     def _pool(self, query_id: str) -> tuple[PooledDocument, ...]:
-        """Return the documents to judge for a question. For one that was added they are searched for once."""
+        """Return the documents to judge for a question. For one that was added they are searched for once; without any, the first documents."""
+        if not self.queue:
+            return tuple(PooledDocument(each.doc_id, ((0, len(each.text)),)) for each in self.task.dataset.corpus[:_MOST_LISTED])
         if query_id not in self._pools:
             query = self.checker.queries.get(query_id)
             asked = replace(self.task.dataset, queries=(query,) if query else (), qrels=(), needs=())

@@ -2,12 +2,13 @@
 
 import anywidget
 
-# JupyterLab looks for shortcuts while the document captures a key event, which the window does before it. Its selectors match the element with the
-# focus, so that element has the attribute. A click on a text would leave the focus in the cell, where x cuts it and Enter edits it.
+# JupyterLab looks for shortcuts when a key event has bubbled to the document, or, in other versions, while the document captures it, which
+# the window does before it. Its selectors match the element with the focus, so that element has the attribute. A click on a text would leave the focus in the cell, where x cuts it and Enter edits it.
 _SCRIPT = """
 const SUPPRESSED = "data-lm-suppress-shortcuts";
-const saves = (event) => (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "s";
-const stop = (event) => event.stopPropagation();
+// Ctrl+S, or Cmd+S, and the first key of it.
+const saves = (event) => (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && ["s", "control", "meta"].includes(event.key.toLowerCase());
+const stop = (event) => saves(event) || event.stopPropagation();
 export default {
   render({ el }) {
     const display = (event) => {

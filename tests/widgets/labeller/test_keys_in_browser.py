@@ -14,9 +14,26 @@ pytestmark = pytest.mark.browser
 # Texts that no control contains, from the first to the last line of the labeller.
 TEXTS = (".wbl-asked", ".wbl-reason", ".wbl-progress", ".wbl-title", ".wbl-piece", ".wbl-status", ".wbl-evidence h4", ".wbl-foot .wbl-note")
 # What cuts, moves, copies, runs, splits, merges and inserts cells.
-HARMFUL = (
-    ["x", "d", "d", "c", "v", "a", "b", "m", "z", "Enter", "Shift+Enter", "Control+Enter", "Alt+Enter", "Control+a", "Control+Shift+ArrowDown", "Control+Backspace", "Shift+M", "Escape"]
-)
+HARMFUL = [
+    "x",
+    "d",
+    "d",
+    "c",
+    "v",
+    "a",
+    "b",
+    "m",
+    "z",
+    "Enter",
+    "Shift+Enter",
+    "Control+Enter",
+    "Alt+Enter",
+    "Control+a",
+    "Control+Shift+ArrowDown",
+    "Control+Backspace",
+    "Shift+M",
+    "Escape",
+]
 
 
 @pytest.fixture
@@ -47,7 +64,7 @@ def test_run_all_ends_with_the_labeller_in_view(notebook) -> None:
     assert below <= 1
     # Afterwards the notebook scrolls as ever, also to other cells.
     notebook.show_cell(4)
-    page.wait_for_function("document.querySelector('.wbl').getBoundingClientRect().bottom < 100")
+    page.wait_for_function("document.querySelector('.wbl').getBoundingClientRect().top < 0")
 
 
 def test_after_a_click_on_any_text_keys_label_and_the_notebook_gets_none_of_them(notebook, workplace) -> None:

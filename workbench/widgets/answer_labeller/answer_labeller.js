@@ -58,7 +58,7 @@ class AnswerLabellerView {
   }
 
   key(event) {
-    event.stopPropagation();
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     if (event.target.tagName === "INPUT" || event.ctrlKey || event.altKey || event.metaKey) return;
     const label = this.state.labels[Number(event.key) - 1];
     const actions = { j: "next", k: "previous", o: "open", u: "undo" };

@@ -366,7 +366,7 @@ class LabellerView {
 
   key(event) {
     const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && event.target.type !== "checkbox";
-    event.stopPropagation();
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     if (typing || event.ctrlKey || event.altKey || event.metaKey) return;
     const grade = this.state.grades.find((each) => each.key === event.key);
     const actions = {
