@@ -60,6 +60,8 @@ def test_documents_without_questions_are_labelled_by_their_passages(start_lab, o
     notebook.run_all()
     page = notebook.page
     page.get_by_text("There is no question yet").wait_for()
+    page.locator(".wbl-document", has_text="harbour").first.click()
+    page.wait_for_function("document.querySelector('.wbl-title').textContent.startsWith('harbour')")
     page.locator(".wbl-document", has_text="bread").first.click()
     page.wait_for_function("document.querySelector('.wbl-title').textContent.startsWith('bread')")
     notebook.screenshot("labeller-no-question")

@@ -58,6 +58,8 @@ class LabellerView {
     this.drawEvidence(state);
     this.drawAnswer(state);
     this.drawFoot(state);
+    // Without a question there is nothing to judge, to mark or to answer.
+    for (const part of [this.parts.evidence, this.parts.answer, this.parts.reader.querySelector("[aria-label=Judgement]"), this.parts.reader.querySelector("[data-key=mark]")]) part.hidden = !state.query_id;
     this.adding.draw(state);
     this.drawUnsaved();
     this.say(state.message, state.error);
@@ -168,7 +170,7 @@ class LabellerView {
       const each = state.documents[place];
       row.firstChild.append(
         make("span", { class: "wbl-name", text: `${place + 1}. ${each.title}`, dir: "auto" }),
-        make("span", { class: each.label ? "wbl-label" : "wbl-label wbl-open", text: each.label || state.open }),
+        make("span", { class: each.label ? "wbl-label" : "wbl-label wbl-open", text: each.label || (state.query_id && state.open) }),
       );
     });
     const find = (event) => event.key === "Enter" && this.send("find", { text: event.target.value });

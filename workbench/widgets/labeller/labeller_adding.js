@@ -65,19 +65,20 @@ class AddedQuestion {
       this.part.replaceChildren();
       return;
     }
-    // The field stays with its cursor.
-    this.field ??= make("textarea", { class: "wbl-asked", rows: 2, "data-key": "adding", "aria-label": "New question", placeholder: "As your users would ask it", dir: "auto", value: this.drafts.of(NEW, "question"), on: { input: () => this.drafts.write(NEW, { ...this.view.model.get("drafts")[NEW], question: this.field.value }), keydown: (event) => this.key(event) } });
+    if (!this.field) this.build();
     const passage = this.passage;
-    const shown = passage
-      ? make("p", { class: "wbl-evident" }, make("span", { class: "wbl-note", text: `Its evidence, in ${passage.doc_id}: ` }), make("q", { text: passage.text, dir: "auto" }))
-      : make("p", { class: "wbl-note", text: "Select the passage that answers it, or mark its evidence afterwards." });
+    this.evident.replaceChildren(...(passage
+      ? [make("span", { class: "wbl-note", text: `Its evidence, in ${passage.doc_id}: ` }), make("q", { text: passage.text, dir: "auto" })]
+      : [make("span", { class: "wbl-note", text: "Select the passage that answers it, or mark its evidence afterwards." })]));
+  }
+
+  // Built once and kept, so that no state that arrives meanwhile takes the cursor or a click.
+  build() {
+    const typed = () => this.drafts.write(NEW, { ...this.view.model.get("drafts")[NEW], question: this.field.value });
+    this.field = make("textarea", { class: "wbl-asked", rows: 2, "data-key": "adding", "aria-label": "New question", placeholder: "As your users would ask it", dir: "auto", value: this.drafts.of(NEW, "question"), on: { input: typed, keydown: (event) => this.key(event) } });
+    this.evident = make("p", { class: "wbl-evident" });
     const bar = make("div", { class: "wbl-bar" }, button("save-added", "Add (Enter)", () => this.save()), button("give-up-added", "Cancel (Esc)", () => this.close()));
-    const others = [make("h4", { text: "New question" }), shown];
-    if (this.part.contains(this.field)) {
-      for (const node of [...this.part.children]) if (node !== this.field) node.remove();
-      this.field.before(...others);
-      this.field.after(bar);
-    } else this.part.replaceChildren(...others, this.field, bar);
+    this.part.replaceChildren(make("h4", { text: "New question" }), this.evident, this.field, bar);
   }
 
   key(event) {

@@ -45,7 +45,7 @@ def view_state(session: LabellingSession, reading: DocumentView, message: str, e
         "place": session.place,
         "total": len(session.queue),
         "finished": totals.reviewed + totals.finished,
-        "progress": f"{totals}; {_here(session)}",
+        "progress": f"{totals}; {_here(session)}" if session.queue else "no question",
         "faults": [str(fault) for fault in session.faults[:_SHOWN_FAULTS]],
         "undoable": session.undoable,
         "message": message,
