@@ -96,7 +96,13 @@ def test_a_question_that_cannot_be_added_is_one_line_and_writes_nothing(session,
 
 
 def test_a_dataset_without_questions_is_labelled_from_its_passages(dataset, tmp_path) -> None:
-    bare = replace(dataset, queries=(), qrels=(), needs=())
+    (tmp_path / "data" / "documents").mkdir(parents=True)
+    (tmp_path / "data" / "questions.jsonl").touch()
+    for document in dataset.documents:
+        (tmp_path / "data" / "documents" / f"{document.doc_id}.md").write_text(document.text, "utf-8")
+    with pytest.raises(wb.DatasetError, match="the dataset has no questions; check the file of questions"):
+        wb.load_dataset(tmp_path / "data")
+    bare = wb.load_dataset(tmp_path / "data", unlabelled=True)
     session = wb.label(bare, annotator="ann", file=tmp_path / "labels.jsonl").session
     assert session.reason.startswith("there is no question yet")
     with pytest.raises(InputError, match="there is no question yet; add one"):

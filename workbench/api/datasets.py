@@ -42,7 +42,7 @@ def load_dataset(
     kind: `golden`, `list`, `beir`, `nfcorpus`, `trec` or `table`. By default it is recognised from the path.
     documents: the documents, if they are not in `path`.
     qrels: the judgements of TREC topics, if they are not in `path`.
-    unlabelled: accept questions without a relevant document, so that `label` can label them.
+    unlabelled: accept questions without a relevant document, and a file of questions without any, so that `label` can label and add them.
     settings: other settings of the dataset: `recurrences=True` makes other verbatim occurrences of evidence alternatives, and
         `max_file_mb` is the largest file that is read.
 

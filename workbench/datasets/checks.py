@@ -25,14 +25,14 @@ _UNNAMED = re.compile("q-[0-9a-f]{8}")
 def faults(draft: DatasetDraft, unlabelled: bool = False) -> list[str]:
     """Return the faults of a draft by file and row, one line each. The same fault of several rows of a file is one line.
 
-    With `unlabelled`, a question without a relevant document is no fault.
+    With `unlabelled`, no question and a question without a relevant document are no faults.
     """
     documents = {document.doc_id: document for document, _ in draft.documents}
     lines = [
         *draft.faults,
         *_duplicates("document", ((document.doc_id, where) for document, where in draft.documents)),
         *_duplicates("question", ((query.query_id, where) for query, where in draft.queries)),
-        *_texts(draft),
+        *_texts(draft, unlabelled),
         *_judgements(draft, unlabelled),
         *_evidence(draft, documents),
         *_filters(draft),
@@ -185,10 +185,10 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         first.setdefault(identity, where)
 
 
-def _texts(draft: DatasetDraft) -> Iterator[str]:
+def _texts(draft: DatasetDraft, unlabelled: bool) -> Iterator[str]:
     if not draft.documents and not draft.faults:
         yield "the corpus has no documents; it needs at least one"
-    if not draft.queries and not draft.faults:
+    if not draft.queries and not draft.faults and not unlabelled:
         yield "the dataset has no questions; check the file of questions"
     for document, where in draft.documents:
         if not document.text.strip() and where not in draft.faulty:
