@@ -59,5 +59,6 @@ def case_of(*asked: Asked, variant: Variant = Variant(), verbatim: bool = False)
         np.full(len(asked), np.nan),
         np.array([one.correct for one in asked], dtype=np.float64),
         [one.outcome for one in asked],
+        np.zeros(len(asked), dtype=np.bool_),
     )
     return AnswerCase(variant, labels, contexts, answers, unit_vectors, verbatim)

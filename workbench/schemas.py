@@ -13,7 +13,8 @@ _PHRASES = {column: phrase for columns in COLUMNS.values() for column, phrase in
 class TableSchema:
     """The ordered columns of a table with their pandas types.
 
-    `rows` says what a row is, `phrases` what each column holds, and `required` whether every run has the table.
+    `rows` says what a row is, `phrases` what each column holds, and `required` whether every run has the table. Runs of earlier versions can
+    be without the columns `added`, whose values are then missing.
     """
 
     name: str
@@ -21,6 +22,7 @@ class TableSchema:
     dtypes: Mapping[str, str]
     phrases: Mapping[str, str]
     required: bool = True
+    added: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -28,11 +30,13 @@ class TableSchema:
         return list(self.dtypes)
 
 
-def _schema(table: str, rows: str, columns: str, required: bool = True, **different: tuple[str, str]) -> TableSchema:
+def _schema(
+    table: str, rows: str, columns: str, required: bool = True, added: tuple[str, ...] = (), **different: tuple[str, str]
+) -> TableSchema:
     """Make a schema from its columns. `different` gives type and phrase of the columns that differ in this table."""
     usual = {column: different.get(column) or (_DTYPES[column], _PHRASES[column]) for column in columns.split()}
     dtypes, phrases = ({column: both[part] for column, both in usual.items()} for part in (0, 1))
-    return TableSchema(table, rows, dtypes, phrases, required)
+    return TableSchema(table, rows, dtypes, phrases, required, added)
 
 
 _FEW = "the number of clusters, each the questions about one document; missing for `answerable_auroc`"
@@ -131,8 +135,9 @@ SCHEMAS: dict[str, TableSchema] = {
             "answers",
             "configuration, question, condition, variant and repeat, if the run has answers",
             "configuration condition variant repeat query_id answer refused citations confidence error reason correct outcome passages "
-            "context_tokens gold planted input_tokens output_tokens cost model",
+            "context_tokens gold planted input_tokens output_tokens cost model truncated",
             required=False,
+            added=("truncated",),
             answer=("str", "the answer"),
             error=("str", "why a call gave no answer, else empty"),
             reason=("str", "why the question has no such context and is not asked, else empty"),

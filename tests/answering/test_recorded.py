@@ -44,6 +44,14 @@ def test_a_line_answers_a_question_by_its_id_or_its_text(recorded) -> None:
     assert answer_of(generator, PILOT, Variant("retrieved")) == GeneratedAnswer("The ship.")
 
 
+def test_a_line_can_say_that_the_answer_was_cut_off(recorded) -> None:
+    generator = recorded(
+        {"query_id": "q1", "answer": "A place for", "truncated": True}, {"query_id": "q2", "answer": "The ship.", "truncated": False}
+    )
+    assert answer_of(generator, BERTH, Variant()) == GeneratedAnswer("A place for", truncated=True)
+    assert answer_of(generator, PILOT, Variant()) == GeneratedAnswer("The ship.", truncated=False)
+
+
 def test_conditions_and_perturbations_have_answers_of_their_own(recorded) -> None:
     generator = recorded(
         {"query_id": "q1", "answer": "retrieved"},

@@ -1,6 +1,7 @@
 """The planted cases of the handbook, and an attribution that walks the layers of an observation with sets of characters."""
 
 import pickle
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -48,6 +49,26 @@ def unmet(seen: Observation) -> list[Need]:
     return [need for need in seen.needs if not any(met(span) for span in need.alternatives)]
 
 
+def readable(seen: Observation) -> bool:
+    """Whether the expected answer is in the delivered part of each unmet need or, if it is long, anywhere in the context."""
+    answers = [
+        text.rstrip(".") for text in (seen.query.answer, *seen.query.answer_variants) if len(text.split()) > 1 or re.search(r"\d", text)
+    ]
+
+    def has(text: str, answer: str) -> bool:
+        return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) is not None
+
+    def parts(need: Need) -> list[str]:
+        pairs = [(one, span) for one in need.alternatives for span in seen.context if one.doc_id == span.doc_id]
+        texts = (seen.documents[one.doc_id][max(one.start, span.start) : min(one.end, span.end)] for one, span in pairs)
+        return [text for text in texts if text]
+
+    pieces = [seen.documents[span.doc_id][span.start : span.end] for span in seen.context]
+    if any(len(answer.split()) >= 4 and has(piece, answer) for answer in answers for piece in pieces):
+        return True
+    return all(any(has(part, answer) for part in parts(need) for answer in answers) for need in unmet(seen))
+
+
 def layer(need: Need, seen: Observation) -> str:
     """The first layer at which a need that is not met was lost."""
     indexed = [span for span in need.alternatives if span.doc_id in seen.documents]
@@ -79,16 +100,20 @@ def walk(seen: Observation) -> str:
     verdicts = {claim.verdict for claim in seen.claims}
     if seen.correct and not verdicts & {"contradicted", "absent"}:
         return "none"
+    if (missing := unmet(seen)) and not readable(seen):
+        return min((layer(need, seen) for need in missing), key=CAUSE_NAMES.index)
+    if not re.search(r"\w", seen.answer):
+        return "empty"
     if not seen.query.answerable:
         return "unrefused"
-    if missing := unmet(seen):
-        return min((layer(need, seen) for need in missing), key=CAUSE_NAMES.index)
-    if seen.refused:
-        return "refusal"
+    if seen.truncated:
+        return "truncated"
     if "contradicted" in verdicts:
         return "contradiction"
     if "absent" in verdicts:
         return "unsupported"
+    if seen.refused:
+        return "refusal"
     if "" in verdicts:
         return "unsure"
     return "unused" if seen.relevant else "off_topic"

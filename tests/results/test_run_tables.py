@@ -7,7 +7,8 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.execution.local import Outcome
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import RunTables, conform, read_table
+from workbench.schemas import SCHEMAS
 
 
 @pytest.fixture
@@ -72,6 +73,23 @@ def test_a_table_of_other_columns_or_types_is_refused_when_it_is_read(copied: Pa
     (copied / "hits.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="not a readable table"):
         _ = RunTables.read(copied).hits
+
+
+def test_a_column_that_an_older_run_does_not_have_is_without_values(tmp_path: Path) -> None:
+    schema = SCHEMAS["answers"]
+    assert "truncated" in schema.added
+    row = {name: {"str": "a", "bool": False, "boolean": True}.get(dtype, 0) for name, dtype in schema.dtypes.items()}
+    table = conform(schema, pd.DataFrame([row]))
+    for kept in (table, table.drop(columns="truncated")):
+        kept.to_parquet(tmp_path / "answers.parquet", index=False)
+        for configuration in (None, "a", "b"):
+            read = read_table(tmp_path, schema, configuration)
+            assert read.dtypes.astype(str).to_dict() == schema.dtypes
+            assert list(read) == schema.names
+            assert read["truncated"].isna().all() == (kept is not table or configuration == "b")
+    table.drop(columns="correct").to_parquet(tmp_path / "answers.parquet", index=False)
+    with pytest.raises(InputError, match="correct"):
+        read_table(tmp_path, schema)
 
 
 def test_what_is_no_table_is_no_attribute(few: Outcome) -> None:

@@ -35,6 +35,7 @@ class RecordedAnswer:
     refused: bool | None
     correct: bool | None
     outcome: str
+    truncated: bool | None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -88,6 +89,7 @@ def _answer(row: Mapping[str, Any], where: str) -> RecordedAnswer:
         refused_of(row),
         row.get("correct"),
         row.get("outcome", _OUTCOMES.get(row.get("behaviour", ""), "")),
+        row.get("truncated"),
     )
 
 
@@ -114,7 +116,7 @@ CHECKS: Checks = {
     **dict.fromkeys(("variant", "behaviour"), (lambda value: isinstance(value, str), "a text")),
     "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
     "confidence": (_is_share, "a number between 0 and 1"),
-    **dict.fromkeys(("refused", "correct"), (_is_verdict, "true, false or null")),
+    **dict.fromkeys(("refused", "correct", "truncated"), (_is_verdict, "true, false or null")),
     "outcome": (lambda value: value in _OUTCOMES.values(), f"one of {', '.join(_OUTCOMES.values())}"),
 }
 

@@ -29,7 +29,7 @@ class GeneratedAnswer(ModelUse):
 
     `citations` are the numbers of the cited passages, from 0. `confidence` is between 0 and 1, None if the generator reports none. `refused` is
     the generator's own decision not to answer, None if only the text shows it. `correct` and `outcome` (what the answer made of a planted text)
-    are the labels of a recorded answer.
+    are the labels of a recorded answer. `truncated` says whether the answer was cut off at a token limit, None if that is not known.
     """
 
     text: str = ""
@@ -39,6 +39,7 @@ class GeneratedAnswer(ModelUse):
     error: str = ""
     correct: bool | None = None
     outcome: str = ""
+    truncated: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -75,11 +75,11 @@ class ExtractiveGenerator(Generator):
         cosines = comparison.cosines(request.query.text, [quotation.text for quotation in quotable])
         confidence = float(cosines.max(initial=0.0))
         if not quotable or confidence < self.threshold:
-            return GeneratedAnswer(REFUSAL, confidence=confidence, refused=True)
+            return GeneratedAnswer(REFUSAL, confidence=confidence, refused=True, truncated=False)
         scores = 0.5 * cosines + 0.5 * comparison.recalls(request.query.text, [quotation.text for quotation in quotable])
         best = sorted(np.argsort(-np.round(scores, _DECIMALS), kind="stable")[: self.sentences].tolist())
         cited = dict.fromkeys(quotable[place].passage for place in best)
-        return GeneratedAnswer(" ".join(quotable[place].text for place in best), tuple(cited), confidence, refused=False)
+        return GeneratedAnswer(" ".join(quotable[place].text for place in best), tuple(cited), confidence, refused=False, truncated=False)
 
 
 class _Comparison:

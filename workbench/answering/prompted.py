@@ -112,7 +112,8 @@ class PromptedGenerator(Generator):
         if isinstance(outcome, CallFailure):
             return GeneratedAnswer(error=outcome.reason)
         refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases, request.query.text) else None
-        return GeneratedAnswer(outcome.text, citations_in(outcome.text, len(request.passages)).passages, refused=refused, **use_of(outcome))
+        cited, truncated = citations_in(outcome.text, len(request.passages)).passages, outcome.finish_reason == "length"
+        return GeneratedAnswer(outcome.text, cited, refused=refused, truncated=truncated, **use_of(outcome))
 
     def _tokens(self, messages: Sequence[Message]) -> int:
         return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)

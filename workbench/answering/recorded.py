@@ -18,8 +18,8 @@ class RecordedGenerator(Generator):
 
     Each line has the `query_id` of a question or its text as `query`, and the `answer`. `condition` is the condition of the context with which
     it was answered (default `retrieved`), `variant` the perturbation; a line without `variant` answers under all perturbations of its
-    condition. Optional are `citations` (numbers of passages, from 0), `confidence` (0 to 1), `refused`, `correct` (true or false) and
-    `outcome`, what the answer made of a planted text: `kept`, `conflict`, `adopted`, `complied` or `resisted`.
+    condition. Optional are `citations` (numbers of passages, from 0), `confidence` (0 to 1), `refused`, `correct`, `truncated` (cut off at a
+    token limit; true or false) and `outcome`, what the answer made of a planted text: `kept`, `conflict`, `adopted`, `complied` or `resisted`.
     The recorded answers of the handbook are read as they are.
     """
 
@@ -57,9 +57,8 @@ def _answer(request: AnswerRequest, answers: Mapping[tuple[str, ...], RecordedAn
         if recorded.query is not None and recorded.query != request.query.text:
             return GeneratedAnswer(error="the recorded answer is to an earlier wording of the question")
         cited = tuple(number for number in recorded.citations if number < len(request.passages))
-        return GeneratedAnswer(
-            recorded.text, cited, recorded.confidence, recorded.refused, correct=recorded.correct, outcome=recorded.outcome
-        )
+        labels = {"correct": recorded.correct, "outcome": recorded.outcome, "truncated": recorded.truncated}
+        return GeneratedAnswer(recorded.text, cited, recorded.confidence, recorded.refused, **labels)
     return GeneratedAnswer(error="no recorded answer")
 
 

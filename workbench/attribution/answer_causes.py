@@ -2,12 +2,14 @@
 
 A question whose evidence the context may hold fails if its answer is a refusal, is not correct, or makes a claim that the context contradicts or
 does not contain. Without an expected answer, an answer that is not relevant to the question takes the place of one that is not correct. Any other
-question fails unless the answer is a refusal. What nobody judged is no failure: it is unscored.
+question fails unless the answer is a refusal, or labelled as correct. An empty answer always fails, and a refusal that goes on with a claim that
+the context does not contain is none. What nobody judged is no failure: it is unscored.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from workbench.attribution.answer_text import AnswerText
 from workbench.attribution.causes import earliest
 from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, RETRIEVED
 from workbench.judging.base import Verdict
@@ -16,6 +18,8 @@ from workbench.judging.base import Verdict
 WITHHELD = (MISSING_GOLD, IRRELEVANT_ONLY)
 # Failures under other conditions have no cause: an attack is no fault of retrieval or answering, and without a context there is nothing to blame.
 ATTRIBUTED = (GOLD, GOLD_DISTRACTORS, RETRIEVED, *WITHHELD)
+
+_DENIED: dict[Verdict, str] = {"contradicted": "contradiction", "absent": "unsupported"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,11 @@ class MissedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedClaim:
-    """A claim of an answer and its verdict, which is empty if the judge failed or gives none."""
+    """A claim of an answer and its verdict, which is empty if the judge failed or gives none. `expected`: it states the expected answer."""
 
     text: str
     verdict: Verdict = ""
+    expected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class ObservedAnswer:
 
     `answerable` is False for a question without an answer, and in a condition that withholds its evidence: both require a refusal. `missed` is
     the evidence that is not in the context, None if the question has no labels. `correct` and `relevant` (the answer is one to the question,
-    right or wrong) are None if nothing or nobody can say. `claims` is None if the answer was not split.
+    right or wrong) are None if nothing or nobody can say. `claims` is None if the answer was not split. `text` is what needs no judge.
     """
 
     answerable: bool
@@ -49,6 +54,7 @@ class ObservedAnswer:
     correct: bool | None = None
     claims: tuple[VerifiedClaim, ...] | None = ()
     relevant: bool | None = None
+    text: AnswerText = field(default_factory=AnswerText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +67,12 @@ class AnswerCause:
 
 def failed(seen: ObservedAnswer) -> bool:
     """Whether anything shows that the question failed."""
+    if seen.text.empty:
+        return True
     if not seen.answerable:
-        return not seen.refused
+        return not _refuses(seen) and seen.correct is not True
     right = seen.relevant if seen.correct is None else seen.correct
-    return seen.refused or right is False or any(claim.verdict in ("contradicted", "absent") for claim in seen.claims or ())
+    return seen.refused or right is False or _denied(seen.claims or ()) is not None
 
 
 def answer_cause(seen: ObservedAnswer) -> AnswerCause | None:
@@ -75,20 +83,59 @@ def answer_cause(seen: ObservedAnswer) -> AnswerCause | None:
     if not failed(seen):
         return None
     if not seen.answerable:
-        return AnswerCause("unrefused")
+        return _of_unanswerable(seen)
     if seen.missed:
-        cause = earliest(missed.cause for missed in seen.missed)
-        return AnswerCause(cause, next(missed.evidence for missed in seen.missed if missed.cause == cause))
-    if seen.refused:
+        return _beside_right(seen) or _of_missed(seen.missed)
+    if seen.text.empty:
+        return AnswerCause("empty")
+    if _refuses(seen):
         # Without labels nobody knows whether the context has the answer.
         return AnswerCause("unsure" if seen.missed is None else "refusal")
+    if shown := _made_up(seen):
+        return shown
+    if seen.text.truncated:
+        return AnswerCause("truncated")
+    return AnswerCause(_of_faithful(seen) if _faithful(seen) else "unsure")
+
+
+def _of_unanswerable(seen: ObservedAnswer) -> AnswerCause:
+    if seen.text.empty:
+        return AnswerCause("empty")
+    shown = _made_up(seen)
+    if seen.text.denies and not shown:
+        # It may correct what the question takes for granted, which would be right.
+        return AnswerCause("unsure")
+    return AnswerCause("unrefused", shown.evidence if shown and seen.refused else "")
+
+
+def _of_missed(missed: Sequence[MissedEvidence]) -> AnswerCause:
+    cause = earliest(each.cause for each in missed)
+    return AnswerCause(cause, next(each.evidence for each in missed if each.cause == cause))
+
+
+def _refuses(seen: ObservedAnswer) -> bool:
+    """Whether the answer is a refusal that does not go on with something made up."""
+    return seen.refused and _made_up(seen) is None
+
+
+def _beside_right(seen: ObservedAnswer) -> AnswerCause | None:
+    """The cause that a claim shows beside a right answer which the context supports: no missing evidence made it fail."""
     claims = seen.claims or ()
-    return _denied(claims) or AnswerCause(_of_faithful(seen) if _faithful(seen) else "unsure")
+    unsupported_answer = any(claim.expected and claim.verdict in _DENIED for claim in claims)
+    right = seen.correct is True and any(claim.verdict == "supported" for claim in claims) and not unsupported_answer
+    return _made_up(seen) if right else None
+
+
+def _made_up(seen: ObservedAnswer) -> AnswerCause | None:
+    """The cause that something made up in the answer shows. The last claim of an answer that was cut off is not whole, and shows nothing."""
+    claims = seen.claims or ()
+    shown = _denied(claims[:-1] if seen.text.truncated else claims)
+    return shown or (AnswerCause("unsupported", seen.text.invented) if seen.text.invented else None)
 
 
 def _denied(claims: Sequence[VerifiedClaim]) -> AnswerCause | None:
     """The cause that the first claim with the earlier cause shows, if the context does not support all."""
-    for verdict, cause in (("contradicted", "contradiction"), ("absent", "unsupported")):
+    for verdict, cause in _DENIED.items():
         for claim in claims:
             if claim.verdict == verdict:
                 return AnswerCause(cause, claim.text)
@@ -104,8 +151,11 @@ def _of_faithful(seen: ObservedAnswer) -> str:
     """The cause of a faithful answer that is wrong.
 
     A faithful answer that misses the question usually had nothing better to say: that is a fault of retrieval. Where the labels show that all
-    evidence is in the context, they know better: the generator did not use it, and may have missed the question.
+    evidence is in the context, they know better: the generator did not use it, and may have missed the question. An answer that states the expected
+    one did use it, so that nothing shows why it is said to be wrong.
     """
+    if seen.text.expected:
+        return "unsure"
     if seen.missed is None:
         return "rank" if seen.relevant is False else "unsure"
     return "off_topic" if seen.relevant is False else "unused"

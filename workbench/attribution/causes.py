@@ -65,10 +65,17 @@ CAUSES: tuple[Cause, ...] = (
         "the chunks retrieved for the context contain all of the evidence, but the token budget cuts it off",
         "the token budget cuts it off",
     ),
+    Cause("empty", "answering", "the answer has no word", "the answer is empty"),
     Cause("refusal", "answering", "all evidence is in the context, and the answer is a refusal", "the answer is a refusal"),
     Cause("contradiction", "answering", "the context contradicts the answer", "the answer contradicts the context"),
     Cause(
         "unsupported", "answering", "the answer makes a claim that the context does not contain", "the context does not support the answer"
+    ),
+    Cause(
+        "truncated",
+        "answering",
+        "the answer was cut off at the token limit, and the rest is unknown",
+        "the token limit cuts the answer off",
     ),
     Cause(
         "off_topic", "answering", "the context supports the answer, but it does not answer the question", "the answer misses the question"

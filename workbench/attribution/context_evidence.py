@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from workbench.attribution.answer_causes import MissedEvidence
+from workbench.attribution.answer_text import delivers, delivers_part
 from workbench.attribution.evidence_causes import missed_documents, missed_needs
 from workbench.attribution.evidence_state import EmbeddedExtent
 from workbench.context.conditions import RETRIEVED
@@ -51,14 +52,17 @@ class ContextEvidence:
     def missed(self, query: int, passages: Sequence[Passage], condition: str) -> tuple[MissedEvidence, ...] | None:
         """List the evidence of a question that its context lacks. None if the question has no labels.
 
-        Without evidence, any relevant document is enough.
+        Without evidence, any relevant document is enough. A context that contains the expected answer lacks nothing, and a piece of evidence
+        is not missing if its delivered part contains the expected answer.
         """
         labels = self.labels[query]
+        if delivers(passages, labels.answers):
+            return ()
         if labels.needs:
             return tuple(
                 MissedEvidence(_cause(self.needs.get((query, number), _NO_ROOM), condition), _place(need[0]))
                 for number, need in enumerate(labels.needs)
-                if all(missing_characters(span, passages) for span in need)
+                if all(missing_characters(span, passages) and not delivers_part(passages, span, labels.answers) for span in need)
             )
         if not labels.relevant:
             return None

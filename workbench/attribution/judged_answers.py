@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim
+from workbench.attribution.answer_text import AnswerText, states
 from workbench.judging.base import Task
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.judged.case import AnswerJudgements
@@ -25,10 +26,10 @@ class JudgeRoles:
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """An answer with its judgements. `answerable` and `missed` are as in `ObservedAnswer`.
+    """An answer with its judgements. `answerable`, `missed` and `text` are as in `ObservedAnswer`.
 
-    `label` is that of a recorded answer, None without one. `claims` are the texts of its claims. If the answer is `verbatim`, a copy of the
-    context, no judge needs to verify it.
+    `label` is that of a recorded answer, None without one. `claims` are the texts of its claims, and `expected` the expected answers. If the
+    answer is `verbatim`, a copy of the context, no judge needs to verify it.
     """
 
     answerable: bool
@@ -38,14 +39,18 @@ class JudgedAnswer:
     claims: Sequence[str] = ()
     label: bool | None = None
     verbatim: bool = False
+    text: AnswerText = field(default_factory=AnswerText)
+    expected: Sequence[str] = ()
 
 
 def observed_answer(answer: JudgedAnswer, roles: JudgeRoles) -> ObservedAnswer:
     """Everything that decides about the cause of an answer. A judge that failed, or only scores, leaves it unknown."""
-    thresholds = roles.thresholds
-    correct = _reached(answer.judgements, "correctness", thresholds.correctness) if answer.label is None else answer.label
+    thresholds, correct = roles.thresholds, answer.label
+    # Judges compare with the expected answer, which is not right where only a refusal is.
+    if correct is None and answer.answerable:
+        correct = _reached(answer.judgements, "correctness", thresholds.correctness)
     relevant = _reached(answer.judgements, "answer_relevance", thresholds.answer_relevance) if roles.relevance else None
-    return ObservedAnswer(answer.answerable, answer.refused, answer.missed, correct, _verified(answer, roles), relevant)
+    return ObservedAnswer(answer.answerable, answer.refused, answer.missed, correct, _verified(answer, roles), relevant, answer.text)
 
 
 def _reached(judgements: AnswerJudgements, task: Task, threshold: float) -> bool | None:
@@ -54,9 +59,10 @@ def _reached(judgements: AnswerJudgements, task: Task, threshold: float) -> bool
 
 
 def _verified(answer: JudgedAnswer, roles: JudgeRoles) -> tuple[VerifiedClaim, ...] | None:
+    stated = [states(claim, answer.expected) for claim in answer.claims]
     if answer.verbatim:
-        return tuple(VerifiedClaim(claim, "supported") for claim in answer.claims)
+        return tuple(VerifiedClaim(claim, "supported", expected) for claim, expected in zip(answer.claims, stated, strict=True))
     if answer.judgements.claims_error:
         return None
     verdicts = [judgement.verdict if roles.claims and not judgement.error else "" for judgement in answer.judgements.support]
-    return tuple(VerifiedClaim(claim, verdict) for claim, verdict in zip(answer.claims, verdicts, strict=True))
+    return tuple(VerifiedClaim(*claim) for claim in zip(answer.claims, verdicts, stated, strict=True))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim
+from workbench.attribution.answer_text import answer_text, delivers, expected_answers, states
 from workbench.faultbench.attribution import labelled
 from workbench.faultbench.cases import NONE, PlantedCase
 from workbench.records import Dataset, Passage, Query
@@ -52,10 +53,8 @@ def planted_answers(cases: Sequence[PlantedCase]) -> tuple[LabelledAnswer, ...]:
 
 def _planted(case: PlantedCase) -> LabelledAnswer:
     seen = case.observation
-    texts = [seen.documents[span.doc_id][span.start : span.end] for span in seen.context]
-    passages = tuple(Passage(span.doc_id, span.start, span.end, text) for span, text in zip(seen.context, texts, strict=True))
     judged = all(claim.verdict for claim in seen.claims)
-    return LabelledAnswer(case.case_id, seen.query, passages, seen.answer, case.cause, labelled(seen), judged)
+    return LabelledAnswer(case.case_id, seen.query, seen.passages, seen.answer, case.cause, labelled(seen), judged)
 
 
 def recorded_answers(dataset: Dataset, path: Path) -> tuple[LabelledAnswer, ...]:
@@ -74,16 +73,18 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _recorded(row: Mapping[str, Any], query: Query, texts: Mapping[str, str]) -> LabelledAnswer:
     slices = [(each["doc_id"], each["start"], each["end"]) for each in row["passages"]]
-    answerable, refused = row["condition"] != _WITHHELD, row["behaviour"] == "refused"
+    passages = tuple(Passage(doc_id, start, end, texts[doc_id][start:end]) for doc_id, start, end in slices)
+    answerable, refused, expected = row["condition"] != _WITHHELD, row["behaviour"] == "refused", expected_answers(query)
+    complete = row["evidence_complete"] or not answerable or delivers(passages, expected)
     observed = ObservedAnswer(
         answerable=answerable,
         refused=refused,
-        missed=() if row["evidence_complete"] or not answerable else (MissedEvidence(_LOST),),
+        missed=() if complete else (MissedEvidence(_LOST),),
         correct=row["correct"],
-        claims=tuple(VerifiedClaim(claim["claim"], claim["verdict"]) for claim in row["claims"]),
+        claims=tuple(VerifiedClaim(claim["claim"], claim["verdict"], states(claim["claim"], expected)) for claim in row["claims"]),
         relevant=row["fault"] != "off_topic",
+        text=answer_text(query, passages, row["answer"], refused=refused),
     )
-    passages = tuple(Passage(doc_id, start, end, texts[doc_id][start:end]) for doc_id, start, end in slices)
     return LabelledAnswer(row["answer_id"], query, passages, row["answer"], _cause(row, answerable, refused), observed)
 
 

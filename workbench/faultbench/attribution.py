@@ -1,12 +1,13 @@
 """The confusion matrix of an attribution on planted cases, and the attributions that reports use, applied to a case."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim, answer_cause
+from workbench.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
 from workbench.attribution.causes import CAUSE_NAMES, earliest
 from workbench.attribution.evidence_causes import missed_needs
 from workbench.attribution.evidence_state import EmbeddedExtent
@@ -14,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.faultbench.cases import NONE, Observation, PlantedCase
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.inputs import Labels, Retrieved
-from workbench.records import Dataset, Document
+from workbench.records import Dataset, Document, Passage, Span
 
 FAILED = "failed"
 _NAMES = (*CAUSE_NAMES, NONE)
@@ -55,18 +56,23 @@ def labelled_cause(observation: Observation) -> str:
 
 def labelled(observation: Observation) -> ObservedAnswer:
     """Everything that decides about the cause, with the labels of the observation in place of judges."""
+    query, refused, expected = observation.query, observation.refused, expected_answers(observation.query)
     return ObservedAnswer(
-        answerable=observation.query.answerable,
-        refused=observation.refused,
+        answerable=query.answerable,
+        refused=refused,
         missed=missed_evidence(observation),
         correct=observation.correct,
-        claims=tuple(VerifiedClaim(claim.text, claim.verdict) for claim in observation.claims),
+        claims=tuple(VerifiedClaim(claim.text, claim.verdict, states(claim.text, expected)) for claim in observation.claims),
         relevant=observation.relevant,
+        text=answer_text(query, observation.passages, observation.answer, refused=refused, truncated=observation.truncated),
     )
 
 
 def missed_evidence(observation: Observation) -> tuple[MissedEvidence, ...]:
-    """The evidence that is not in the context, each piece with its cause."""
+    """The evidence that is not in the context, each piece with its cause. None is missing if the context contains the expected answer."""
+    passages, expected = observation.passages, expected_answers(observation.query)
+    if delivers(passages, expected):
+        return ()
     dataset = _dataset(observation)
     places = {document.doc_id: place for place, document in enumerate(dataset.documents)}
     entries = [entry for entry in observation.entries if entry.chunk.doc_id in places]
@@ -80,9 +86,19 @@ def missed_evidence(observation: Observation) -> tuple[MissedEvidence, ...]:
     extent = EmbeddedExtent(ends, ends < chunks["end"].to_numpy())
     case = Case(Labels.of(dataset), Retrieved(chunks, table, unranked, np.zeros(1)), "exact")
     misses = missed_needs(case, Cut(observation.k, observation.budget), extent)
-    spans = [observation.needs[need].alternatives[0] for need in misses["need"].tolist()]
-    causes = zip(misses["cause"].tolist(), spans, strict=True)
-    return tuple(MissedEvidence(cause, f"{span.doc_id}:{span.start}-{span.end}") for cause, span in causes)
+    causes = zip(misses["cause"].tolist(), (observation.needs[need].alternatives for need in misses["need"].tolist()), strict=True)
+    return tuple(
+        MissedEvidence(cause, f"{spans[0].doc_id}:{spans[0].start}-{spans[0].end}")
+        for cause, spans in causes
+        if not any(delivers_part(passages, evidence, expected) for evidence in _evidence(observation, spans))
+    )
+
+
+def _evidence(observation: Observation, spans: Sequence[Span]) -> Iterator[Passage]:
+    """Yield the alternatives of a piece of evidence that are indexed, with their texts."""
+    for span in spans:
+        if text := observation.documents.get(span.doc_id):
+            yield Passage(span.doc_id, span.start, span.end, text[span.start : span.end])
 
 
 def _dataset(observation: Observation) -> Dataset:

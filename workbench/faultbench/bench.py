@@ -8,13 +8,13 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from workbench.attribution.causes import CAUSE_NAMES
+from workbench.attribution.causes import ANSWER_CAUSES, CAUSE_NAMES
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.errors import InputError
 from workbench.faultbench.cases import NONE, Observation, PlantedCase
-from workbench.faultbench.faults import faults_of, harmless_of, in_place
+from workbench.faultbench.faults import NEAR_MISS, faults_of, harmless_of, in_place
 from workbench.faultbench.indexes import Base, bases_of
 from workbench.faultbench.pipeline import Change, Question, changed, complete, observe, proven, went_well
 from workbench.records import Dataset, Need
@@ -25,7 +25,11 @@ _DEPTHS = (10, 5, 20)
 _TURNS = 2
 _DOUBLE, _PLAIN, _REFUSED = "double", "plain", "refused"
 # Kinds of harmless changes that some datasets do not allow.
-_DECEPTIVE = ("worded", "last_rank", "trimmed", "alternative", "split", "unjudged")
+_DECEPTIVE = ("worded", "last_rank", "trimmed", "alternative", "split", "unjudged", NEAR_MISS)
+# Faults of the answer to a question whose evidence is cut off after the expected answer.
+_NEAR_FAULT = "near_fault"
+_OF_ANSWERS = tuple(cause.name for cause in ANSWER_CAUSES if cause.layer == "answering")
+_VARIANTS = 2
 
 Changes = tuple[Change, ...]
 Shelves = dict[str, dict[str, PlantedCase]]
@@ -34,7 +38,8 @@ Shelves = dict[str, dict[str, PlantedCase]]
 def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[PlantedCase, ...]:
     """Generate `at_least` cases of every cause, double faults and right answers, and half as many right refusals.
 
-    If the dataset allows, add a quarter as many of each kind of right answer that looks like a failure. Each turn takes at
+    If the dataset allows, add as many faults of answers to questions whose evidence is cut off after the expected answer, and a quarter as many
+    of each kind of right answer that looks like a failure. Each turn takes at
     most one case per question and kind, to spread cases over questions. The same dataset and seed give the same cases. Raises InputError
     if there are no evidence spans, or if the questions yield too few cases of a kind.
     """
@@ -43,7 +48,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
     if not dataset.needs:
         raise InputError(f"{dataset.name} has no evidence spans, and without them no stage can be broken on purpose", "label the evidence")
     required = dict.fromkeys((*CAUSE_NAMES, _DOUBLE, _PLAIN), at_least) | {_REFUSED: (at_least + 1) // 2}
-    wanted = required | dict.fromkeys(_DECEPTIVE, at_least // 4)
+    wanted = required | {_NEAR_FAULT: at_least} | dict.fromkeys(_DECEPTIVE, at_least // 4)
     shelves: Shelves = {kind: {} for kind in wanted}
     for lot, question, base in _meetings(dataset, seed):
         if all(len(shelves[kind]) == wanted[kind] for kind in wanted):
@@ -51,7 +56,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
         for kind, candidates in _candidates(question, base, seed).items():
             if len(shelves[kind]) < wanted[kind]:
                 first = lot % max(1, len(candidates))
-                cases = (_case(kind, faults, question, base) for faults in (*candidates[first:], *candidates[:first]))
+                cases = (_case(faults, question, base) for faults in (*candidates[first:], *candidates[:first]))
                 new = next((case for case in cases if case and case.case_id not in shelves[kind]), None)
                 shelves[kind] |= {new.case_id: new} if new else {}
     _require_enough(dataset, shelves, required)
@@ -80,14 +85,20 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
     # Two faults that replace different fields, so that each can be repaired alone.
     combinations = ((first, second) for early, late in pairs for first in faults[early] for second in faults[late])
     doubles = [(first, second) for first, second in combinations if not first.fields.keys() & second.fields.keys()]
-    single = {kind: [(fault,) for fault in changes] for kind, changes in (faults | harmless_of(question, base)).items()}
-    return single | {_DOUBLE: doubles}
+    harmless = harmless_of(question, base)
+    # A few variants of each, so that every cause has a turn.
+    answers = [fault for cause in _OF_ANSWERS for fault in faults.get(cause, [])[:_VARIANTS]]
+    near = [*itertools.product(harmless.get(NEAR_MISS, ()), answers)]
+    single = {kind: [(fault,) for fault in changes] for kind, changes in (faults | harmless).items()}
+    return single | {_DOUBLE: doubles, _NEAR_FAULT: near}
 
 
-def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
-    """The case with these faults, if they affect the query as their kind should."""
-    causes = tuple(fault.kind for fault in faults) if kind in (*CAUSE_NAMES, _DOUBLE) else ()
-    observation = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
+def _case(faults: Changes, question: Question, base: Base) -> PlantedCase | None:
+    """The case with these faults and harmless changes, if they affect the query as their kinds should."""
+    harmless = [fault for fault in faults if fault.kind not in CAUSE_NAMES]
+    broken = [fault for fault in faults if fault.kind in CAUSE_NAMES]
+    causes, sound = tuple(fault.kind for fault in broken), changed(base.sound, harmless)
+    observation = proven(question, sound, broken) if causes else observe(sound, question)
     if observation is None or not (_as_planted(causes, observation, question) if causes else went_well(observation)):
         return None
     case_id = "/".join(["+".join(causes) or NONE, question.query.query_id, base.name, "+".join(fault.variant for fault in faults)])

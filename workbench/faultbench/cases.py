@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.judging.base import Verdict
-from workbench.records import Chunk, Need, Query, Span
+from workbench.records import Chunk, Need, Passage, Query, Span
 
 NONE = "none"
 
@@ -43,8 +43,8 @@ class Observation:
     `needs` are the labels of the query. `documents` (doc_id to text) and `entries` are the index; the embedder reads the first `window`
     tokens of a chunk's input, None for all. `hits` are the chunks listed, `k` of them retrieved. `context` is the text of the
     delivered ones by rank, cut after `budget` tokens. `correct` says whether the answer is the expected one, or a refusal
-    if none is expected, and `relevant` whether it is one to the question, right or wrong. The query fails if the answer is not correct or a
-    claim is contradicted or absent, else it succeeds.
+    if none is expected, and `relevant` whether it is one to the question, right or wrong. `truncated` says that the answer was cut off at a
+    token limit. The query fails if the answer is not correct or a claim is contradicted or absent, else it succeeds.
     """
 
     query: Query
@@ -61,6 +61,13 @@ class Observation:
     correct: bool
     relevant: bool
     claims: tuple[CheckedClaim, ...]
+    truncated: bool = False
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The context with its texts."""
+        texts = ((span, self.documents[span.doc_id][span.start : span.end]) for span in self.context)
+        return tuple(Passage(span.doc_id, span.start, span.end, text) for span, text in texts)
 
 
 @dataclass(frozen=True, slots=True)

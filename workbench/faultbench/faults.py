@@ -5,28 +5,37 @@ from collections.abc import Mapping, Sequence
 
 from workbench.faultbench.cases import Observation, overlap
 from workbench.faultbench.indexes import Base
-from workbench.faultbench.pipeline import Change, Question, complete, in_one_chunk, retrieved, span_of
+from workbench.faultbench.pipeline import BUDGET, Change, Question, complete, deliver, in_one_chunk, readable, retrieved, span_of
 from workbench.faultbench.readers import (
     Reader,
     accepted,
     add_unsupported,
     answer_anyway,
     answer_in_part,
+    break_off,
+    break_off_answer,
     contradict,
     miss_the_point,
     overlook,
     read_perfectly,
     read_worded,
     refuse,
+    refuse_and_add,
+    say_nothing,
     unverified,
 )
 from workbench.faultbench.run import BenchIndex
+from workbench.judging.base import Verdict
 from workbench.records import Chunk, Need, Span
 
 _LOTS = 2
+_CUT_AFTER = (8, 16)
+_VERDICTS: tuple[Verdict, ...] = ("supported", "absent")
+_WORDLESS = ("", " \n", "…", "-")
 _NEAR = 4
 _REFUSALS = 4
 _PARTS = 3
+NEAR_MISS = "near_miss"
 
 
 # Causes of wrong answers that only a judge of claims can tell apart.
@@ -40,7 +49,8 @@ def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Chang
     if one was planted.
     """
     if not question.query.answerable:
-        return {"unrefused": [_reader("unrefused", f"near-{near}", functools.partial(answer_anyway, near=near)) for near in range(_NEAR)]}
+        near = [_reader("unrefused", f"near-{near}", functools.partial(answer_anyway, near=near)) for near in range(_NEAR)]
+        return {"unrefused": [*near, *_refused_first("unrefused", seed)], "empty": _empty()}
     depth = _needed(question, base)
     if depth is None:
         return {}
@@ -75,7 +85,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     """Changes that should be harmless for the query, by kind. Whether they are remains to be tested.
 
     plain: none. worded: another accepted answer. last_rank: evidence in the last chunk retrieved. trimmed: chunks without evidence cut
-    by the budget. alternative: a document of evidence is gone, another also contains it. split: evidence in two chunks. unjudged: the judge
+    by the budget. near_miss: the end of evidence is cut off, after the expected answer. alternative: a document of evidence is gone, another also contains it. split: evidence in two chunks. unjudged: the judge
     of claims fails. refused: a question without an answer.
     """
     query, needs, texts = question
@@ -88,6 +98,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     trimmed = bool(others) and not any(_touched(need, others) for need in needs)
     documents = {span.doc_id for need in needs for span in need.alternatives}
     broken = base.broken
+    contexts = {name: deliver(index, query.query_id, base.sound.k, BUDGET)[1] for name, index in broken["boundary"].items()}
     wordings = range(len(accepted(query)) - 1)
     return {
         "plain": [Change("plain", "plain", {})],
@@ -95,6 +106,11 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
         "unjudged": [_reader("unjudged", "unjudged", functools.partial(unverified, reader=read_perfectly))],
         "last_rank": [Change("last_rank", f"last-rank-{depth}", {"k": depth})] if depth > 1 else [],
         "trimmed": [Change("trimmed", "trimmed", {"budget": _cost(question, base, depth)})] if trimmed else [],
+        NEAR_MISS: [
+            Change(NEAR_MISS, f"near-miss-{name}", {"index": index})
+            for name, index in broken["boundary"].items()
+            if not complete(needs, contexts[name], texts) and readable(question, contexts[name])
+        ],
         "alternative": [
             Change("alternative", f"without-{name}", {"index": index})
             for name, index in broken["not_indexed"].items()
@@ -116,6 +132,12 @@ def _of_readers(seed: int) -> dict[str, list[Change]]:
         "unsupported": [
             _reader("unsupported", name, functools.partial(add_unsupported, seed=seed, in_place=instead))
             for name, instead in (("added", False), ("in-place", True))
+        ]
+        + _refused_first("unsupported", seed),
+        "empty": _empty(),
+        "truncated": [
+            *(_reader("truncated", f"{words}-words", functools.partial(break_off, words=words)) for words in _CUT_AFTER),
+            *(_reader("truncated", f"half-{verdict}", functools.partial(break_off_answer, verdict=verdict)) for verdict in _VERDICTS),
         ],
         "off_topic": [_reader("off_topic", f"beside-{lot}", functools.partial(miss_the_point, seed=seed, lot=lot)) for lot in lots],
         "unused": [
@@ -127,6 +149,15 @@ def _of_readers(seed: int) -> dict[str, list[Change]]:
     wrong = [fault for cause in _UNVERIFIED for fault in faults[cause]]
     unsure = [_reader("unsure", fault.variant, functools.partial(unverified, reader=fault.fields["reader"])) for fault in wrong]
     return faults | {"unsure": unsure}
+
+
+def _refused_first(kind: str, seed: int) -> list[Change]:
+    readers = ((wording, functools.partial(refuse_and_add, seed=seed, wording=wording)) for wording in range(_REFUSALS))
+    return [_reader(kind, f"refused-first-{wording}", reader) for wording, reader in readers]
+
+
+def _empty() -> list[Change]:
+    return [_reader("empty", f"empty-{number}", functools.partial(say_nothing, text=text)) for number, text in enumerate(_WORDLESS)]
 
 
 def _refusals(kind: str) -> list[Change]:

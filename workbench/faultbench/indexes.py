@@ -14,7 +14,7 @@ from workbench.retrieval.bm25 import BM25Retriever
 
 DEEPEST = 20
 _BATCHES = 6
-_FRACTIONS = {"third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3}
+_FRACTIONS = {"third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3, "last-word": 1.0}
 _WINDOWS = (16, 32, 64, 128)
 _COPIES = 3
 # The depth that the largest k needs with copies of every chunk.

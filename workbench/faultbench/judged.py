@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from workbench.answering.base import AnswerResources
 from workbench.attribution.answer_causes import ObservedAnswer, answer_cause
+from workbench.attribution.answer_text import expected_answers
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
 from workbench.faultbench.answers import LabelledAnswer
 from workbench.faultbench.cases import NONE
@@ -25,7 +26,7 @@ def by_labels(answers: Sequence[LabelledAnswer]) -> list[AttributedCase]:
 
 def judged_answers(answers: Sequence[LabelledAnswer], judging: Judging, resources: AnswerResources) -> list[JudgedAnswer]:
     """Judge answers as the stages of a sweep do. No label but those of evidence is read."""
-    given = [answer for answer in answers if not answer.observed.refused]
+    given = [answer for answer in answers if not answer.observed.refused and answer.answer.strip()]
     split = claims_of(judging.claims, [SplitRequest(each.query.text, each.answer) for each in given], resources, "split answers")
     found = dict(zip((each.case_id for each in given), _judged(given, split, judging, resources), strict=True))
     texts = {each.case_id: [claim.text for claim in claims.claims] for each, claims in zip(given, split, strict=True)}
@@ -36,6 +37,8 @@ def judged_answers(answers: Sequence[LabelledAnswer], judging: Judging, resource
             missed=each.observed.missed,
             judgements=found.get(each.case_id, AnswerJudgements()),
             claims=texts.get(each.case_id, []),
+            text=each.observed.text,
+            expected=expected_answers(each.query),
         )
         for each in answers
     ]

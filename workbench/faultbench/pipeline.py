@@ -1,7 +1,7 @@
 """The bench's pipeline, one query at a time: the best k chunks, a context by rank up to a budget, a reader."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.context.packing import BEYOND_K, pack
 from workbench.faultbench.cases import IndexedChunk, Observation, RankedChunk
-from workbench.faultbench.readers import Reader, Reading, read_perfectly
+from workbench.faultbench.readers import Reader, Reading, accepted, names, numbers, read_perfectly
 from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Need, Query, Span
 
@@ -22,6 +22,8 @@ class Question(NamedTuple):
     texts: Mapping[str, str]
 
 
+# The words of an answer that is in no text by chance.
+_LONG = 4
 # More than k chunks ever cost, so that the sound pipeline cuts nothing.
 BUDGET = 6000
 
@@ -48,10 +50,10 @@ def observe(pipeline: BenchPipeline, question: Question) -> Observation | None:
     """Run a query through a pipeline. Returns None if the reader has no answer."""
     index, (query, needs, texts) = pipeline.index, question
     hits, context = deliver(index, query.query_id, pipeline.k, pipeline.budget)
-    reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
+    reply = pipeline.reader(Reading(query, needs, texts, context, readable(question, context)))
     if reply is None:
         return None
-    answer = (reply.text, reply.refused, reply.correct, reply.relevant, reply.claims)
+    answer = (reply.text, reply.refused, reply.correct, reply.relevant, reply.claims, reply.truncated)
     return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *answer)
 
 
@@ -107,6 +109,30 @@ def went_well(observation: Observation) -> bool:
 def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, str]) -> bool:
     """Whether the spans together contain an alternative of every need."""
     return all(any(contains(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
+
+
+def readable(question: Question, context: Sequence[Span]) -> bool:
+    """Whether a reader can answer from a context: it meets every need, or has the expected answer word for word.
+
+    An answer of a few words must be in the delivered part of each piece of evidence that is not whole. A single word other than a number shows
+    nothing.
+    """
+    query, needs, texts = question
+    unmet = [need for need in needs if not complete([need], context, texts)]
+    if not unmet:
+        return True
+    answers = [answer for answer in accepted(query) if numbers(answer) or len(answer.split()) > 1]
+    pieces = [texts[span.doc_id][span.start : span.end] for span in context]
+    if any(names(piece, answer.rstrip(".")) for answer in answers if len(answer.split()) >= _LONG for piece in pieces):
+        return True
+    return all(any(names(part, answer.rstrip(".")) for answer in answers for part in _parts(need, context, texts)) for need in unmet)
+
+
+def _parts(need: Need, context: Sequence[Span], texts: Mapping[str, str]) -> Iterator[str]:
+    """The delivered parts of a piece of evidence."""
+    for wanted, span in itertools.product(need.alternatives, context):
+        if wanted.doc_id == span.doc_id:
+            yield texts[span.doc_id][max(wanted.start, span.start) : min(wanted.end, span.end)]
 
 
 def contains(wanted: Span, spans: Iterable[Span], text: str) -> bool:

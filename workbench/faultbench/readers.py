@@ -10,6 +10,7 @@ from typing import NamedTuple
 from workbench.chunking.text.packing import Slice
 from workbench.chunking.text.sentences import sentences
 from workbench.faultbench.cases import CheckedClaim, overlap
+from workbench.judging.base import Verdict
 from workbench.records import Need, Query, Span
 
 # Prose of a readable length, but no heading, table row, list item or code.
@@ -19,6 +20,8 @@ _NUMBER = re.compile(r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?!\w)")
 _YES_OR_NO = re.compile(r"(yes|no)\b(?=\s*(?:[,;:.(]|$))", re.IGNORECASE)
 # The content words that a statement shares with a question that it is about.
 _ABOUT = 3
+# The words of an answer of which a half is no answer.
+_FEWEST_TO_CUT = 4
 _BELOW_TEN = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _COUNTED = (*_BELOW_TEN, "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "sixty")
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
@@ -92,7 +95,7 @@ def _others(value: str, following: str) -> list[str]:
 
 
 class Reading(NamedTuple):
-    """The input of a reader: the query and its needs, the texts of all documents, the context, and whether it meets every need."""
+    """The input of a reader: the query and its needs, the texts of all documents, the context, and whether the question can be answered from it."""
 
     query: Query
     needs: tuple[Need, ...]
@@ -122,6 +125,7 @@ class ReaderReply(NamedTuple):
     correct: bool
     relevant: bool
     claims: tuple[CheckedClaim, ...] = ()
+    truncated: bool = False
 
 
 Reader = Callable[[Reading], ReaderReply | None]
@@ -170,6 +174,38 @@ def add_unsupported(reading: Reading, seed: int, in_place: bool) -> ReaderReply 
     answer = reading.query.answer
     right = CheckedClaim(answer, "supported" if reading.complete else "absent")
     return ReaderReply(f"{answer.rstrip('.')}. {absent}", False, True, True, (right, claim))
+
+
+def refuse_and_add(reading: Reading, seed: int, wording: int) -> ReaderReply | None:
+    """A refusal that goes on with a statement from a document outside the context, with a number outside it too."""
+    absent = _absent(reading, seed)
+    if absent is None:
+        return None
+    return ReaderReply(f"{refuse(reading, wording).text} {absent}", True, False, False, (CheckedClaim(absent, "absent"),))
+
+
+def say_nothing(_: Reading, text: str) -> ReaderReply:
+    """An answer without a word."""
+    return ReaderReply(text, False, False, False)
+
+
+def break_off(reading: Reading, words: int) -> ReaderReply | None:
+    """The first words of the nearest statement of the context that does not give the answer, cut off at a token limit, or None."""
+    nearest = overlook(reading, 0) or miss_the_point(reading, 0, 0)
+    parts = nearest.text.split() if nearest else []
+    if len(parts) <= words:
+        return None
+    text = " ".join(parts[:words])
+    return ReaderReply(text, False, False, True, (CheckedClaim(text, "supported"),), truncated=True)
+
+
+def break_off_answer(reading: Reading, verdict: Verdict) -> ReaderReply | None:
+    """The first half of the expected answer, cut off at a token limit: a claim that is not whole, to which a judge can give any verdict."""
+    words = reading.query.answer.split()
+    text = " ".join(words[: len(words) // 2])
+    if len(words) < _FEWEST_TO_CUT or any(names(text, answer) for answer in accepted(reading.query)):
+        return None
+    return ReaderReply(text, False, False, True, (CheckedClaim(text, verdict),), truncated=True)
 
 
 def miss_the_point(reading: Reading, seed: int, lot: int) -> ReaderReply | None:

@@ -300,7 +300,8 @@ def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
 def read_table(folder: Path, schema: TableSchema, configuration: str | None = None) -> pd.DataFrame:
     """Read `<name>.parquet`, or only the rows of a configuration.
 
-    Raises InputError if it is missing, unreadable or does not match the schema.
+    Columns that a run of an earlier version does not have are without values. Raises InputError if the table is missing, unreadable or does not
+    match the schema.
     """
     path = folder / f"{schema.name}.parquet"
     try:
@@ -309,6 +310,9 @@ def read_table(folder: Path, schema: TableSchema, configuration: str | None = No
         raise InputError(f"{path} does not exist", _FIX) from error
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} is not a readable table ({table_fault(error)})", _FIX) from error
+    if new := [name for name in schema.added if name not in table]:
+        missing = {name: pd.Series(pd.NA, index=table.index, dtype=schema.dtypes[name]) for name in new}
+        table = table.assign(**missing)[[name for name in schema.names if name in table or name in new]]
     dtypes = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
     mismatched = [name for name, dtype in schema.dtypes.items() if dtypes.get(name) != dtype]
     mismatched += [name for name in dtypes if name not in schema.dtypes]

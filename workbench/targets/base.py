@@ -52,7 +52,7 @@ class SampledCall:
 class TargetAnswer(ModelUse):
     """An answer of a target, with the sources that it names, best first. None if it names none.
 
-    `refused` and `confidence` are the target's own, None if it does not report them. `samples` are the texts that it asked its client for, and
+    `refused`, `confidence` and `truncated` (cut off at a token limit) are the target's own, None if it does not report them. `samples` are the texts that it asked its client for, and
     `unread` names the parts of its reply that are no text, such as `image`.
     """
 
@@ -62,6 +62,7 @@ class TargetAnswer(ModelUse):
     confidence: float | None = None
     samples: tuple[SampledCall, ...] = ()
     unread: tuple[str, ...] = ()
+    truncated: bool | None = None
 
 
 @dataclass(frozen=True)

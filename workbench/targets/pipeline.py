@@ -160,6 +160,7 @@ class PipelineSession(TargetSession):
             sources=tuple(hits) if context is None else None,
             refused=answer.refused,
             confidence=answer.confidence,
+            truncated=answer.truncated,
         )
 
     def _ingest(self, documents: Sequence[Document]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from workbench.llm.answers import UnreadableContentError, content_text
+from workbench.llm.answers import UnreadableContentError, content_text, finish_of
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, shape
 
@@ -152,6 +152,9 @@ class AnswerPaths(PathSettings):
     model: Paths | None = Field(default=None, description="The name of the model that wrote the answer.")
     input_tokens: Paths | None = Field(default=None, description="The number of tokens that the model read.")
     output_tokens: Paths | None = Field(default=None, description="The number of tokens that the model wrote.")
+    finish_reason: Paths | None = Field(
+        default=None, description="Why the model stopped, such as `stop`, or `length` for an answer that was cut off at the token limit."
+    )
     degraded: tuple[ReplySign, ...] = Field(default=(), description="Signs that a reply is a failure.")
 
     def read(self, reply: JsonValue) -> TargetAnswer:
@@ -166,6 +169,7 @@ class AnswerPaths(PathSettings):
             model=_optional(self.model, reply, _text) or "",
             input_tokens=_optional(self.input_tokens, reply, _position),
             output_tokens=_optional(self.output_tokens, reply, _position),
+            truncated=None if (finish := _optional(self.finish_reason, reply, _text)) is None else finish_of(finish) == "length",
         )
 
     def read_text(self, reply: JsonValue) -> str:

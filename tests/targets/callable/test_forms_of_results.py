@@ -127,5 +127,17 @@ def test_an_answer_may_report_confidence_refusal_and_the_use_of_a_model() -> Non
     )
 
 
+def test_an_answer_may_report_that_it_was_cut_off() -> None:
+    values: list[tuple[Any, bool | None]] = [
+        ({"answer": "No, and", "truncated": True}, True),
+        ({"answer": "No, and", "finish_reason": "length"}, True),
+        ({"answer": "No.", "finish_reason": "stop"}, False),
+        ({"content": "No, and", "response_metadata": {"stop_reason": "max_tokens"}}, True),
+        ({"answer": "No."}, None),
+        ("No.", None),
+    ]
+    assert [answer(value).truncated for value, _ in values] == [truncated for _, truncated in values]
+
+
 def test_another_form_of_an_answer_is_an_error_that_names_it_and_the_accepted_forms(wording) -> None:
     wording(answer, [None, ["a"], {"reply": "Yes."}, {"answer": None}, (3, ["a"]), ("Yes.", "a"), Found("a", 1, 2)], TargetError)

@@ -200,6 +200,23 @@ def test_the_preset_openai_chat_asks_a_compatible_server(service):
     assert service.requests[0][2] == {"model": "rag", "messages": [{"role": "user", "content": QUERY.text}]}
 
 
+@pytest.mark.parametrize(
+    ("choice", "truncated"),
+    [({"finish_reason": "length"}, True), ({"finish_reason": "stop"}, False), ({"finish_reason": None}, None), ({}, None)],
+)
+def test_the_preset_openai_chat_reads_whether_an_answer_was_cut_off(service, choice, truncated):
+    message = {"role": "assistant", "content": "Yes, and"}
+    service.replies["/v1/chat/completions"] = {"choices": [{"message": message, **choice}]}
+    assert answered(target_of(f"{service.host}/v1", preset="openai-chat", model="rag")).truncated is truncated
+
+
+def test_a_reply_of_any_service_can_say_why_its_model_stopped(service):
+    block = {"url": "answer", "body": {"q": "{query}"}, "reply": {"text": "$.text", "finish_reason": "$.why"}}
+    for why, truncated in (("MAX_TOKENS", True), ("end_turn", False)):
+        service.replies["/answer"] = {"text": "Yes, and", "why": why}
+        assert answered(target_of(service, answer=block)).truncated is truncated
+
+
 def test_a_block_replaces_single_fields_of_a_preset(service):
     target = target_of(service, preset="query", answer={"url": "answer", "body": {"question": "{query}"}})
     assert answered(target).text == "They purr."

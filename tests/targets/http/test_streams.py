@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.targets.http.service import events
 from tests.targets.http.sessions import QUERY, answered, failure, target_of
 
@@ -20,8 +22,15 @@ def test_chunks_of_an_openai_compatible_server_are_joined(service):
     usage = {"model": "rag-1", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
     service.faults = [events(chunk(role="assistant", content=""), chunk(content="Par"), chunk(content="is"), chunk(), usage, "[DONE]")]
     answer = answered(target_of(service, preset="openai-chat-stream", model="rag"))
-    assert (answer.text, answer.model, answer.input_tokens, answer.output_tokens) == ("Paris", "rag-1", 5, 2)
+    assert (answer.text, answer.model, answer.input_tokens, answer.output_tokens, answer.truncated) == ("Paris", "rag-1", 5, 2, None)
     assert service.requests[0][2] == {"model": "rag", "messages": [{"role": "user", "content": QUERY.text}], "stream": True}
+
+
+@pytest.mark.parametrize("last", [(), ({"model": "rag-1", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}},)])
+def test_a_stream_that_stops_at_the_token_limit_is_cut_off(service, last):
+    end = {"model": "rag-1", "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+    service.faults = [events(chunk(content="Par"), end, *last, "[DONE]")]
+    assert answered(target_of(service, preset="openai-chat-stream", model="rag")).truncated is True
 
 
 def test_the_stream_of_langserve_has_text_and_documents(service):

@@ -62,7 +62,7 @@ class Answers:
 
     `errors` says why a question has no answer, empty if it has one. `citations` are numbers of passages, from 0. `confidence` and `correct`
     (the label of a recorded answer) are NaN if unknown. `outcomes` says how the answer treats a planted text: `kept`, `conflict` or
-    `adopted` of a counterfactual, `complied` or `resisted` of an injection, else empty.
+    `adopted` of a counterfactual, `complied` or `resisted` of an injection, else empty. `truncated` is False if that is not known.
     """
 
     texts: Sequence[str]
@@ -72,6 +72,7 @@ class Answers:
     confidence: Floats
     correct: Floats
     outcomes: Sequence[str]
+    truncated: Bools
 
 
 @dataclass(frozen=True, eq=False)

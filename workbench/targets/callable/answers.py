@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.llm.answers import finish_of
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.callable.hits import SOURCES, Strings, hits_of
 from workbench.targets.callable.values import described, has, number, read, whole
@@ -69,14 +70,16 @@ def _message(value: object) -> object:
 
 
 def _use(value: object) -> Mapping[str, Any]:
-    """Return what a model cost, as the answer or a chat message of LangChain reports it."""
+    """Return what a model cost and whether it was cut off, as the answer or a chat message of LangChain reports it."""
     if isinstance(value, str):
         return {}
     usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
     model = read(value, "model") or read(metadata, "model_name", "model")
+    finish, cut = read(value, "finish_reason") or read(metadata, "finish_reason", "stop_reason", "done_reason"), read(value, "truncated")
     return {
         "input_tokens": whole(read(usage, "input_tokens")),
         "output_tokens": whole(read(usage, "output_tokens")),
         "cost": number(read(value, "cost")),
         "model": model if isinstance(model, str) else "",
+        "truncated": cut if isinstance(cut, bool) else finish_of(finish) == "length" if isinstance(finish, str) else None,
     }

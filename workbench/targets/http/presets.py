@@ -32,6 +32,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
                 "model": ["$.model", "$.model_name"],
                 "input_tokens": ["$.usage.prompt_tokens", "$.usage.input_tokens"],
                 "output_tokens": ["$.usage.completion_tokens", "$.usage.output_tokens"],
+                "finish_reason": ["$.choices[0].finish_reason", "$.choices[0].stop_reason"],
             },
         }
     },
@@ -45,6 +46,8 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
                 "model": ["$.events[0].model", "$.events[-1].model"],
                 "input_tokens": ["$.events[-1].usage.prompt_tokens", "$.events[-1].usage.input_tokens"],
                 "output_tokens": ["$.events[-1].usage.completion_tokens", "$.events[-1].usage.output_tokens"],
+                # The tokens can follow in an event of their own.
+                "finish_reason": ["$.events[-1].choices[0].finish_reason", "$.events[-2].choices[0].finish_reason"],
             },
         }
     },

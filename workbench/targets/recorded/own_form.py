@@ -30,7 +30,8 @@ def _result(row: Mapping[str, Any], where: str) -> RecordedResult:
     if "answer" in row:
         # Without sources, what was found is what the answer was made from.
         used = hits if sources is None else sources
-        answer = TargetAnswer(text=row["answer"], sources=used, refused=refused_of(row), confidence=row.get("confidence"))
+        own = {name: row.get(name) for name in ("confidence", "truncated")}
+        answer = TargetAnswer(text=row["answer"], sources=used, refused=refused_of(row), **own)
     return RecordedResult(where, row.get("query_id"), row.get("query"), hits, answer)
 
 

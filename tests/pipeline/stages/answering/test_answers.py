@@ -75,6 +75,20 @@ def test_an_answer_has_no_reasoning_whichever_program_recorded_it(asked_sweep: A
     assert scores["state"][list(written)].tolist() == ["scored", "scored", "unscored", "scored"]
 
 
+def test_the_table_of_answers_says_which_were_cut_off_at_the_token_limit(asked_sweep: AskedSweep) -> None:
+    asked_sweep.provider.faults_of = {
+        "room 3 switched": {"text": "The lamp of room 3 is", "finish": "length"},
+        "room 5 switched": {"text": "<think>The lamp of room 5", "finish": "length"},
+    }
+    answers = collect(asked_sweep.run(conditions=["retrieved"])).answers.set_index("query_id")
+    assert str(answers["truncated"].dtype) == "boolean"
+    assert answers.loc["q3", "truncated"]
+    # A thought that was cut off leaves no answer.
+    assert answers.loc["q5", "error"]
+    assert pd.isna(answers.loc["q5", "truncated"])
+    assert not answers.loc[["q0", "q1", "q2", "q4"], "truncated"].any()
+
+
 def test_no_result_of_retrieval_depends_on_the_prompt(asked_sweep: AskedSweep) -> None:
     keys = []
     for prompt in ("cited-1", "short-1"):

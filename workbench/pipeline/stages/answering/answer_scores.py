@@ -132,6 +132,7 @@ def _answers(entry: Entry, queries: int, outcomes: Mapping[int, str]) -> Answers
         confidence=rows["confidence"].to_numpy(np.float64),
         correct=rows["correct"].to_numpy(np.float64, na_value=np.nan),
         outcomes=[outcomes.get(query, "") for query in range(queries)],
+        truncated=rows["truncated"].eq(True).fillna(False).to_numpy(np.bool_),
     )
 
 

@@ -34,6 +34,7 @@ _COLUMNS = {
     "output_tokens": "Int64",
     "cost": "float64",
     "model": "str",
+    "truncated": "boolean",
 }
 
 
@@ -44,7 +45,7 @@ class AnswersStage(Stage):
     """
 
     name = "answers"
-    version = 3
+    version = 4
     inputs = ("questions", "contexts")
     setting = "answering"
     uses_cache: ClassVar[bool] = True
@@ -108,4 +109,4 @@ def _row(query: int, question: str, answer: GeneratedAnswer) -> tuple[Any, ...]:
     refused = not answer.error and (is_refusal(answer.text, question=question) if answer.refused is None else answer.refused)
     citations, labels = json.dumps(answer.citations), (answer.correct, answer.outcome)
     spent = answer.input_tokens, answer.output_tokens, answer.cost
-    return query, answer.text, refused, citations, answer.confidence, answer.error, *labels, *spent, answer.model
+    return query, answer.text, refused, citations, answer.confidence, answer.error, *labels, *spent, answer.model, answer.truncated

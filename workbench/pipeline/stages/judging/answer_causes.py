@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 
 from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD, AnswerCause, answer_cause
+from workbench.attribution.answer_text import answer_text, expected_answers, states
 from workbench.attribution.context_evidence import ContextEvidence
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
 from workbench.context.question_labels import QuestionLabels, question_labels
+from workbench.core.words import VERSION
+from workbench.metrics.answers.case import Answers
 from workbench.metrics.case import Case
 from workbench.metrics.judged.case import JudgedCase
 from workbench.pipeline.configuration import Configuration
@@ -23,7 +26,7 @@ from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
-from workbench.records import Variant
+from workbench.records import Query, Variant
 from workbench.storage.result_store import Draft
 
 _COLUMNS = {
@@ -44,6 +47,8 @@ class AnswerCausesStage(Stage):
     """
 
     name = "answer_causes"
+    # Raise it when equal answers begin to get other causes.
+    version = 2
     inputs = (
         *("corpus", "questions", "labels", "expected", "chunks", "vectors", "hits", "reranked", "neighbours"),
         *("contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
@@ -65,6 +70,7 @@ class AnswerCausesStage(Stage):
             "thresholds": [thresholds.correctness, thresholds.answer_relevance],
             "delivery": list(node.configuration.delivery(run.primary)),
             "spans": run.spans,
+            "words": VERSION,
             "variants": [str(variant) for variant in run.judged_variants],
         }
 
@@ -97,20 +103,33 @@ def _causes(
     for query in range(len(case)):
         if contexts.reasons[query] or answers.errors[query]:
             continue
-        answerable = answered.labels.queries[query].answerable and condition not in WITHHELD
-        label = answers.correct[query]
+        asked, passages = answered.labels.queries[query], contexts.passages[query]
+        answerable, refused = asked.answerable and condition not in WITHHELD, bool(answers.refused[query])
         judged = JudgedAnswer(
             answerable=answerable,
-            # An empty text answers nothing.
-            refused=bool(answers.refused[query]) or not answers.texts[query].strip(),
-            missed=() if contexts.gold[query] or not answerable else evidence.missed(query, contexts.passages[query], condition),
+            refused=refused,
+            missed=() if contexts.gold[query] or not answerable else evidence.missed(query, passages, condition),
             judgements=case.judgements[query],
             claims=claims.get(query, []),
-            label=None if np.isnan(label) else bool(label),
+            label=_label(asked, answers, query, condition),
             verbatim=answered.verbatim,
+            text=answer_text(asked, passages, answers.texts[query], refused=refused, truncated=answers.truncated[query]),
+            expected=expected_answers(asked),
         )
         if found := answer_cause(observed_answer(judged, roles)):
             yield query, found
+
+
+def _label(asked: Query, answers: Answers, query: int, condition: str) -> bool | None:
+    """Return whether an answer is known to be right without a judge, None if it is not known."""
+    if condition in WITHHELD:
+        # Only a refusal is right.
+        return None
+    label = answers.correct[query]
+    if np.isnan(label):
+        # The expected answer of an unanswerable question corrects what it takes for granted. No judge reads it.
+        return True if not asked.answerable and states(answers.texts[query], expected_answers(asked)) else None
+    return bool(label)
 
 
 def _claim_texts(inputs: Inputs, variant: Variant) -> dict[int, list[str]]:
@@ -134,4 +153,4 @@ def _evidence(inputs: Inputs) -> ContextEvidence:
 
 @lru_cache(maxsize=2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
-    return question_labels(run.dataset, [() for _ in run.dataset.queries])
+    return question_labels(run.dataset, [expected_answers(query) for query in run.dataset.queries])
