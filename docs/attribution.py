@@ -7,26 +7,37 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.answering.base import AnswerResources
+from workbench.attribution.answer_text import FEWEST_WORDS, expected_answers, states
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles
+from workbench.chunking.recursive import RecursiveChunker
+from workbench.core.words import words
 from workbench.datasets.sources import GoldenSource
 from workbench.faultbench.answers import LabelledAnswer, planted_answers, recorded_answers
 from workbench.faultbench.bench import planted_cases
-from workbench.faultbench.cases import NONE, PlantedCase
+from workbench.faultbench.cases import NONE, PlantedCase, overlap
 from workbench.faultbench.evaluation import AttributedCase, Share, evaluate
+from workbench.faultbench.indexes import DEEPEST
 from workbench.faultbench.judged import by_judges, by_labels, judged_answers
+from workbench.faultbench.run import Bench
 from workbench.judging.base import Task
 from workbench.judging.claims.sentences import SentenceSplitter
 from workbench.judging.overlap import OverlapJudge
 from workbench.judging.settings import EndToEndThresholds, Judging
 from workbench.llm.session import CallResources
-from workbench.records import Dataset
+from workbench.metrics.answers.overlap import normalised
+from workbench.records import Dataset, Span
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.vector_cache import VectorCache
 
 PAGE = Path(__file__).with_name("attribution.md")
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
 RECORDED = HANDBOOK / "recorded" / "answers.jsonl"
-PARTS = ("planted-labels", "recorded-labels", "planted-overlap", "recorded-overlap", "scores")
+PARTS = ("expected-words", "planted-labels", "recorded-labels", "planted-overlap", "recorded-overlap", "scores")
+# Expected answers by their number of words, where a single word is no number.
+LENGTHS = ("one word", "one number", "2 words", "3 words", f"{FEWEST_WORDS} words or more")
+# The passages without evidence in which an expected answer is looked for.
+OTHER_PASSAGES = 10
 # The judged facts that a score could decide: the thresholds below which an answer or a claim fails.
 CORRECTNESS, RELEVANCE, SUPPORT = (0.4, 0.5, 0.6), (0.2, 0.3, 0.5), (0.3, 0.4, 0.5)
 
@@ -109,6 +120,35 @@ def _least(judged: JudgedAnswer) -> float | None:
     return min((each.score for each in judged.judgements.support if each.score is not None), default=None)
 
 
+def expected_words(handbook: Dataset) -> str:
+    """How often expected answers are in nearly complete evidence, and by chance in passages without evidence, by their length."""
+    texts = {document.doc_id: document.text for document in handbook.documents}
+    with tempfile.TemporaryDirectory() as folder:
+        index = Bench(handbook, Path(folder), DEEPEST).index(RecursiveChunker(size=256), BM25Retriever(k=DEEPEST))
+    counts = {length: [0, 0, 0] for length in LENGTHS}
+    for query in handbook.queries:
+        spans = [span for need in handbook.needs if need.query_id == query.query_id for span in need.alternatives]
+        if not query.answerable or not spans:
+            continue
+        listed = [index.entries[place].chunk for place in index.best[query.query_id][0].tolist()]
+        others = [chunk for chunk in listed if not any(overlap(span, Span(chunk.doc_id, chunk.start, chunk.end)) for span in spans)]
+        nearly = [texts[span.doc_id][span.start : span.end - 1] for span in spans]
+        for expected in expected_answers(query):
+            count = counts[_length(expected)]
+            count[0] += 1
+            count[1] += any(states(text, [expected]) for text in nearly)
+            count[2] += any(states(chunk.text, [expected]) for chunk in others[:OTHER_PASSAGES])
+    head = ["| expected answer | number | in its evidence without the last character | in ten other passages |", "|---|---|---|---|"]
+    return "\n".join([*head, *(f"| {length} | {count[0]} | {count[1]} | {count[2]} |" for length, count in counts.items())])
+
+
+def _length(expected: str) -> str:
+    found = words(normalised(expected))
+    if len(found) == 1:
+        return LENGTHS[found[0].isdigit()]
+    return LENGTHS[min(len(found), FEWEST_WORDS)] if found else LENGTHS[0]
+
+
 def by_labels_parts(handbook: Dataset, cases: Sequence[PlantedCase]) -> dict[str, str]:
     """The parts that need no judge."""
     return {
@@ -144,7 +184,8 @@ def main() -> None:
     handbook = GoldenSource(path=str(HANDBOOK)).load()
     cases, text = planted_cases(handbook), PAGE.read_text("utf-8")
     checking = sys.argv[1:] == ["--check"]
-    parts = by_labels_parts(handbook, cases) | ({} if checking else by_judges_parts(handbook, cases))
+    parts = {"expected-words": expected_words(handbook)} | by_labels_parts(handbook, cases)
+    parts |= {} if checking else by_judges_parts(handbook, cases)
     if checking and page(text, parts) != text:
         sys.exit(f"{PAGE} is stale: python docs/attribution.py")
     PAGE.write_text(page(text, parts), "utf-8")

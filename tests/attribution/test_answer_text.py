@@ -136,6 +136,12 @@ def test_an_answer_denies_what_an_open_question_without_an_answer_takes_for_gran
     assert not answer_text(Query("q", question, answerable=True), (), answer, refused=False).denies
 
 
+@pytest.mark.parametrize(("expected", "stated"), [("no", False), ("3", True), ("no dogs", True)])
+def test_a_single_word_that_is_no_number_is_not_stated_by_an_answer_that_contains_it(expected: str, stated: bool) -> None:
+    text = answer_text(Query("q", "How many?", answer=expected), (), "There are 3 rules and no dogs.", refused=False)
+    assert text.expected is stated
+
+
 def test_a_right_answer_shows_nothing_but_the_expected_text() -> None:
     query = Query("q", "How long?", answer="At most 48 hours", answer_variants=("two days",))
     assert answer_text(query, [passage(FACT)], "Two days [1].", refused=False, truncated=True) == AnswerText(truncated=True, expected=True)

@@ -1,6 +1,7 @@
 """Answers that another program has written to a file."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,8 +58,8 @@ def _answer(request: AnswerRequest, answers: Mapping[tuple[str, ...], RecordedAn
         if recorded.query is not None and recorded.query != request.query.text:
             return GeneratedAnswer(error="the recorded answer is to an earlier wording of the question")
         cited = tuple(number for number in recorded.citations if number < len(request.passages))
-        labels = {"correct": recorded.correct, "outcome": recorded.outcome, "truncated": recorded.truncated}
-        return GeneratedAnswer(recorded.text, cited, recorded.confidence, recorded.refused, **labels)
+        own = GeneratedAnswer(recorded.text, cited, recorded.confidence, recorded.refused, truncated=recorded.truncated)
+        return replace(own, correct=recorded.correct, outcome=recorded.outcome)
     return GeneratedAnswer(error="no recorded answer")
 
 

@@ -35,8 +35,8 @@ _CONTENT_LETTERS, _SHARED_WORDS = 4, 2
 class AnswerText:
     """What the text of an answer shows.
 
-    `empty`: it has no word. `truncated`: the generator was cut off at its token limit. `expected`: it states the expected answer. `denies`:
-    it denies what an open question takes for granted. `invented`: the first sentence after a refusal with a number that neither
+    `empty`: it has no word. `truncated`: the generator was cut off at its token limit. `expected`: it states the expected answer, which is no
+    single word such as "yes". `denies`: it denies what an open question takes for granted. `invented`: the first sentence after a refusal with a number that neither
     the context nor the question has.
     """
 
@@ -57,7 +57,7 @@ def answer_text(query: Query, passages: Sequence[Passage], answer: str, *, refus
     return AnswerText(
         empty=not words(answer),
         truncated=truncated,
-        expected=states(without_citations(answer), expected_answers(query)),
+        expected=states(without_citations(answer), _telling(expected_answers(query))),
         denies=not query.answerable and not refused and _denies(query.text, answer),
         invented=_invented(query.text, passages, answer) if refused else "",
     )
@@ -85,12 +85,17 @@ def delivers(passages: Sequence[Passage], expected: Sequence[str]) -> bool:
 
 def delivers_part(passages: Sequence[Passage], evidence: Passage, expected: Sequence[str]) -> bool:
     """Return whether the delivered part of a piece of evidence contains an expected answer, which can be short, but not a single word."""
-    telling = [each for each in expected if len(found := _tokens(each)) > 1 or (found and found[0].isdigit())]
+    telling = _telling(expected)
     near = (each for each in passages if each.doc_id == evidence.doc_id and each.start < evidence.end and evidence.start < each.end)
     parts = (
         evidence.text[max(each.start - evidence.start, 0) : each.end - evidence.start] for each in sorted(near, key=lambda each: each.start)
     )
-    return bool(telling) and states(" ".join(parts), telling)
+    return states(" ".join(parts), telling)
+
+
+def _telling(expected: Sequence[str]) -> list[str]:
+    """Return the expected answers that are no single word, such as "yes", unless it is a number."""
+    return [each for each in expected if len(found := _tokens(each)) > 1 or (found and found[0].isdigit())]
 
 
 @lru_cache(maxsize=2**14)

@@ -66,7 +66,12 @@ CAUSES: tuple[Cause, ...] = (
         "the token budget cuts it off",
     ),
     Cause("empty", "answering", "the answer has no word", "the answer is empty"),
-    Cause("refusal", "answering", "all evidence is in the context, and the answer is a refusal", "the answer is a refusal"),
+    Cause(
+        "refusal",
+        "answering",
+        "the context contains all evidence or the expected answer, and the answer is a refusal",
+        "the answer is a refusal",
+    ),
     Cause("contradiction", "answering", "the context contradicts the answer", "the answer contradicts the context"),
     Cause(
         "unsupported", "answering", "the answer makes a claim that the context does not contain", "the context does not support the answer"
@@ -83,14 +88,15 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "unused",
         "answering",
-        "all evidence is in the context, which supports the answer, but it is not the expected one",
+        "the context contains all evidence or the expected answer, and supports the answer, which is not the expected one",
         "the answer does not use the evidence",
     ),
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
     Cause(
         "unsure",
         "judging",
-        "the question failed, and nothing shows why: a judge failed or only scores, or the question has no labelled evidence",
+        "the question failed, and nothing shows why: a judge failed or only scores, the question has no labelled evidence, or the answer may correct "
+        "the question",
         "nothing shows why",
     ),
 )

@@ -55,8 +55,13 @@ def test_a_question_without_a_result_is_a_failure_of_its_own(recorded) -> None:
 def test_an_answer_has_its_sources_or_else_the_hits(recorded) -> None:
     rows = [
         {
-            "query_id": "q1", "hits": ["a", "b"], "answer": "A place.", "sources": ["b"],
-            "refused": False, "confidence": 0.5, "truncated": True,
+            "query_id": "q1",
+            "hits": ["a", "b"],
+            "answer": "A place.",
+            "sources": ["b"],
+            "refused": False,
+            "confidence": 0.5,
+            "truncated": True,
         },
         {"query_id": "q2", "hits": ["a", "b"], "answer": "The ship.", "behaviour": "refused"},
     ]

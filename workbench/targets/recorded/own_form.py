@@ -30,8 +30,8 @@ def _result(row: Mapping[str, Any], where: str) -> RecordedResult:
     if "answer" in row:
         # Without sources, what was found is what the answer was made from.
         used = hits if sources is None else sources
-        own = {name: row.get(name) for name in ("confidence", "truncated")}
-        answer = TargetAnswer(text=row["answer"], sources=used, refused=refused_of(row), **own)
+        confidence, truncated = row.get("confidence"), row.get("truncated")
+        answer = TargetAnswer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
     return RecordedResult(where, row.get("query_id"), row.get("query"), hits, answer)
 
 

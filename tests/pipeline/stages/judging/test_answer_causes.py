@@ -66,12 +66,20 @@ ANSWERS: list[tuple[str, str, str, bool | None, str]] = [
     ("q5", "gold", "The lamp is old.", False, "unused"),
     ("q6", "gold", "Broken judges say nothing.", False, "unsure"),
     ("q7", "gold", "Broken judges say nothing.", True, ""),
+    ("q8", "gold", "The lamp is old and", False, "truncated"),
+    ("q9", "gold", "…", False, "empty"),
     ("q0", "retrieved", REFUSAL, False, "refusal"),
+    ("q2", "retrieved", f"{REFUSAL} It has 77 beds.", False, "unsupported"),
     ("q1", "retrieved", RIGHT, True, ""),
     ("q9", "retrieved", "Contrary to that it is new.", False, "contradiction"),
     ("u0", "retrieved", "The lamp is old.", None, "unrefused"),
     ("u1", "retrieved", REFUSAL, None, ""),
+    ("u2", "retrieved", f"{REFUSAL} It has 77 beds.", None, "unrefused"),
+    ("u3", "retrieved", "Nobody lives in room 3.", True, ""),
+    ("u4", "retrieved", "Nobody lives in room 4.", None, "unsure"),
+    ("u5", "retrieved", "…", None, "empty"),
     ("q0", "missing_gold", "The lamp is old.", False, "unrefused"),
+    ("q3", "missing_gold", "The lamp is old.", True, "unrefused"),
     ("q1", "missing_gold", REFUSAL, True, ""),
     ("q2", "injection", "The lamp is old.", False, ""),
 ]
@@ -79,12 +87,13 @@ ANSWERS: list[tuple[str, str, str, bool | None, str]] = [
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_questions(tmp_path_factory.mktemp("questions") / "data", 10, unanswerable=2)
+    return write_questions(tmp_path_factory.mktemp("questions") / "data", 10, unanswerable=6)
 
 
 def swept(data: Path, folder: Path, judge: Judge, k: int = 5, size: int = 32) -> Outcome:
     rows = [
-        {"query_id": query, "condition": condition, "answer": text} | ({} if correct is None else {"correct": correct})
+        {"query_id": query, "condition": condition, "answer": text, "truncated": text.endswith(" and")}
+        | ({} if correct is None else {"correct": correct})
         for query, condition, text, correct, _ in ANSWERS
     ]
     folder.mkdir(exist_ok=True)

@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 
 from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD, AnswerCause, answer_cause
-from workbench.attribution.answer_text import answer_text, expected_answers, states
+from workbench.attribution.answer_text import AnswerText, answer_text, expected_answers
 from workbench.attribution.context_evidence import ContextEvidence
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.words import VERSION
-from workbench.metrics.answers.case import Answers
 from workbench.metrics.case import Case
 from workbench.metrics.judged.case import JudgedCase
 from workbench.pipeline.configuration import Configuration
@@ -105,30 +104,30 @@ def _causes(
             continue
         asked, passages = answered.labels.queries[query], contexts.passages[query]
         answerable, refused = asked.answerable and condition not in WITHHELD, bool(answers.refused[query])
+        text = answer_text(asked, passages, answers.texts[query], refused=refused, truncated=bool(answers.truncated[query]))
         judged = JudgedAnswer(
             answerable=answerable,
             refused=refused,
             missed=() if contexts.gold[query] or not answerable else evidence.missed(query, passages, condition),
             judgements=case.judgements[query],
             claims=claims.get(query, []),
-            label=_label(asked, answers, query, condition),
+            label=_label(asked, answers.correct[query], text, condition),
             verbatim=answered.verbatim,
-            text=answer_text(asked, passages, answers.texts[query], refused=refused, truncated=answers.truncated[query]),
+            text=text,
             expected=expected_answers(asked),
         )
         if found := answer_cause(observed_answer(judged, roles)):
             yield query, found
 
 
-def _label(asked: Query, answers: Answers, query: int, condition: str) -> bool | None:
+def _label(asked: Query, label: float, text: AnswerText, condition: str) -> bool | None:
     """Return whether an answer is known to be right without a judge, None if it is not known."""
     if condition in WITHHELD:
         # Only a refusal is right.
         return None
-    label = answers.correct[query]
     if np.isnan(label):
         # The expected answer of an unanswerable question corrects what it takes for granted. No judge reads it.
-        return True if not asked.answerable and states(answers.texts[query], expected_answers(asked)) else None
+        return True if not asked.answerable and text.expected else None
     return bool(label)
 
 
