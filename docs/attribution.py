@@ -86,8 +86,8 @@ def shown(share: Share) -> str:
 
 
 def scores(answers: Sequence[tuple[str, LabelledAnswer, JudgedAnswer]]) -> str:
-    """What thresholds on the scores of the overlap judge would decide, for answers that are no refusals to answerable questions."""
-    given = [(source, each, judged) for source, each, judged in answers if each.observed.answerable and not each.observed.refused]
+    """What thresholds on the scores of the overlap judge would decide, for answers to answerable questions that are neither refusals nor empty."""
+    given = [(source, each, judged) for source, each, judged in answers if each.observed.answerable and judged.judgements.tasks]
     sources = tuple(dict.fromkeys(source for source, *_ in given))
     rows = [f"| score | below | {' | '.join(f'{source} answers' for source in sources)} |", "|---|---|" + "---|" * len(sources)]
 
