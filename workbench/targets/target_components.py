@@ -66,8 +66,7 @@ def _generated(reply: TargetReply) -> GeneratedAnswer:
         return GeneratedAnswer(error=reply.error, seconds=reply.seconds)
     answer = reply.answer
     use = ModelUse(**{name: getattr(answer, name) for name in _CONTEXT_FIELDS}, seconds=reply.seconds, cached=reply.cached)
-    own = {"confidence": answer.confidence, "refused": answer.refused, "truncated": answer.truncated}
-    return GeneratedAnswer(text=answer.text, **own, **vars(use))
+    return GeneratedAnswer(text=answer.text, confidence=answer.confidence, refused=answer.refused, truncated=answer.truncated, **vars(use))
 
 
 def _of_the_target() -> NoReturn:
