@@ -246,7 +246,7 @@ def test_a_winner_by_less_than_matters_and_by_a_one_sided_test_is_said_to_be_tha
     found = findings(clear)
     margin = found.margin
     small = replace(found, run=RunTables({**clear.manifest, "smallest_difference": 0.9}, clear.sources))
-    gain = f"; its gain of {margin.difference.value:.3f} over {margin.b} is less than 0.900, the smallest difference that matters to the experiment."
+    gain = f"; its gain over {margin.b}, {margin.difference.value:.3f}, is less than 0.900, the smallest difference that matters to the experiment."
     assert answers(small).won.sentence.endswith(f"it is the best of 3 configurations{gain}")
     both_sided = tuple(replace(each, p_adjusted=0.084) for each in found.verdict.comparisons)
     weak = answers(replace(found, verdict=replace(found.verdict, comparisons=both_sided)))

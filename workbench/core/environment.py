@@ -1,5 +1,6 @@
 """The environment of this process: cores, threads, folders and installed packages."""
 
+import getpass
 import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -23,6 +24,14 @@ def installed_version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def login() -> str:
+    """Return the name of the person who is logged in. Raises InputError if the login has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        raise InputError("the login has no name", 'write your name: annotator="ann"') from None
 
 
 def usable_cores() -> int:

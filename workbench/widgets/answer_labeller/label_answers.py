@@ -5,8 +5,8 @@ from pathlib import Path
 from workbench.analysis.judging.items import METRICS_OF
 from workbench.api.arguments import require
 from workbench.api.results import Results, load
+from workbench.core.environment import login
 from workbench.core.formatting import listed, meant
-from workbench.core.login import login
 from workbench.errors import InputError
 from workbench.labelling.answer_labelling import AnswerLabelling
 from workbench.results.judge_labels import LABELS_FILE

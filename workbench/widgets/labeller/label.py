@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.api.arguments import require
 from workbench.api.results import Results, opened
-from workbench.core.login import login
+from workbench.core.environment import login
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names
 from workbench.labelling.actions import AnnotatorLabels, labels_by_annotator
