@@ -218,7 +218,7 @@ def test_lines_that_do_not_fit_are_skipped_with_their_number_and_kept_in_the_fil
     before = path.read_bytes()
     again = session()
     assert [str(fault) for fault in again.faults] == [
-        "line 4 labels question 'q7', which is not in the dataset (did you mean 'q3'?)",
+        "line 4 labels question 'q7', which is not in the dataset",
         "line 5 labels question 'q2', whose text has changed since",
         "line 6 labels document 'bred', but this document does not exist (did you mean 'bread'?)",
         "line 7 marks [0, 99) in document 'bread' of 38 characters",

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import listed, meant
 from workbench.errors import InputError
+from workbench.records import PROVENANCE, Dataset, Query
 
 ActionKind = Literal["question", "relevance", "span", "answer", "answerable", "rewrite", "acceptance", "undo"]
 Value = int | str | bool | None
@@ -22,6 +24,9 @@ _VALUES: Mapping[str, type] = {
     "rewrite": str,
     "acceptance": bool,
 }
+# Of the id of an added question, and who added it, in its provenance.
+_DIGITS = 8
+_ADDED_BY = "added_by"
 _MEANT: Mapping[type, str] = {int: "a whole number", str: "a text", bool: "true or false"}
 _TEXTS = ("query_id", "question", "doc_id", "document", "text", "source")
 _NUMBERS = ("start", "end", "undoes")
@@ -152,3 +157,23 @@ def labels_by_annotator(actions: Iterable[LabelAction]) -> dict[str, AnnotatorLa
 def numbered(action: LabelAction, number: int, at: str) -> LabelAction:
     """Return an action with its number and time."""
     return replace(action, number=number, at=at)
+
+
+def added_id(text: str, known: Iterable[str]) -> str:
+    """Return the id of a question that a person adds: from its text, so that two people who add the same question mean the same."""
+    query_id = f"a-{fingerprint(text)[:_DIGITS]}"
+    return added_id(f"{text} {query_id}", known) if query_id in known else query_id
+
+
+def with_added_questions(dataset: Dataset, actions: Iterable[LabelAction]) -> Dataset:
+    """Return the dataset with the questions that people added and did not remove, oldest first, after its own."""
+    known = {query.query_id for query in dataset.queries}
+    every = [action for own in labels_by_annotator(actions).values() for action in own.actions.values() if action.kind == "question"]
+    authors: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    for action in sorted(every, key=lambda action: action.at):
+        if action.query_id not in known:
+            texts.setdefault(action.query_id, str(action.value))
+            authors.setdefault(action.query_id, []).append(action.by)
+    added = [Query(query_id, text, metadata={PROVENANCE: {_ADDED_BY: listed(authors[query_id])}}) for query_id, text in texts.items()]
+    return replace(dataset, queries=(*dataset.queries, *added)) if added else dataset

@@ -9,8 +9,7 @@ from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.formatting import meant, plural
 from workbench.datasets.labels.ids import IdLookup
 from workbench.errors import InputError
-from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator
-from workbench.labelling.added_questions import with_added_questions
+from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator, with_added_questions
 from workbench.labelling.evidence import NO_EVIDENCE
 from workbench.labelling.label_file import DamagedLine, LabelFile, LabelHeader
 from workbench.labelling.scale import GradeScale

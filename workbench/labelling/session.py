@@ -8,8 +8,7 @@ from numbers import Real
 from workbench.core.formatting import meant, plural
 from workbench.core.words import whole_words
 from workbench.errors import InputError
-from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, labels_by_annotator, standing_actions
-from workbench.labelling.added_questions import added_id
+from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, added_id, labels_by_annotator, standing_actions
 from workbench.labelling.checking import LabelChecker, digest
 from workbench.labelling.evidence import NO_EVIDENCE, span_of
 from workbench.labelling.label_file import DamagedLine, LabelFile

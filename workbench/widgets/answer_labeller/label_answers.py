@@ -4,7 +4,7 @@ from pathlib import Path
 
 from workbench.analysis.judging.items import METRICS_OF
 from workbench.api.arguments import require
-from workbench.api.results import Results, load
+from workbench.api.results import Results, opened
 from workbench.core.environment import login
 from workbench.core.formatting import listed, meant
 from workbench.errors import InputError
@@ -49,12 +49,11 @@ def label_answers(
     Traceback (most recent call last):
     workbench.errors.InputError: the run sizes has no judged claims under retrieved; add `judging` to the experiment and run workbench sweep, or name another --condition or --task
     """
-    opened = load(results) if isinstance(results, str | Path) else results
-    require(opened, Results, "results")
+    run = opened(results, "results")
     require(annotator, str, "annotator")
     if task not in METRICS_OF:
         raise InputError(f"there is no task {task!r}{meant(str(task), METRICS_OF)}", f"choose one of {listed(list(METRICS_OF))}")
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= _MOST:
         raise InputError(f"number is {number!r}", f"give a whole number from 1 to {_MOST:,}")
-    path = Path(file) if file else opened.folder / LABELS_FILE
-    return AnswerLabeller(AnswerLabelling(opened.tables, path, annotator or login(), task, number, condition), opened.folder)
+    path = Path(file) if file else run.folder / LABELS_FILE
+    return AnswerLabeller(AnswerLabelling(run.tables, path, annotator or login(), task, number, condition), run.folder)
