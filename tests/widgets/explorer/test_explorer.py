@@ -149,7 +149,7 @@ def test_every_control_has_a_label_and_is_a_keyboard_control_of_ipywidgets(explo
 
 
 def test_a_question_of_another_type_is_one_line(explorer):
-    with pytest.raises(wb.InputError, match="question is of type NoneType; give a str"):
+    with pytest.raises(wb.InputError, match="question is of type NoneType; give a text"):
         explorer.ask(None)
 
 

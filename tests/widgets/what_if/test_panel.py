@@ -80,13 +80,13 @@ def test_a_configuration_without_a_value_says_why(panel: WhatIfPanel) -> None:
 
 
 def test_a_panel_of_no_run_is_refused() -> None:
-    with pytest.raises(InputError, match="results is of type str"):
+    with pytest.raises(InputError, match="does not exist; give the folder outputs/<name>"):
         wb.what_if("outputs/quickstart")  # type: ignore[arg-type]
 
 
 def test_a_slice_or_a_dataset_of_another_type_is_one_line(panel: WhatIfPanel) -> None:
     for call in (lambda: wb.what_if(panel.results, within=None), lambda: panel.results.what_if(within=None)):
-        with pytest.raises(InputError, match="within is of type NoneType; give a str"):
+        with pytest.raises(InputError, match="within is of type NoneType; give a text"):
             call()
     with pytest.raises(InputError, match="dataset is of type int; give a Dataset"):
         panel.results.what_if("recall@3", dataset=5)
