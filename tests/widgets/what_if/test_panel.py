@@ -81,7 +81,7 @@ def test_a_configuration_without_a_value_says_why(panel: WhatIfPanel) -> None:
 
 def test_a_panel_of_no_run_is_refused() -> None:
     with pytest.raises(InputError, match="does not exist; give the folder outputs/<name>"):
-        wb.what_if("outputs/quickstart")  # type: ignore[arg-type]
+        wb.what_if("outputs/quickstart")
 
 
 def test_a_slice_or_a_dataset_of_another_type_is_one_line(panel: WhatIfPanel) -> None:
