@@ -52,7 +52,7 @@ def target_for(
         answer = {"answer": system.answer} if system.pipeline.answering else {}
         settings |= {} if depth or k else {"k": system.pipeline.retrieval.k}
         return PythonTarget(name=name, search=system.search, **answer, **settings)
-    return target_of(name, system, _returns(system, answered) if depth else None, **settings)
+    return target_of(name, system, _returns(system, answered) if depth or answered else None, **settings)
 
 
 def _returns(system: object, answered: bool) -> Returns | None:

@@ -94,7 +94,7 @@ def _asked(system: object, questions: Sequence[str] | None, dataset: Dataset | N
         queries = [Query(f"question {number}", text) for number, text in enumerate(questions, 1)]
     else:
         queries = [query for query in (dataset.queries if dataset else ()) if not query.answerable]
-    target = target_for(NAME, system, dataset)
+    target = target_for(NAME, system, dataset, answered=True)
     if not target.answers:
         raise InputError(f"the target {target.name} does not answer", "give one that answers")
     requests = [TargetRequest("answer", query) for query in queries]
