@@ -9,7 +9,7 @@ import pandas as pd
 from workbench.metrics.inputs import Labels
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats
-from workbench.targets.base import TargetHit
+from workbench.targets.base import Target, TargetHit
 from workbench.targets.matching import HitMatcher
 
 RETURNED = {
@@ -118,6 +118,13 @@ def unscored_reasons(responses: Responses, family: str, queries: int, searches: 
     for query, error in failures.itertuples(index=False, name=None):
         reasons[query] = error
     return reasons
+
+
+def unknown_questions(responses: Responses, target: Target, family: str, queries: int) -> list[int]:
+    """Return the questions of which a target did not return enough to know what it missed by a metric of the family."""
+    if family != "documents" and not gives_text(responses):
+        return list(range(queries))
+    return [query for query, reason in enumerate(unscored_reasons(responses, family, queries, target.searches)) if reason]
 
 
 def gives_text(responses: Responses) -> bool:

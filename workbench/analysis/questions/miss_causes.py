@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.standings import Mean, mean_of, slice_means
-from workbench.analysis.values import FEWEST_QUERIES, per_query, places
+from workbench.analysis.values import FEWEST_QUERIES, detail, per_query, places
 from workbench.attribution import causes
 from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES
 from workbench.results.run_tables import RunTables
@@ -59,13 +59,14 @@ class FailureSummary:
     """How many of `of` scored queries miss something by each cause: (queries, share), the most frequent first.
 
     `weakest` is None if no slice has 20 scored queries. Of the queries that miss something, `beyond_k` have more relevant documents than the
-    primary metric, one of documents, reads: they miss some in every ranking.
+    primary metric, one of documents, reads: they miss some in every ranking. `known` is False for a target that does not say what it retrieved.
     """
 
     of: int
     causes: dict[str, tuple[int, float]]
     weakest: WeakestSlice | None
     beyond_k: int = 0
+    known: bool = True
 
 
 def faults_of(run: RunTables, configuration: str) -> FailureSummary:
@@ -76,7 +77,8 @@ def faults_of(run: RunTables, configuration: str) -> FailureSummary:
     ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
     by_cause = {cause: (counts[cause], counts[cause] / of) for cause in ordered}
     beyond_k = int((scored & (found != "") & _beyond_k(run)).sum())
-    return FailureSummary(of, by_cause, weakest_slice(run, configuration), beyond_k)
+    known = bool(ordered) or not np.isnan(detail(run, configuration, "judged")[scored]).all()
+    return FailureSummary(of, by_cause, weakest_slice(run, configuration), beyond_k, known)
 
 
 def _beyond_k(run: RunTables) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
-from workbench.pipeline.target_tables import gives_text, unscored_reasons
+from workbench.pipeline.target_tables import unknown_questions
 from workbench.storage.result_store import Draft
 
 
@@ -63,9 +63,5 @@ class ExplanationsStage(Stage):
 
 def _unknown(inputs: Inputs, metric: Metric) -> list[int]:
     """Return the questions of which a target did not return enough to know what it missed."""
-    if (target := inputs.configuration.target) is None:
-        return []
-    queries, responses = inputs.run.labels.queries, inputs.entry("responses")
-    if metric.family != "documents" and not gives_text(responses):
-        return list(range(queries))
-    return [query for query, reason in enumerate(unscored_reasons(responses, metric.family, queries, target.searches)) if reason]
+    target = inputs.configuration.target
+    return unknown_questions(inputs.entry("responses"), target, metric.family, inputs.run.labels.queries) if target else []

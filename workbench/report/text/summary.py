@@ -109,6 +109,9 @@ def faults(findings: Findings) -> tuple[str, str]:
         return f"{findings.primary} counts faults itself, so misses have no causes.", ""
     target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
     answers = failing_answers(findings.run, first.name)
+    if not missed.known:
+        unknown = f"{first.name} does not say what it retrieved, so it is not known what it misses"
+        return f"{unknown}; {answers}." if answers else f"{unknown}.", ""
     if not missed.causes:
         where = "the only question" if missed.of == 1 else f"any of {questions}"
         if answers:

@@ -1,6 +1,6 @@
 """Name the cause of every failed question in the judged variants of a configuration."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from workbench.attribution.answer_text import AnswerText, answer_text, expected_
 from workbench.attribution.context_evidence import ContextEvidence
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
+from workbench.context.conditions import RETRIEVED
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.words import VERSION
 from workbench.metrics.case import Case
@@ -25,6 +26,7 @@ from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
+from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant
 from workbench.storage.result_store import Draft
 
@@ -50,7 +52,7 @@ class AnswerCausesStage(Stage):
     version = 2
     inputs = (
         *("corpus", "questions", "labels", "expected", "chunks", "vectors", "hits", "reranked", "neighbours"),
-        *("contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
+        *("responses", "contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
     )
     uses_cache: ClassVar[bool] = True
 
@@ -75,13 +77,17 @@ class AnswerCausesStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Attribute the failures of each variant."""
-        run, evidence, relevance = inputs.run, _evidence(inputs), _judges_relevance(inputs)
+        run, evidence, relevance, unknown = inputs.run, _evidence(inputs), _judges_relevance(inputs), _unknown(inputs)
         rows = [
             (variant.condition, variant.perturbation, variant.repeat, query, found.cause, found.evidence)
             for variant, case in judged_cases(run, inputs.configuration, inputs.entries).items()
             if variant.condition in ATTRIBUTED
             for query, found in _causes(
-                case, JudgeRoles(not case.only_score, relevance, case.thresholds), evidence, _claim_texts(inputs, variant)
+                case,
+                JudgeRoles(not case.only_score, relevance, case.thresholds),
+                evidence,
+                _claim_texts(inputs, variant),
+                unknown if variant.condition == RETRIEVED else (),
             )
         ]
         draft.table("causes", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
@@ -93,10 +99,17 @@ def _judges_relevance(inputs: Inputs) -> bool:
     return all(trust_in(inputs.entries["judge_tests"][test.slot]).role == "judge" for test in tests)
 
 
+def _unknown(inputs: Inputs) -> Sequence[int]:
+    """Return the questions of which a target does not say what it retrieved."""
+    target, run = inputs.configuration.target, inputs.run
+    family = run.primary.family if run.primary else "documents"
+    return unknown_questions(inputs.entry("responses"), target, family, run.labels.queries) if target else ()
+
+
 def _causes(
-    case: JudgedCase, roles: JudgeRoles, evidence: ContextEvidence, claims: dict[int, list[str]]
+    case: JudgedCase, roles: JudgeRoles, evidence: ContextEvidence, claims: dict[int, list[str]], unknown: Collection[int]
 ) -> Iterator[tuple[int, AnswerCause]]:
-    """Yield the cause of each failed question of a variant."""
+    """Yield the cause of each failed question of a variant. Of `unknown` ones nobody knows which evidence was retrieved."""
     answered = case.answered
     answers, contexts, condition = answered.answers, answered.contexts, answered.variant.condition
     for query in range(len(case)):
@@ -104,11 +117,13 @@ def _causes(
             continue
         asked, passages = answered.labels.queries[query], contexts.passages[query]
         answerable, refused = asked.answerable and condition not in WITHHELD, bool(answers.refused[query])
+        delivered = contexts.gold[query] or not answerable
+        missed = () if delivered else None if query in unknown else evidence.missed(query, passages, condition)
         text = answer_text(asked, passages, answers.texts[query], refused=refused, truncated=bool(answers.truncated[query]))
         judged = JudgedAnswer(
             answerable=answerable,
             refused=refused,
-            missed=() if contexts.gold[query] or not answerable else evidence.missed(query, passages, condition),
+            missed=missed,
             judgements=case.judgements[query],
             claims=claims.get(query, []),
             label=_label(asked, answers.correct[query], text, condition),
