@@ -61,5 +61,11 @@ def test_the_value_is_that_of_the_table_of_metrics(tables):
         for place, known in enumerate(ANSWERABLE)
     ]
     details = [{"configuration": "a", "query_id": f"q{place}", "top_score": score} for place, score in enumerate(SCORES)]
-    run = tables(questions=questions, query_details=details)
+    row = {"configuration": "a", "metric": "answerable_auroc", "slice": "all", "n": 10}
+    run = tables(questions=questions, query_details=details, metrics=[row])
     assert separation_of(run, "a") == auroc_interval(SCORES, ANSWERABLE, np.arange(10))
+    # Without a row, as for hits without scores, there is no value; failed questions take no part in it.
+    assert separation_of(tables(questions=questions, query_details=details, metrics=[]), "a") is None
+    served = [detail | {"top_score": np.nan} if place in (0, 9) else detail for place, detail in enumerate(details)]
+    run = tables(questions=questions, query_details=served, metrics=[row | {"n": 8}])
+    assert separation_of(run, "a") == auroc_interval(SCORES[1:9], ANSWERABLE[1:9], np.arange(8))

@@ -63,6 +63,32 @@ ANSWERS = [
 ]
 
 
+GOES_ON = [
+    "The notes don't say it outright, but the bridge closes at dusk.",
+    "I couldn't find a rule for scooters, but bicycles park in the yard.",
+    "The pages do not name the fee; however, it was 12 euros in spring [2].",
+    "In den Unterlagen steht dazu nichts, aber der Hof schließt um sechs.",
+    "Le texte ne mentionne pas le tarif, mais l'entrée coûte 4 euros.",
+    "El documento no menciona la hora, pero el museo abre a las nueve.",
+]
+REFERS = [
+    "I don't know, but you can ask at the desk.",
+    "The notes do not say it, but they might be incomplete.",
+    "I cannot answer that, but I can help with other questions.",
+    "Dazu steht nichts im Handbuch, aber Sie können am Empfang fragen.",
+    "Je ne sais pas, mais vous pouvez demander à l'accueil.",
+    "The pages do not name the fee, but the page on prices could.",
+    "I looked, but there is no information on scooters in the pages.",
+    '"I do not know."',
+    "„Ich weiß es nicht.“",
+]
+
+
+def test_a_refusal_that_goes_on_with_an_answer_in_the_same_sentence_is_none() -> None:
+    assert [text for text in GOES_ON if is_refusal(text)] == []
+    assert [text for text in REFERS if not is_refusal(text)] == []
+
+
 def test_refusals_are_recognised() -> None:
     assert [text for text in REFUSALS if not is_refusal(text)] == []
 

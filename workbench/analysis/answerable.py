@@ -14,9 +14,17 @@ from workbench.statistics.intervals import Interval, robust, t_quantile
 
 
 def separation_of(run: RunTables, configuration: str) -> Interval | None:
-    """The `answerable_auroc` of a configuration with its 95 % interval. None unless the run has both kinds of questions."""
+    """The `answerable_auroc` of a configuration with its 95 % interval. None if `metrics` has no such row, as for hits without scores.
+
+    Questions that a target failed to serve take no part. Then neither do those for which it found nothing, which look the same in the tables.
+    """
+    means = run.of("metrics", configuration)
+    counted = means.loc[means["metric"] == "answerable_auroc", "n"]
+    if counted.empty:
+        return None
     scores, answerable = detail(run, configuration, "top_score"), run.questions["answerable"].to_numpy(np.bool_)
-    return auroc_interval(np.where(np.isnan(scores), -np.inf, scores), answerable, question_clusters(run))
+    served = ~np.isnan(scores) if int(counted.iloc[0]) < len(scores) else np.ones(len(scores), dtype=np.bool_)
+    return auroc_interval(np.where(np.isnan(scores), -np.inf, scores)[served], answerable[served], question_clusters(run)[served])
 
 
 def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.ArrayLike) -> Interval | None:

@@ -10,7 +10,7 @@ from workbench.answering.refusal_patterns import dutch, english, german, romance
 from workbench.chunking.text.sentences import sentences
 
 # Part of the keys of results that depend on it. Raise it when equal answers begin to be refusals, or cease to.
-VERSION = 2
+VERSION = 3
 
 # Words before the first sentence, or its first clause, that says something.
 _NO = r"(?:no|nope|nein|non|não|nee)"
@@ -27,6 +27,8 @@ _OPENED = re.compile(
 _DENIED = re.compile(rf"^{_NO}\b\s*,")
 _MOST_CHARACTERS = 10_000
 _FIXED = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"', "*": None})
+# Quotation marks around a whole answer.
+_UNQUOTED = re.compile(r"""^\s*["“„«']([^"“”„«»]+)["”“»']\s*$""")
 # A message of a program that an answer quotes is not the answer's own refusal.
 _QUOTED = re.compile(r'"[^"]*"')
 _CITED = re.compile(r"\s*\[[\d,; ]+\]")
@@ -42,6 +44,16 @@ _CONDITION = re.compile(
     r"(?:de|het|u|een)))\b[^,;]*(?:,|$)"
 )
 _CONTRAST = re.compile(r"(?:however|but|nevertheless|nonetheless|that said|still|jedoch|allerdings|aber|dennoch|trotzdem)\b")
+# What goes on in the same sentence: "the passages do not say who pays, but the company pays for a taxi".
+_GOES_ON = re.compile(
+    r"(?:,|;|\s[–—-])\s*(?:but|however|though|yet|aber|jedoch|allerdings|doch|mais|cependant|pero|sin embargo|mas|porém|ma|però|tuttavia|maar|echter)\b,?\s*(?P<more>.+)$"
+)
+# It answers nothing if it refers to other sources, offers help, asks, or guesses what others contain.
+_REFERS = re.compile(
+    r"\b(?:please|you|your|let me|let us|feel free|may|might|could|perhaps|possibly|bitte|sie|dir|du|gerne|vielleicht|könnte|veuillez|vous|votre|n'hésitez|peut-être|"
+    r"puede[ns]?|consult[ea]r?|usted|quizás|pode|você|consulte|talvez|può|puoi|potrebbe|contatt\w+|forse|u|je|kunt|neem|misschien)\b|\?$"
+    r"|\bi (?:can|could|would|will|am happy|'d)\b|\b(?:other|another|further|more) (?:sources?|documents?|information|details|context)\b"
+)
 _INTERROGATIVE = re.compile(
     r"\b(?:who|whom|whose|what|when|where|which|why|how|wer|wem|wen|was|wann|wo|welche[rsnm]?|warum|wieso|wie|qui|que|quoi|quand|où|quel(?:le)?s?|pourquoi|"
     r"comment|combien|quién|qué|cuándo|dónde|cuál(?:es)?|cómo|cuánt[oa]s?|quem|quando|onde|qual|quais|como|quant[oaie]s?|chi|che|cosa|dove|quale|come|perché|"
@@ -66,17 +78,26 @@ def is_refusal(text: str, phrases: Iterable[str] = (), question: str = "") -> bo
     """Return whether an answer refuses, by its first sentence. "Sorry." and "No." are not counted as sentences.
 
     A text that answers first, and says later what it cannot answer, is no refusal; nor is one that goes on with an answer after a word such as
-    "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter. A question of yes or no
+    "but" or "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter. A question of yes or no
     decides two cases: "not available" answers it, and "the report does not mention it" answers whether the report does.
     """
     # A refusal is short: reading a text of megabytes would take minutes.
-    text = text[:_MOST_CHARACTERS]
+    text = _UNQUOTED.sub(r"\1", text[:_MOST_CHARACTERS])
     plain = _plain(text)
     if any(_plain(phrase) in plain for phrase in phrases):
         return True
     parts = [_plain(text[start:end]) for start, end in sentences(text)]
     first, *rest = [*itertools.dropwhile(_OPENERS.match, parts)] or [""]
-    return _refuses(first, _plain(question)) and not any(map(_CONTRAST.match, rest))
+    return _refuses(first, _plain(question)) and not any(map(_CONTRAST.match, rest)) and not _goes_on(first)
+
+
+def _goes_on(sentence: str) -> bool:
+    """Return whether a sentence that refuses goes on with an answer after a word such as "but"."""
+    said = _OPENED.sub("", sentence)
+    found = _GOES_ON.search(said)
+    if found is None or not _refuses(said[: found.start()], ""):
+        return False
+    return not _REFERS.search(found["more"]) and not _refuses(found["more"], "")
 
 
 def _refuses(sentence: str, question: str) -> bool:

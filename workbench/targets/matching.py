@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.core.display import excerpt
+from workbench.core.words import words
 from workbench.records import Document
 from workbench.targets.base import TargetHit
 
@@ -42,8 +43,8 @@ class HitMatcher:
 
     def place(self, hit: TargetHit) -> MatchedHit:
         """Return where a hit is. Text that is in several documents, or several times in one, is taken for its first occurrence."""
-        if self.match == AUTO and not hit.text and hit.doc_id not in self._ids and self._containing(hit.doc_id) is not None:
-            # A list of texts looks like a list of ids.
+        if self.match == AUTO and not hit.text and hit.doc_id not in self._ids and self._is_text(hit.doc_id):
+            # A list of texts looks like a list of ids. A number or a word is the id of something that the dataset lacks.
             hit = replace(hit, doc_id=None, text=hit.doc_id)
         doc = self._document(hit)
         if doc is None:
@@ -58,6 +59,9 @@ class HitMatcher:
         there = " ".join(text.split()) in self._spaced[doc]
         found = _find(text, self.documents[doc].text) if there else None
         return MatchedHit(doc, *found) if found else MatchedHit(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
+
+    def _is_text(self, doc_id: str | None) -> bool:
+        return len(words(doc_id or "")) > 1 and self._containing(doc_id) is not None
 
     def _characters(self, doc: int, start: int, end: int) -> MatchedHit:
         length, doc_id = len(self.documents[doc].text), self.documents[doc].doc_id

@@ -32,7 +32,7 @@ class ResponsesStage(Stage):
 
     name = "responses"
     # 2: a document outside the dataset keeps its place and score in the ranking, and a reply the names of its parts that are no text.
-    version = 2
+    version = 3
     inputs = ("corpus", "questions")
     setting = "target"
     uses_cache: ClassVar[bool] = True
