@@ -151,6 +151,22 @@ def test_configurations_can_be_pipelines_and_components_by_stage(handbook_few: P
     assert wb.Experiment.from_yaml(experiment.to_yaml(tmp_path / "listed.yaml")).names == experiment.names
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"configurations": {"name": "x"}},
+        {"configurations": [wb.FixedChunker(size=64)]},
+        {"configurations": wb.Pipeline()},
+        {"configurations": "x"},
+        {"sweep": [wb.FixedChunker(size=64)]},
+        {"pipeline": wb.FixedChunker(size=64)},
+    ],
+)
+def test_configurations_of_another_type_are_one_line(settings: dict[str, object], handbook_few: Path) -> None:
+    with pytest.raises(wb.InputError, match=r"is of type \w+; give "):
+        wb.Experiment("x", str(handbook_few), **settings)  # type: ignore[arg-type]
+
+
 def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experiment) -> None:
     html = built._repr_html_()
     assert all(name in html for name in built.names)

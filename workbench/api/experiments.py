@@ -266,8 +266,9 @@ def _written(key: str, value: Any) -> Any:
         case "pipeline":
             return _stages(value)
         case "configurations":
-            return [_stages(item) for item in value]
+            return [_stages(item) for item in _required(key, value, Sequence, "a list of pipelines, or of components by stage")]
         case "sweep":
+            _required(key, value, Mapping, "the alternatives of each stage by its name")
             return {stage: _alternatives(stage, components) for stage, components in value.items()}
         case "targets":
             return [_settings(target, "targets") for target in value]
@@ -288,9 +289,17 @@ def _written(key: str, value: Any) -> Any:
     return value
 
 
+def _required(key: str, value: Any, kind: type, what: str) -> Any:
+    """Return an argument of this kind. Raises InputError for another."""
+    if isinstance(value, str) or not isinstance(value, kind):
+        raise InputError(f"{key} is of type {type(value).__name__}", f"give {what}")
+    return value
+
+
 def _stages(pipeline: Pipeline | Mapping[str, Settings | str]) -> dict[str, Any]:
     """Return the settings of each stage as in an experiment file."""
-    stages = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
+    given = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
+    stages = _required("a configuration", given, Mapping, "a pipeline, or components by stage")
     return {stage: component if isinstance(component, str) else _settings(component, stage) for stage, component in stages.items()}
 
 

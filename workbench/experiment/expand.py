@@ -99,8 +99,10 @@ def _listed(settings: Settings, answered: bool, faults: list[str]) -> tuple[list
     """Return the configuration of each item of `configurations` with its own name, or an empty text."""
     pipeline, items = settings.get("pipeline", {}), settings["configurations"]
     if not isinstance(items, list) or not items or len(items) > MOST_CONFIGURATIONS:
-        what = f"has {len(items)} items" if isinstance(items, list) else f"is {items!r}"
-        faults.append(f"configurations {what:.100}, not a list of up to {MOST_CONFIGURATIONS}; write for example configurations: [{_ITEM}]")
+        what = f"is a list of {len(items)} items" if isinstance(items, list) else f"is {items!r}"
+        faults.append(
+            f"configurations {what:.100}, not a list of 1 to {MOST_CONFIGURATIONS} items; write for example configurations: [{_ITEM}]"
+        )
         return [], []
     # The pipeline's own faults are those of all items that leave a stage to it.
     general: list[str] = []
@@ -114,10 +116,13 @@ def _listed(settings: Settings, answered: bool, faults: list[str]) -> tuple[list
         place = f"configurations.{number}"
         if is_mapping(item):
             own += [unknown(place, key, ("name", *STAGES)) for key in item if key not in ("name", *STAGES)]
+            own += [f"{place}.{stage} is a list; what varies belongs under sweep" for stage in STAGES if isinstance(item.get(stage), list)]
+            name = _own_name(item, own)
             stages = {stage: _over_default(stage, item[stage], pipeline) for stage in STAGES if stage in item}
-            made = _product(pipeline | stages, {}, answered, place, own)
-            configurations += made
-            names += [_own_name(item, own)] * len(made)
+            # What follows from a fault is no fault of its own.
+            if made := [] if own else _product(pipeline | stages, {}, answered, place, own):
+                configurations += [] if own else made
+                names += [] if own else [name]
         else:
             own.append(f"{place} is {item!r:.100}, not a mapping of stages; write for example {_ITEM}")
         faults += [fault if fault in general or fault.startswith(place) else f"{place}: {fault}" for fault in own]
@@ -149,7 +154,8 @@ def _without_excluded(settings: Settings, configurations: tuple[Configuration, .
         return configurations
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            faults.append(f"exclude {pattern!r} is the name of no configuration{meant(pattern, names)}; they are {', '.join(names)}")
+            hint = "; a configuration without a name of its own can change these names" if settings.get("configurations") else ""
+            faults.append(f"exclude {pattern!r} is the name of no configuration{meant(pattern, names)}; they are {', '.join(names)}{hint}")
     left = tuple(each for each in configurations if not any(fnmatchcase(each.name, pattern) for pattern in patterns))
     if not left:
         faults.append(f"exclude leaves none of the {len(names)} configurations; remove a pattern")

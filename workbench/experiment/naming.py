@@ -45,7 +45,9 @@ def named(configurations: Sequence[Configuration], faults: list[str], own: Seque
     names = [name or next(made) for name in own]
     # Some file systems do not distinguish capitals.
     for name, times in Counter(name.casefold() for name in names).items():
-        if times > 1:
+        if times > 1 and name in own:
+            faults.append(f"{times} configurations have the name {name!r}; give another one")
+        elif times > 1:
             faults.append(f"configuration {name!r} occurs {times} times; remove the repetitions")
     if any(own):
         seen: dict[str, str] = {}

@@ -37,7 +37,7 @@ KEYS = {
     "sweep": "the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply",
     "configurations": "single configurations beside those of `sweep`: a list of mappings of stages, each with an optional `name`; a stage that is "
     "left out is that of `pipeline`",
-    "exclude": "names of configurations of `sweep` and `configurations` that are left out; `*` in a name matches any characters",
+    "exclude": "names of configurations of `sweep` and `configurations` that are left out; `*`, `?` and `[…]` in a name match as in a shell",
     "conditions": "the contexts in which questions are answered: `none`, `gold`, `gold_distractors`, `retrieved`, `missing_gold`, `irrelevant_only`, "
     "`counterfactual`, `injection`; `[retrieved]` by default",
     "repeats": "how often each question is asked in each condition; 1 by default",
