@@ -131,3 +131,16 @@ def test_the_view_draws_the_item_without_the_judge_and_says_errors(folder) -> No
     assert labeller.state["message"].startswith("Not saved: there is no label 'perhaps'")
     assert "1 of " in labeller._repr_html_()
     assert "workbench judge calibrate" in labeller._repr_html_()
+
+
+def test_a_key_that_was_pressed_before_an_item_was_shown_labels_nothing(folder) -> None:
+    labeller = wb.label_answers(folder, annotator="Ada")
+    shown = labeller.state["drawing"]
+    for _ in range(3):
+        labeller.act({"kind": "label", "label": "absent", "drawing": shown})
+    assert labeller.session.progress.startswith("1 of ")
+    assert labeller.state["message"].startswith("Ignored: ")
+    labeller.act({"kind": "undo", "drawing": shown})
+    assert labeller.session.progress.startswith("1 of ")
+    labeller.act({"kind": "label", "label": "absent", "drawing": labeller.state["drawing"]})
+    assert labeller.session.progress.startswith("2 of ")

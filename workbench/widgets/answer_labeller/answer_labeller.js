@@ -16,7 +16,8 @@ class AnswerLabellerView {
 
   send(kind, values = {}) {
     this.say("Saving…", false);
-    this.connection.send({ kind, ...values });
+    // A key that waits while a label is saved is not for the item that is shown then.
+    this.connection.send({ kind, drawing: this.state.drawing, ...values });
   }
 
   say(text, error) {

@@ -60,8 +60,14 @@ class AnswerLabeller:
         return self._shown
 
     def act(self, content: Mapping[str, Any]) -> None:
-        """Do what a message of the view asks for, and draw the new state. An error is shown in its place, and nothing is lost."""
+        """Do what a message of the view asks for, and draw the new state. An error is shown in its place, and nothing is lost.
+
+        A message that was sent from an earlier drawing is ignored: its item is no longer shown.
+        """
         session, kind = self.session, content["kind"]
+        if content.get("drawing", self._drawings) != self._drawings:
+            self._draw(f"Ignored: a key that was pressed before this item was shown. {session.progress}.", True)
+            return
         try:
             if kind == "label":
                 session.label("" if session.line.label == content["label"] else content["label"])
@@ -75,10 +81,13 @@ class AnswerLabeller:
             error = False
         except WorkbenchError as problem:
             message, error = f"Not saved: {error_line(problem)}", True
-        self._shown = self._drawn(message, error)
-        self.pane.state = self._shown
+        self._draw(message, error)
         if self._saved_display is not None and kind in ("label", "undo"):
             self._saved_display.update(self._repr_html_())
+
+    def _draw(self, message: str, error: bool) -> None:
+        self._shown = self._drawn(message, error)
+        self.pane.state = self._shown
 
     def _drawn(self, message: str, error: bool) -> dict[str, Any]:
         session, line = self.session, self.session.line
