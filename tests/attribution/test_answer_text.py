@@ -144,4 +144,22 @@ def test_a_single_word_that_is_no_number_is_not_stated_by_an_answer_that_contain
 
 def test_a_right_answer_shows_nothing_but_the_expected_text() -> None:
     query = Query("q", "How long?", answer="At most 48 hours", answer_variants=("two days",))
-    assert answer_text(query, [passage(FACT)], "Two days [1].", refused=False, truncated=True) == AnswerText(truncated=True, expected=True)
+    assert answer_text(query, [passage(FACT)], "Two days [1].", refused=False, truncated=True) == AnswerText(
+        truncated=True, expected=True, equal=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "equal"),
+    [
+        ("no", "No.", True),
+        ("1,000", "1 000 [2]", True),
+        ("the harbour master", "Harbour master!", True),
+        ("no", "No, guests may not.", False),
+        ("no", "", False),
+        ("", "", False),
+    ],
+)
+def test_an_answer_equals_the_expected_one_if_it_has_its_words_and_no_others(expected: str, answer: str, equal: bool) -> None:
+    query = Query("q", "May guests moor here?", answer=expected)
+    assert answer_text(query, [], answer, refused=False).equal is equal

@@ -36,13 +36,14 @@ class AnswerText:
     """What the text of an answer shows.
 
     `empty`: it has no word. `truncated`: the generator was cut off at its token limit. `expected`: it states the expected answer, which is no
-    single word such as "yes". `denies`: it denies what an open question takes for granted. `invented`: the first sentence after a refusal with a number that neither
+    single word such as "yes". `equal`: it has the words of an expected answer and no others. `denies`: it denies what an open question takes for granted. `invented`: the first sentence after a refusal with a number that neither
     the context nor the question has.
     """
 
     empty: bool = False
     truncated: bool = False
     expected: bool = False
+    equal: bool = False
     denies: bool = False
     invented: str = ""
 
@@ -58,6 +59,7 @@ def answer_text(query: Query, passages: Sequence[Passage], answer: str, *, refus
         empty=not words(answer),
         truncated=truncated,
         expected=states(without_citations(answer), _telling(expected_answers(query))),
+        equal=any(_tokens(without_citations(answer)) == wanted for each in expected_answers(query) if (wanted := _tokens(each))),
         denies=not query.answerable and not refused and _denies(query.text, answer),
         invented=_invented(query.text, passages, answer) if refused else "",
     )

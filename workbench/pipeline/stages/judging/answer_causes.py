@@ -142,7 +142,7 @@ def _label(asked: Query, label: float, text: AnswerText, condition: str) -> bool
         return None
     if np.isnan(label):
         # The expected answer of an unanswerable question corrects what it takes for granted. No judge reads it.
-        return True if not asked.answerable and text.expected else None
+        return True if text.equal or (not asked.answerable and text.expected) else None
     return bool(label)
 
 
