@@ -50,4 +50,6 @@ def test_the_sweep_prints_a_line_for_each_configuration(executed):
     lines = "".join(output.text for output in outputs if output.output_type == "stream").split("\n")
     numbered = [line for line in lines if line.startswith("[")]
     assert [line[:6] for line in numbered] == [f"[{number}/6] " for number in range(1, 7)]
-    assert next(line for line in lines if line not in numbered).startswith("report: ")
+    sizes, report, *_ = (line for line in lines if line not in numbered)
+    assert ": 6 configurations, " in sizes
+    assert report.startswith("report: ")
