@@ -140,7 +140,7 @@ class Results(ResultViews):
         --------
         >>> results.compare("fixed-128-0", "fixed-256-0").loc["recall@5", ["n", "clusters"]].tolist()
         [78, 46]
-        >>> results.compare("fixed-128-0", "fixed-128-0", "outputs/sizes").loc["recall@5", "difference"]
+        >>> float(results.compare("fixed-128-0", "fixed-128-0", "outputs/sizes").loc["recall@5", "difference"])
         0.0
         """
         if other is not None:
