@@ -145,7 +145,7 @@ def test_one_question_has_no_interval(made):
     lines = summary_lines(run)
     assert "There is no difference: fixed-16-0 and fixed-24-0 have the same span_recall@60t on 1 question." in lines
     page = html.unescape(rendered(document_of(run)))
-    assert "[no interval]" in page
+    assert "[documents: 1]" in page
     assert "[0.000, 0.000]" not in page
 
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.chunking.foreign.callable import CallableChunker
 from workbench.core.code import imported_object
 from workbench.core.component import Component
 from workbench.errors import InputError
-from workbench.experiment.expand import DEFAULTS, NONE, OPTIONAL, STAGES
-from workbench.experiment.validate import component
 from workbench.records import Document
+
+if TYPE_CHECKING:
+    from workbench.chunking.foreign.callable import CallableChunker
 
 # How a value of a type is usually made, where its name alone does not say it.
 _MAKERS: Mapping[str, str] = {
@@ -65,6 +65,10 @@ def given_component(stage: str, value: object) -> object:
 
     A kind that needs a size has that of the default, 256. Raises InputError for an unknown kind, invalid settings or another function.
     """
+    # Deferred: a run is opened without the packages of all components.
+    from workbench.experiment.expand import NONE, OPTIONAL, STAGES
+    from workbench.experiment.validate import component
+
     if is_function(value):
         return wrapped(stage, value)
     if isinstance(value, str):
@@ -85,6 +89,8 @@ def given_component(stage: str, value: object) -> object:
 
 def kind_settings(stage: str, kind: str) -> dict[str, Any]:
     """Return the settings that the name of a kind stands for. An unknown kind keeps its name, and is reported where settings are read."""
+    from workbench.experiment.expand import DEFAULTS, STAGES
+
     fields = STAGES[stage][kind].model_fields if kind in STAGES[stage] else {}
     needed = {name: value for name, value in DEFAULTS[stage].items() if name in fields and fields[name].is_required()}
     return {"kind": kind, **needed}
@@ -95,8 +101,10 @@ def is_function(value: object) -> bool:
     return callable(value) and not isinstance(value, Component | type)
 
 
-def wrapped(stage: str, function: Any) -> CallableChunker:
+def wrapped(stage: str, function: Any) -> "CallableChunker":
     """Return a chunker that calls a function of a module. Raises InputError for a function of a notebook or script, and for other stages."""
+    from workbench.chunking.foreign.callable import CallableChunker
+
     name = getattr(function, "__name__", type(function).__name__)
     if stage != "chunking":
         raise InputError(f"{stage} is the function {name}", _WRAPPERS[stage])
