@@ -147,3 +147,13 @@ def test_a_mark_takes_the_words_that_it_cuts_whole_and_leaves_scripts_without_bl
     start = text.index(selected)
     span = session.mark(Span("d", start, start + len(selected)))
     assert text[span.start : span.end] == marked
+
+
+def test_an_error_that_nobody_expected_is_shown_and_the_label_is_kept(tmp_path) -> None:
+    """Half a character, which no file can have, is in no vocabulary."""
+    documents = (wb.Document("odd", "Half a character: \ud83d. The kiosk opens at nine."),)
+    labeller = wb.label(wb.Dataset("odd", documents, (), (), ()), annotator="ann", file=tmp_path / "labels.jsonl")
+    labeller.act({"kind": "ask", "text": "When does the kiosk open?", "evidence": None})
+    assert labeller.state["error"]
+    assert labeller.state["message"].startswith("Unexpected TypeError: ")
+    assert [action.kind for action in LabelFile(tmp_path / "labels.jsonl").actions] == ["question"]

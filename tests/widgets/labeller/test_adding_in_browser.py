@@ -1,7 +1,5 @@
 """A person adds questions in JupyterLab: from a passage, with a mouse that cuts words, and from documents alone."""
 
-import json
-
 import pytest
 
 from tests.lab_browser import write_notebook
@@ -53,7 +51,7 @@ def test_a_question_is_added_from_a_passage_kept_while_it_is_typed_and_removed(s
 
 def test_documents_without_questions_are_labelled_by_their_passages(start_lab, open_notebook, workplace) -> None:
     rows = [{"doc_id": path.stem, "text": path.read_text("utf-8")} for path in sorted((workplace / "data" / "documents").iterdir())]
-    documents = f"tuple(wb.Document(row['doc_id'], row['text']) for row in {json.dumps(rows)})"
+    documents = f"tuple(wb.Document(row['doc_id'], row['text']) for row in {rows!r})"
     call = f"labeller = wb.label(wb.Dataset('sea', {documents}, (), (), ()), annotator='ann', file='labels.jsonl')\nlabeller"
     write_notebook(workplace / "bare.ipynb", "name = 1", "import workbench as wb", call)
     notebook = open_notebook(start_lab(workplace), "bare.ipynb")

@@ -81,6 +81,8 @@ class AnswerLabeller:
             error = False
         except WorkbenchError as problem:
             message, error = f"Not saved: {error_line(problem)}", True
+        except Exception as problem:  # in the callback of a message it would be lost, and the view would wait
+            message, error = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again.", True
         self._draw(message, error)
         if self._saved_display is not None and kind in ("label", "undo"):
             self._saved_display.update(self._repr_html_())

@@ -92,6 +92,8 @@ class Labeller:
             message, error = self._saved() if done is None else done, False
         except WorkbenchError as problem:
             message, error = f"Not saved: {error_line(problem)}", True
+        except Exception as problem:  # in the callback of a message it would be lost, and the view would wait
+            message, error = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again.", True
         self._shown = self._drawn(message, error)
         self.pane.state = self._shown
         if self._saved_display is not None and content["kind"] in _WRITING:
