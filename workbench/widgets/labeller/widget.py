@@ -88,13 +88,15 @@ class Labeller:
     def act(self, content: Mapping[str, Any]) -> None:
         """Do what a message of the view asks for, and draw the new state. An error is shown in its place, and nothing is lost."""
         try:
-            done = self._actions()[content["kind"]](content)
-            message, error = self._saved() if done is None else done, False
-        except WorkbenchError as problem:
-            message, error = f"Not saved: {error_line(problem)}", True
+            try:
+                done = self._actions()[content["kind"]](content)
+                message, error = self._saved() if done is None else done, False
+            except WorkbenchError as problem:
+                message, error = f"Not saved: {error_line(problem)}", True
+            self._shown = self._drawn(message, error)
         except Exception as problem:  # in the callback of a message it would be lost, and the view would wait
-            message, error = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again.", True
-        self._shown = self._drawn(message, error)
+            message = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again."
+            self._shown = self._shown | {"drawing": self._drawings, "message": message, "error": True}
         self.pane.state = self._shown
         if self._saved_display is not None and content["kind"] in _WRITING:
             self._saved_display.update(self._repr_html_())
