@@ -77,7 +77,8 @@ def faults_of(run: RunTables, configuration: str) -> FailureSummary:
     ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
     by_cause = {cause: (counts[cause], counts[cause] / of) for cause in ordered}
     beyond_k = int((scored & (found != "") & _beyond_k(run)).sum())
-    known = bool(ordered) or not np.isnan(detail(run, configuration, "judged")[scored]).all()
+    asked = "targets" in run.sources and configuration in set(run.targets["configuration"])
+    known = bool(ordered) or not asked or not np.isnan(detail(run, configuration, "judged")[scored]).all()
     return FailureSummary(of, by_cause, weakest_slice(run, configuration), beyond_k, known)
 
 
