@@ -95,6 +95,14 @@ def test_an_answer_without_sources_has_no_score_of_retrieval(dataset, index):
     assert "the answer names no sources" in set(recalls["reason"])
 
 
+def test_what_a_function_of_answers_retrieved_is_not_known_and_no_cause_of_its_failures(dataset):
+    results = wb.compare({"wrong": lambda _: "Blue.", "refuses": lambda _: "I do not know."}, dataset, ["answer_recall"])
+    causes = results.tables.causes
+    assert not set(causes["cause"]) & {"not_indexed", "boundary", "window", "duplicate", "rank", "budget"}
+    assert set(causes["configuration"]) == {"wrong", "refuses"}
+    assert "does not say what it retrieved, so it is not known what it misses" in str(results.summary())
+
+
 def test_a_function_of_the_question_alone_is_evaluated_by_metrics_of_retrieval(dataset, index):
     def mine(question):
         return {"answer": "none", "sources": [hit.text for hit in index.search(question, 10)]}
