@@ -18,7 +18,7 @@ _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("metric", "measures", "scorers"), "metrics"),
     **dict.fromkeys(("top_k", "topk", "limit", "n", "n_results", "num_results", "max_results"), "k"),
     **dict.fromkeys(("data", "corpus", "testset", "benchmark"), "dataset"),
-    **dict.fromkeys(("slice", "subset", "where", "filter"), "within"),
+    **dict.fromkeys(("slice", "subset", "where"), "within"),
     **dict.fromkeys(("chunker", "splitter", "chunks"), "chunking"),
     **dict.fromkeys(("embedder", "embeddings", "embedding_model"), "embedding"),
     **dict.fromkeys(("retriever", "search"), "retrieval"),

@@ -1,5 +1,7 @@
 """Ways to refuse in French, Spanish, Portuguese and Italian, which share a negation before the verb and a participle after the noun."""
 
+from typing import NamedTuple
+
 from workbench.answering.refusal_patterns.clauses import ANY, READ, RULES, not_located, silent_subject, within
 
 SOURCES = {
@@ -18,7 +20,25 @@ SOURCES = {
 }
 
 
-def _shared(negation: str, info: str, says: str, holds: str, said: str, none: str, auxiliary: str, article: str = "") -> tuple[str, ...]:
+class _Words(NamedTuple):
+    """The words of a language in the patterns that all four share.
+
+    `says` and `holds` are verbs of sources, `said` a passive, `info` nouns such as "answer", `none` a negated article. `auxiliary` are verbs after
+    which a source is the object of a rule. `article` is what stands before a source.
+    """
+
+    negation: str
+    info: str
+    says: str
+    holds: str
+    said: str
+    none: str
+    auxiliary: str
+    article: str = ""
+
+
+def _shared(words: _Words) -> tuple[str, ...]:
+    negation, info, says, holds, said, none, auxiliary, article = words
     return (
         silent_subject(rf"{article}{READ}", negation, auxiliary),
         rf"^(?:non c'è |no hay |não há |il n'y a )?{none} (?:{READ}|\w*data|dado|dato|donnée) (?:sobre|sur|su|pertinent|relevant|trouv|encontrad|trovat)\w*",
@@ -42,13 +62,15 @@ _FRENCH_NOT = r"(?:\b(?:ne|n'|pas de|pas d'|rien|aucune?)(?=\W|\w))"
 _FRENCH_KNOW = r"(?:répondre|dire|trouver|déterminer|confirmer|aider|savoir|renseigner)"
 _FRENCH = (
     *_shared(
-        r"\b(?:ne |n'|ne\b)",
-        _FRENCH_INFO,
-        _FRENCH_SAYS,
-        _FRENCH_HOLDS,
-        rf"(?:(?:pas|nulle part|jamais) (?:été )?{_FRENCH_SAID})",
-        r"(?:aucune?|pas une?|nul)",
-        r"(?:doi|peu|pouv|sont|est|était|étai|fu|ser|se (?!prononc)|s'|ont été|a été|faut|nécessit|exist|chang|serv|s'ouvr|dépass|vaut|valent)",
+        _Words(
+            r"\b(?:ne |n'|ne\b)",
+            _FRENCH_INFO,
+            _FRENCH_SAYS,
+            _FRENCH_HOLDS,
+            rf"(?:(?:pas|nulle part|jamais) (?:été )?{_FRENCH_SAID})",
+            r"(?:aucune?|pas une?|nul)",
+            r"(?:doi|peu|pouv|sont|est|était|étai|fu|ser|se (?!prononc)|s'|ont été|a été|faut|nécessit|exist|chang|serv|s'ouvr|dépass|vaut|valent)",
+        )
     ),
     r"\b(?:je|on) (?:ne |n')(?:l'|le |la |les |\w+ )?(?:sais|sait|savons|trouve|trouvons|vois)\b(?: (?:pas|rien|nulle part|aucun\w*|malheureusement)\b|$)",
     r"\bje (?:ne |n')(?:ai |l'ai )(?:malheureusement )?(?:pas|rien|aucun\w*)? ?(?:trouvé|vu|aucun\w*|rien)\b",
@@ -87,14 +109,16 @@ _SPANISH_HOLDS = r"(?:contien\w+|incluy\w+|ofrec\w+|proporcion\w+|recog\w+|aport
 _SPANISH_KNOW = r"(?:responder|contestar|decir|determinar|encontrar|confirmar|ayudar|saber|aclarar)"
 _SPANISH = (
     *_shared(
-        r"\bno\b",
-        _SPANISH_INFO,
-        _SPANISH_SAYS,
-        _SPANISH_HOLDS,
-        rf"(?:(?:est[áa]n?|son|es|ha sido|aparece|viene) {_SPANISH_SAID})",
-        r"(?:ning[úu]n[oa]?)",
-        r"(?:deb|pued|pod|necesit|tien|hay|está|es\b|son\b|fue|ser|se (?!pronunci)|ha sido|han sido|exist|cambi|sirv|vale|cargan?|abren?|super)",
-        r"(?:el|la|los|las|este|estos|estas|ese|esos|esas) (?:\w+ )?",
+        _Words(
+            r"\bno\b",
+            _SPANISH_INFO,
+            _SPANISH_SAYS,
+            _SPANISH_HOLDS,
+            rf"(?:(?:est[áa]n?|son|es|ha sido|aparece|viene) {_SPANISH_SAID})",
+            r"(?:ning[úu]n[oa]?)",
+            r"(?:deb|pued|pod|necesit|tien|hay|está|es\b|son\b|fue|ser|se (?!pronunci)|ha sido|han sido|exist|cambi|sirv|vale|cargan?|abren?|super)",
+            r"(?:el|la|los|las|este|estos|estas|ese|esos|esas) (?:\w+ )?",
+        )
     ),
     r"\bno (?:lo |la )?sé\b|\bno (?:lo )?sabría\b|\blo (?:desconozco|ignoro)\b|^falta (?:qqr|información)\b|\bno me consta\b|^desconozco\b|\bni idea\b|\bno tengo (?:ni |la menor )?idea\b",
     rf"\bno (?:puedo|soy capaz de|me es posible|he podido|pude|logro|consigo) (?:\w+ )?{_SPANISH_KNOW}\w*\b",
@@ -129,13 +153,15 @@ _PORTUGUESE_HOLDS = r"(?:contém|contêm|inclu\w+|oferece\w*|fornece\w*|traz\w*|
 _PORTUGUESE_KNOW = r"(?:responder|dizer|determinar|encontrar|confirmar|ajudar|saber)"
 _PORTUGUESE = (
     *_shared(
-        r"\bnão\b",
-        _PORTUGUESE_INFO,
-        _PORTUGUESE_SAYS,
-        _PORTUGUESE_HOLDS,
-        rf"(?:(?:est[áã]o?|são|é|foi|vem) {_PORTUGUESE_SAID})",
-        r"(?:nenhuma?)",
-        r"(?:dev|pod|precis|tê?m|há|está|é\b|são\b|foi|for|ser|se (?!pronunci)|exist|mud|serv|val|carreg|abr|exced)",
+        _Words(
+            r"\bnão\b",
+            _PORTUGUESE_INFO,
+            _PORTUGUESE_SAYS,
+            _PORTUGUESE_HOLDS,
+            rf"(?:(?:est[áã]o?|são|é|foi|vem) {_PORTUGUESE_SAID})",
+            r"(?:nenhuma?)",
+            r"(?:dev|pod|precis|tê?m|há|está|é\b|são\b|foi|for|ser|se (?!pronunci)|exist|mud|serv|val|carreg|abr|exced)",
+        )
     ),
     r"\bnão (?:o )?sei\b|\bnão saberia\b|^(?:desconheço|ignoro|falta (?:qqr|informação))\b|\bnão faço (?:a menor )?ideia\b|\bnão tenho (?:a menor )?ideia\b",
     rf"\bnão (?:posso|consigo|sou capaz de|me é possível|foi possível|pude|consegui) (?:\w+ )?{_PORTUGUESE_KNOW}\w*\b",
@@ -172,13 +198,15 @@ _ITALIAN_KNOW = r"(?:risponder|dir|determinar|trovar|confermar|aiutar|saper|stab
 _ITALIAN_IN = r"(?:in |nel |nell'|nella |nelle |nei |negli |dal |dalle |dai |dagli |dall'|tra |fra )"
 _ITALIAN = (
     *_shared(
-        r"\bnon\b",
-        _ITALIAN_INFO,
-        _ITALIAN_SAYS,
-        _ITALIAN_HOLDS,
-        rf"(?:(?:è|sono|viene|vengono|è stato) {_ITALIAN_SAID})",
-        r"(?:nessun[oa]?|alcun[oa]?)",
-        r"(?:dev|può|poss|pot|necessit|occorr|è\b|sono\b|fu|sar|si (?!pronunci)|vien|veng|vann|esist|cambi|serv|val|apr|super)",
+        _Words(
+            r"\bnon\b",
+            _ITALIAN_INFO,
+            _ITALIAN_SAYS,
+            _ITALIAN_HOLDS,
+            rf"(?:(?:è|sono|viene|vengono|è stato) {_ITALIAN_SAID})",
+            r"(?:nessun[oa]?|alcun[oa]?)",
+            r"(?:dev|può|poss|pot|necessit|occorr|è\b|sono\b|fu|sar|si (?!pronunci)|vien|veng|vann|esist|cambi|serv|val|apr|super)",
+        )
     ),
     r"\bnon (?:lo )?so\b|\bnon (?:lo )?saprei\b|\blo ignoro\b|^manca(?:no)? (?:il |le )?(?:qqr|informazioni)\b|\bnon ne ho (?:la minima |alcuna )?idea\b|^nessuna idea\b",
     rf"\bnon (?:posso|riesco a|sono in grado di|sono riuscit[oa] a) (?:\w+ )?{_ITALIAN_KNOW}\b|\bnon posso aiutar\w+\b",
