@@ -14,6 +14,10 @@ class AnswerLabellerView {
     return this.model.get("state");
   }
 
+  end() {
+    this.connection.end();
+  }
+
   send(kind, values = {}) {
     this.say("Saving…", false);
     // A key that waits while a label is saved is not for the item that is shown then.
@@ -70,23 +74,4 @@ class AnswerLabellerView {
   }
 }
 
-export default {
-  render({ model, el }) {
-    const root = make("div", { class: "wbl", role: "group", "aria-label": "Labeller of answers", tabindex: "-1" });
-    el.append(root);
-    const view = new AnswerLabellerView(model, root);
-    const opening = new OpeningView(model, root);
-    const draw = () => {
-      view.connection.answered();
-      view.draw();
-    };
-    view.draw();
-    view.connection.watched();
-    model.on("change:state", draw);
-    return () => {
-      model.off("change:state", draw);
-      view.connection.end();
-      opening.end();
-    };
-  },
-};
+export default { render: ({ model, el }) => present(model, el, "Labeller of answers", AnswerLabellerView) };

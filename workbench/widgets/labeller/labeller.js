@@ -387,24 +387,4 @@ class LabellerView {
   }
 }
 
-export default {
-  render({ model, el }) {
-    // A click on any text gives the labeller the focus, and so its keys.
-    const root = make("div", { class: "wbl", role: "group", "aria-label": "Labeller", tabindex: "-1" });
-    el.append(root);
-    const view = new LabellerView(model, root);
-    const opening = new OpeningView(model, root);
-    const draw = () => {
-      view.connection.answered();
-      view.draw();
-    };
-    view.draw();
-    view.connection.watched();
-    model.on("change:state", draw);
-    return () => {
-      model.off("change:state", draw);
-      view.end();
-      opening.end();
-    };
-  },
-};
+export default { render: ({ model, el }) => present(model, el, "Labeller", LabellerView) };

@@ -32,3 +32,23 @@ class OpeningView {
     for (const name of PERSON) window.removeEventListener(name, this.leave, true);
   }
 }
+
+// Show a view, draw every new state, and return what ends it. A click on any text gives the labeller the focus, and so its keys.
+function present(model, el, label, View) {
+  const root = make("div", { class: "wbl", role: "group", "aria-label": label, tabindex: "-1" });
+  el.append(root);
+  const view = new View(model, root);
+  const opening = new OpeningView(model, root);
+  const draw = () => {
+    view.connection.answered();
+    view.draw();
+  };
+  view.draw();
+  view.connection.watched();
+  model.on("change:state", draw);
+  return () => {
+    model.off("change:state", draw);
+    view.end();
+    opening.end();
+  };
+}
