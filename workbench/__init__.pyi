@@ -73,6 +73,7 @@ from .metrics.expressions import span_precision as span_precision
 from .metrics.expressions import span_precision_omega as span_precision_omega
 from .metrics.expressions import span_recall as span_recall
 from .metrics.expressions import success as success
+from .metrics.functions import metric as metric
 from .metrics.names import Metric as Metric
 from .metrics.names import tokens as tokens
 from .records import Chunk as Chunk

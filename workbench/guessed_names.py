@@ -98,10 +98,7 @@ _PUBLIC_GUESSES: Mapping[str, str] = {
         ("compare_runs", "diff", "compare_results"), "results.compare(a, b, other) for two runs, wb.compare(systems, dataset) for systems"
     ),
     **dict.fromkeys(("leaderboard", "report", "best"), "wb.load(path).leaderboard(), .summary() or .to_html(path)"),
-    **dict.fromkeys(
-        ("metric", "CallableMetric", "Kind", "register_metric", "custom_metric"),
-        "workbench.metrics.registry.Kind, which wraps a function as a metric: docs/extending.md, A metric",
-    ),
+    **dict.fromkeys(("CallableMetric", "Kind", "register_metric", "custom_metric"), "@wb.metric above a function"),
     **dict.fromkeys(
         ("CallableRetriever", "System", "RAG", "FunctionTarget"), "the function itself: wb.evaluate(search, dataset); or wb.CallableTarget"
     ),

@@ -113,7 +113,7 @@ def test_attributes_that_are_guessed_name_what_is_meant(results: wb.Results, wor
         "Scores": (scores, "mean df per_query to_csv leaderboard"),
         "Pipeline": (pipeline, "search run evaluate"),
         "Experiment": (wb.Experiment("guessed", "experiments/handbook"), "run results save configs"),
-        "wb": (wb, "run load_results metric evalute BM25Retreiver CallableEmbedder faithfulness compare_runs"),
+        "wb": (wb, "run load_results custom_metric evalute BM25Retreiver CallableEmbedder faithfulness compare_runs"),
         "wb.Results": (wb.Results, "load"),
     }
     cases = {f"{name}.{guess}": (owner, guess) for name, (owner, guesses) in owners.items() for guess in guesses.split()}

@@ -28,6 +28,7 @@ from workbench.experiment.expand import STAGES
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
 from workbench.guessed_names import AdvisedNames, advised_names, checked_names
 from workbench.judging.settings import Judging
+from workbench.metrics.functions import of_function
 from workbench.metrics.names import Metric, metrics_given
 from workbench.records import Dataset
 
@@ -222,7 +223,7 @@ def sweep(
 
     Raises
     ------
-    InputError: the experiment names functions, and `allow_code` is not set.
+    InputError: the experiment names functions, and `allow_code` is not set; or a metric is a function, and `jobs` or `scheduler` is set.
     RunError: every configuration failed, and the outputs of an earlier run stay. If only some fail, `Results.failures` has their errors.
 
     Examples
@@ -245,6 +246,10 @@ def sweep(
     spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
     spec = replace(spec, allow_code=allow_code)
     precompute = on_workers(jobs, scheduler)
+    if precompute and (local := [str(metric) for metric in spec.metrics if of_function(metric)]):
+        raise InputError(
+            f"{local[0]} is a function of this process, which workers do not have", "leave out jobs and scheduler, or the metric"
+        )
     if screen:
         spec = screen_experiment(spec, Path(outputs), say_above)
     with sweep_progress(spec.name):

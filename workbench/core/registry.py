@@ -16,23 +16,25 @@ class Registry(Mapping[str, T], Generic[T]):
     """Components by kind: builtin ones, then those that installed packages declare in an entry point group such as `workbench.chunkers`.
 
     The name of an entry point is the kind, its value a subclass or an instance of `base`. Listing kinds imports nothing: looking up
-    a kind raises InputError if its package is broken or if several packages declare it.
+    a kind raises InputError if its package is broken or if several packages declare it. `defined` are those that this process made.
     """
 
     def __init__(self, builtin: Mapping[str, T], group: str, base: type[object]) -> None:
         self.builtin, self._group, self._base = builtin, group, base
+        self.defined: dict[str, T] = {}
 
     def __getitem__(self, kind: str) -> T:
-        return self.builtin[kind] if kind in self.builtin else self._loaded(self._offers[kind])
+        here = self.builtin if kind in self.builtin else self.defined
+        return here[kind] if kind in here else self._loaded(self._offers[kind])
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self.builtin, *self._offers])
+        return iter([*self.builtin, *self.defined, *self._offers])
 
     def __len__(self) -> int:
-        return len(self.builtin) + len(self._offers)
+        return len(list(iter(self)))
 
     def __contains__(self, kind: object) -> bool:
-        return kind in self.builtin or kind in self._offers
+        return kind in self.builtin or kind in self.defined or kind in self._offers
 
     @cached_property
     def _offers(self) -> dict[str, list[EntryPoint]]:

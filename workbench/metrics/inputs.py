@@ -33,7 +33,7 @@ class Labels:
 
     `answerable` (q); `offsets` (d + 1); qrels as `qrel_query`, `qrel_doc`, `qrel_relevance`; `need_query` is the query of each
     need; alternatives as `alternative_need`, `alternative_doc`, and global characters `alternative_start`, `alternative_end`,
-    in the dataset's order.
+    in the dataset's order. `dataset` is None for the labels of a stored run.
     """
 
     texts: tuple[str, ...]
@@ -47,6 +47,7 @@ class Labels:
     alternative_doc: Ints
     alternative_start: Ints
     alternative_end: Ints
+    dataset: Dataset | None = None
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Labels":
@@ -69,6 +70,7 @@ class Labels:
             alternative_doc=alternative_doc,
             alternative_start=offsets[alternative_doc] + _ints([span.start for _, span in spans]),
             alternative_end=offsets[alternative_doc] + _ints([span.end for _, span in spans]),
+            dataset=dataset,
         )
 
     @property

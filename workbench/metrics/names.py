@@ -171,10 +171,7 @@ def _given(value: object) -> Metric:
         return Metric.parse(value)
     if callable(value):
         name = getattr(value, "__name__", type(value).__name__)
-        raise InputError(
-            f"the function {name} is no metric",
-            "wrap it in a workbench.metrics.registry.Kind of a package of yours: docs/extending.md, A metric",
-        )
+        raise InputError(f"the function {name} is no metric", "write @wb.metric above it, and name @ 5 for a metric of hits")
     raise InputError(f"a metric is of type {type(value).__name__}", "write names or expressions, such as ['recall@5', wb.mrr @ 10]")
 
 

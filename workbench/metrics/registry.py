@@ -1,6 +1,6 @@
 """All retrieval metrics. To add one, write its function and a line here, or an entry point of another package."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -204,4 +204,4 @@ _BUILTIN: dict[str, Kind] = {
         version=2,
     ),
 }
-KINDS: Mapping[str, Kind] = Registry(_BUILTIN, "workbench.metrics", Kind)
+KINDS: Registry[Kind] = Registry(_BUILTIN, "workbench.metrics", Kind)

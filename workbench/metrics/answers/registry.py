@@ -1,6 +1,6 @@
 """All answer metrics. To add one, write its function and a line here, or an entry point of another package."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -175,4 +175,4 @@ _BUILTIN: dict[str, AnswerKind] = {
         of_answers=False,
     ),
 }
-ANSWER_KINDS: Mapping[str, AnswerKind] = Registry(_BUILTIN, "workbench.answer_metrics", AnswerKind)
+ANSWER_KINDS: Registry[AnswerKind] = Registry(_BUILTIN, "workbench.answer_metrics", AnswerKind)

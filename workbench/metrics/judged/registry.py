@@ -1,6 +1,6 @@
 """All metrics of judgements. To add one, write its function and a line here, or an entry point of another package."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -135,4 +135,4 @@ _BUILTIN: dict[str, JudgedKind] = {
         _HERE,
     ),
 }
-JUDGED_KINDS: Mapping[str, JudgedKind] = Registry(_BUILTIN, "workbench.judged_metrics", JudgedKind)
+JUDGED_KINDS: Registry[JudgedKind] = Registry(_BUILTIN, "workbench.judged_metrics", JudgedKind)

@@ -1,0 +1,185 @@
+"""`@wb.metric`: a function of hits or of answers as a metric of evaluate, compare and sweep."""
+
+# ruff: noqa: ARG001, ARG005  # the names of the arguments say what a metric reads
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.metrics.answers.registry import ANSWER_KINDS
+from workbench.metrics.registry import KINDS
+from workbench.testing import METRIC_LAWS
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    yield
+    for table in (KINDS, ANSWER_KINDS):
+        table.defined.clear()
+
+
+def relevant_of(dataset: wb.Dataset) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for qrel in dataset.qrels:
+        if qrel.relevance > 0:
+            found.setdefault(qrel.query_id, set()).add(qrel.doc_id)
+    return found
+
+
+def test_a_function_of_hits_gets_the_values_of_the_builtin_metric_that_it_repeats(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    relevant = relevant_of(part)
+
+    @wb.metric
+    def share_found(query: wb.Query, hits: list[wb.Hit]) -> float:
+        """The share of the relevant documents among those of the hits."""
+        return len({hit.doc_id for hit in hits} & relevant[query.query_id]) / len(relevant[query.query_id])
+
+    for index in indexes.values():
+        for system in (index, index.search):
+            scores = wb.evaluate(system, part, [share_found @ 5, share_found @ 2, "hit_recall@5", "hit_recall@2"])
+            for k in (2, 5):
+                assert scores[f"share_found@{k}"] == scores[f"hit_recall@{k}"]
+    assert KINDS["share_found"].definition == "The share of the relevant documents among those of the hits"
+
+
+def test_hits_are_the_first_distinct_chunks_with_their_ranks_and_scores(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    index, seen = indexes["fixed-128-0"], {}
+
+    @wb.metric
+    def looked_at(query: wb.Query, hits: list[wb.Hit]) -> bool:
+        seen[query.query_id] = hits
+        return True
+
+    wb.evaluate(index, part, looked_at @ 4)
+    answerable = [query for query in part.queries if query.answerable]
+    assert list(seen) == [query.query_id for query in answerable]
+    for query in answerable[:10]:
+        assert seen[query.query_id] == list(index.search(query.text, k=4))
+
+
+def test_a_function_of_answers_scores_the_answers_of_a_function(part: wb.Dataset) -> None:
+    @wb.metric(proportion=False, higher_is_better=False)
+    def words(query: wb.Query, answer: str) -> int | None:
+        return None if query.text.startswith("Who") else len(answer.split())
+
+    def answered(query: str) -> str:
+        return f"Of {query} the handbook says a lot."
+
+    scores = wb.evaluate(answered, part, [words, "answer_recall"])
+    rows = scores.queries.query("metric == 'words'").set_index("query_id")
+    for query in part.queries:
+        row = rows.loc[query.query_id]
+        if not query.answerable:
+            assert row["state"] == "not_applicable"
+        elif query.text.startswith("Who"):
+            assert (row["state"], row["reason"]) == ("unscored", "the function returns None")
+        else:
+            assert row["value"] == len(query.text.split()) + 6
+
+
+def test_a_comparison_is_read_by_a_process_without_the_function(part: wb.Dataset, tmp_path: Path) -> None:
+    @wb.metric
+    def three_hits(query: wb.Query, hits: list[wb.Hit]) -> bool:
+        return len(hits) == 3
+
+    systems = {
+        name: wb.Pipeline(chunking=wb.FixedChunker(size=size), retrieval=wb.BM25Retriever()) for name, size in (("a", 64), ("b", 128))
+    }
+    made = wb.compare(systems, part, metrics=[three_hits @ 3, "recall@5"], outputs=tmp_path)
+    (tables,) = tmp_path.glob("*/queries.parquet")
+    KINDS.defined.clear()
+    read = wb.load(tables.parent)
+    assert read.leaderboard()["three_hits@3"].tolist() == made.leaderboard()["three_hits@3"].tolist() == [1.0, 1.0]
+    read.to_html(tmp_path / "again.html")
+
+
+def test_a_function_that_is_defined_again_is_computed_again(part: wb.Dataset, tmp_path: Path) -> None:
+    systems = {
+        "a": wb.Pipeline(retrieval=wb.BM25Retriever()),
+        "b": wb.Pipeline(chunking=wb.FixedChunker(size=64), retrieval=wb.BM25Retriever()),
+    }
+    for value in (0.25, 0.75):
+
+        @wb.metric
+        def constant(query: wb.Query, hits: list[wb.Hit], value: float = value) -> float:
+            return value
+
+        found = wb.compare(systems, part, metrics=[constant @ 3], outputs=tmp_path)
+        assert found.leaderboard()["constant@3"].tolist() == [value, value]
+
+
+def test_workers_refuse_a_function(part: wb.Dataset, tmp_path: Path) -> None:
+    @wb.metric
+    def any_hit(query: wb.Query, hits: list[wb.Hit]) -> bool:
+        return bool(hits)
+
+    experiment = wb.Experiment("workers", part, sweep={"retrieval": [wb.BM25Retriever()]}, metrics=[any_hit @ 5])
+    with pytest.raises(wb.InputError, match="any_hit@5 is a function of this process, which workers do not have"):
+        wb.sweep(experiment, tmp_path, jobs=2)
+
+
+def test_a_function_of_hits_keeps_the_laws() -> None:
+    @wb.metric
+    def first_document(query: wb.Query, hits: list[wb.Hit]) -> bool:
+        return bool(hits) and hits[0].start == 0
+
+    for law in METRIC_LAWS:
+        law(KINDS["first_document"])
+
+
+def fails(query: Any, hits: Any) -> Any:
+    raise RuntimeError("no network\nat all")
+
+
+def gives_text(query: Any, hits: Any) -> Any:
+    return "high"
+
+
+def gives_nan(query: Any, hits: Any) -> Any:
+    return float("nan")
+
+
+def counts(query: Any, hits: Any) -> Any:
+    return len(hits)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (fails, "raises RuntimeError: no network"),
+        (gives_text, "returns 'high'; return a number, True, False or None"),
+        (gives_nan, "returns nan; return a number"),
+        (counts, r"returns 5, which is not between 0 and 1; write @wb.metric\(proportion=False\)"),
+    ],
+)
+def test_what_a_function_cannot_return_names_the_question(
+    function: Any, message: str, indexes: dict[str, wb.Index], part: wb.Dataset
+) -> None:
+    with pytest.raises(wb.InputError, match=rf"the metric {function.__name__}, on the question '\S+', {message}"):
+        wb.evaluate(indexes["fixed-128-0"], part, wb.metric(function) @ 5)  # type: ignore[operator]  # of hits
+
+
+def recall(query: Any, hits: Any) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda query, hits: 1, "which is no function with a name"),
+        (recall, "there is a metric recall already"),
+        (len, r"the metric len takes \(obj\); write def my_metric"),
+        ("recall", "'recall', which is no function"),
+    ],
+)
+def test_what_is_no_metric_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(wb.InputError, match=message):
+        wb.metric(given)
+
+
+def test_a_plain_function_is_told_about_the_decorator(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    with pytest.raises(wb.InputError, match=r"the function counts is no metric; write @wb.metric above it"):
+        wb.evaluate(indexes["fixed-128-0"], part, [counts])  # type: ignore[list-item]  # on purpose

@@ -1,0 +1,160 @@
+"""A Python function as a metric: `@metric`."""
+
+import inspect
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, overload
+
+import numpy as np
+
+from workbench.errors import InputError, error_line
+from workbench.metrics.answers.case import AnswerCase, AnswerValues
+from workbench.metrics.answers.registry import ANSWER_KINDS, ANSWERABLE, AnswerKind
+from workbench.metrics.case import Case, Cut, MetricValues
+from workbench.metrics.coverage import Bools, Floats
+from workbench.metrics.delivery import delivered, slices
+from workbench.metrics.judged.registry import JUDGED_KINDS
+from workbench.metrics.names import Metric, UncutMetric
+from workbench.metrics.registry import KINDS, Kind, Requirement
+from workbench.records import Hit, Query
+
+Function = Callable[..., Any]
+
+_ANY = Requirement(lambda labels: labels.answerable, "unanswerable")
+_FORM = "write def my_metric(query, hits), or def my_metric(query, answer), and return a number, True, False or None"
+_NO_VALUE = "the function returns None"
+_HIGHEST = 2**62
+
+
+@overload
+def metric(function: Function, /) -> Metric | UncutMetric: ...
+@overload
+def metric(*, higher_is_better: bool = True, proportion: bool = True) -> Callable[[Function], Metric | UncutMetric]: ...
+def metric(
+    function: Function | None = None, /, *, higher_is_better: bool = True, proportion: bool = True
+) -> Metric | UncutMetric | Callable[[Function], Metric | UncutMetric]:
+    """Make a metric of a function, whose name becomes the metric's. It is known in this process, until it ends.
+
+    Parameters
+    ----------
+    function: `(query, hits)`, with a `wb.Query` and the first k distinct `wb.Hit`s, for the metric `name @ k`; or `(query, answer)`, with the text of
+        the answer, for the metric `name`. It returns a number, or None for a question without a value, which is then unscored. It is not asked
+        about unanswerable questions.
+    higher_is_better: False if the metric counts faults.
+    proportion: False if values are not between 0 and 1.
+
+    Raises
+    ------
+    InputError: the name is that of another metric, the function takes other arguments, or it fails, or returns another value, on a question.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> @wb.metric
+    ... def from_the_guide(query, hits):
+    ...     return any("guide" in hit.doc_id for hit in hits)
+    >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+    >>> index = wb.Pipeline(retrieval=wb.BM25Retriever()).index(dataset)
+    >>> scores = wb.evaluate(index, dataset, [from_the_guide @ 3, "recall@3"])
+    >>> scores.table["metric"].tolist()
+    ['from_the_guide@3', 'recall@3']
+    """
+    if function is None:
+        return lambda given: _defined(given, higher_is_better, proportion)
+    return _defined(function, higher_is_better, proportion)
+
+
+def of_function(measure: Metric) -> bool:
+    """Return whether a function of this process defines the metric."""
+    return measure.name in KINDS.defined or measure.name in ANSWER_KINDS.defined
+
+
+def _defined(function: Function, higher_is_better: bool, proportion: bool) -> Metric | UncutMetric:
+    name = getattr(function, "__name__", "")
+    if not callable(function) or not name.isidentifier():
+        raise InputError(f"a metric is made of {function!r}, which is no function with a name", _FORM)
+    parameters = [each.name for each in inspect.signature(function).parameters.values() if each.default is each.empty]
+    if len(parameters) != 2 or parameters[1] not in ("hits", "answer"):
+        raise InputError(f"the metric {name} takes ({', '.join(parameters)})", _FORM)
+    if any(name in table and name not in table.defined for table in (KINDS, ANSWER_KINDS, JUDGED_KINDS)):
+        raise InputError(f"there is a metric {name} already", "give the function another name")
+    for table in (KINDS, ANSWER_KINDS):
+        table.defined.pop(name, None)
+    asked = _Asked(function, name, proportion)
+    # A function can read anything, so that nobody knows when its values change: each definition has its own stored scores.
+    about: dict[str, Any] = {
+        "definition": (inspect.getdoc(function) or f"the function {name}").partition("\n")[0].rstrip("."),
+        "source": "a function",
+        "higher_is_better": higher_is_better,
+        "proportion": proportion,
+        "version": 1 + secrets.randbelow(_HIGHEST),
+    }
+    if parameters[1] == "answer":
+        ANSWER_KINDS.defined[name] = AnswerKind(asked.of_answers, (ANSWERABLE,), **about)
+        return Metric(name)
+    KINDS.defined[name] = Kind(asked.of_hits, "chunks", "k", _ANY, **about)
+    return UncutMetric(name)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A function that is asked for the value of one question at a time."""
+
+    function: Function
+    name: str
+    proportion: bool
+
+    def of_hits(self, case: Case, cut: Cut) -> MetricValues:
+        """Return the values of the first k distinct hits of each question."""
+        dataset = case.labels.dataset
+        if dataset is None:
+            raise InputError(f"the metric {self.name} is a function, which reads the dataset", "use it in wb.evaluate or wb.compare")
+        found, scores = case.shared(delivered, cut), case.shared(_best_scores)
+        hits: list[list[Hit]] = [[] for _ in dataset.queries]
+        places = case.labels.places(found.starts, found.ends)
+        for query, piece, (doc, start, end) in zip(found.query.tolist(), found.piece.tolist(), places, strict=True):
+            ranked = hits[query]
+            ranked.append(Hit(dataset.documents[doc], start, end, len(ranked) + 1, scores[query, piece]))
+        value, missing = self._values(dataset.queries, hits, case.labels.answerable)
+        return MetricValues(value, unscored=((_NO_VALUE, missing),))
+
+    def of_answers(self, case: AnswerCase) -> AnswerValues:
+        """Return the values of the answers."""
+        asked = case.labels.answerable & np.array([not error for error in case.answers.errors], dtype=np.bool_)
+        value, missing = self._values(case.labels.queries, case.answers.texts, asked)
+        return AnswerValues(value, unscored=((_NO_VALUE, missing),))
+
+    def _values(self, queries: Sequence[Query], given: Sequence[object], asked: Bools) -> tuple[Floats, Bools]:
+        """Return the values, NaN where there is none, and the questions for which the function returned None."""
+        values = [self._value(query, each) if ask else math.nan for query, each, ask in zip(queries, given, asked.tolist(), strict=True)]
+        value = np.array([math.nan if each is None else each for each in values], dtype=np.float64)
+        return value, np.array([each is None for each in values], dtype=np.bool_)
+
+    def _value(self, query: Query, given: object) -> float | None:
+        where = f"the metric {self.name}, on the question {query.query_id!r},"
+        try:
+            value = self.function(query, given)
+        except Exception as error:  # a function of anybody may raise anything
+            raise InputError(
+                f"{where} raises {error_line(error)}", "mend the function, or let it return None for a question without a value"
+            ) from error
+        if value is None:
+            return None
+        if not isinstance(value, Real | np.bool_) or not math.isfinite(number := float(value)):
+            raise InputError(f"{where} returns {value!r}", "return a number, True, False or None")
+        if self.proportion and not 0 <= number <= 1:
+            raise InputError(f"{where} returns {number:g}, which is not between 0 and 1", "write @wb.metric(proportion=False)")
+        return number
+
+
+def _best_scores(case: Case, _: Cut) -> dict[tuple[int, int], float]:
+    """Return the best score of each distinct slice of each question."""
+    hits, of_chunk = case.retrieved.hits, case.shared(slices).of_chunk
+    pieces = of_chunk[hits["chunk"].to_numpy(np.int64)].tolist()
+    best: dict[tuple[int, int], float] = {}
+    for query, piece, score in zip(hits["query"].tolist(), pieces, hits["score"].tolist(), strict=True):
+        best.setdefault((query, piece), score)
+    return best
