@@ -97,7 +97,7 @@ def test_a_bad_line_is_one_line(recorded, wording) -> None:
             "[1]",
             {"query_id": "q1", "answr": "a"},
             {"query_id": 7, "answer": "a"},
-            {"query_id": "q1", "answer": " "},
+            {"query_id": "q1", "answer": None},
             {"query_id": "q1"},
             {"answer": "a"},
             {"query_id": "q1", "answer": "a", "citations": [-1]},

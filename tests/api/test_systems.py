@@ -1,5 +1,6 @@
 """Systems that exist only in Python are compared and evaluated like configurations."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,23 @@ def test_a_function_that_answers_is_scored_on_its_sources_and_its_answers(datase
     assert found.mean() > 0.5
     assert own.table["value"][0] >= found.mean()
     assert len(scores.results.answers) == len(dataset.queries)
+
+
+def test_a_system_that_answers_nothing_scores_0_and_is_not_above_a_wrong_one(dataset, tmp_path):
+    expected = {query.text: query.answer for query in dataset.queries}
+    silent = {query.text for query in dataset.queries[::2]}
+    texts = {"nothing": "", "wrong": "blue", "blank": " \n"}
+    systems = {name: lambda question, text=text: text if question in silent else expected[question] for name, text in texts.items()}
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps({"query_id": q.query_id, "answer": systems["nothing"](q.text)}) + "\n" for q in dataset.queries))
+    results = wb.compare({**systems, "file": path}, dataset, ["exact_match"])
+    rows = results.queries.query("metric == 'exact_match' and state == 'scored'").pivot(
+        index="query_id", columns="configuration", values="value"
+    )
+    assert rows.notna().all(axis=None)
+    assert 0 < rows["nothing"].mean() < 1
+    for name in ("wrong", "blank", "file"):
+        assert rows[name].tolist() == rows["nothing"].tolist()
 
 
 def test_a_target_is_evaluated_in_three_lines(dataset, index, tmp_path):

@@ -112,7 +112,9 @@ def _are_numbers(value: object) -> bool:
 # How the value of each key is checked, and what to write instead.
 Checks = Mapping[str, tuple[Callable[[object], bool], str]]
 CHECKS: Checks = {
-    **dict.fromkeys(("query_id", "query", "answer", "condition"), (_is_text, "a text")),
+    **dict.fromkeys(("query_id", "query"), (_is_text, "a text")),
+    "answer": (lambda value: isinstance(value, str), "a text"),
+    "condition": (_is_text, "a text"),
     **dict.fromkeys(("variant", "behaviour"), (lambda value: isinstance(value, str), "a text")),
     "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
     "confidence": (_is_share, "a number between 0 and 1"),

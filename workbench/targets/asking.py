@@ -161,10 +161,7 @@ async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
     if request.operation == "search":
         hits = tuple(await session.search(request.query, request.k))
         return TargetReply(hits=hits if session.asks_deeper else hits[: request.k])
-    answer = await session.answer(request.query, request.context)
-    if not answer.text.strip():
-        raise TargetError("the answer is empty")
-    return TargetReply(answer=answer)
+    return TargetReply(answer=await session.answer(request.query, request.context))
 
 
 def _corpus(target: Target, resources: TargetResources) -> str:
@@ -191,17 +188,18 @@ def _value(reply: TargetReply, secrets: Sequence[str]) -> dict[str, Any]:
 def _read(value: Mapping[str, Any]) -> TargetReply:
     answer = value["answer"]
     if answer is not None:
+        read = separated(answer["text"])
         sources = None if answer["sources"] is None else _hits(answer["sources"])
         samples = tuple(SampledCall(**sample) for sample in answer["samples"])
         # A reply of an earlier version has no `unread`.
         fields = {
-            "text": separated(answer["text"]).answer,
+            "text": read.answer,
             "sources": sources,
             "samples": samples,
             "unread": tuple(answer.get("unread", ())),
         }
         answer = TargetAnswer(**{**answer, **fields})
-        if not answer.text.strip():
+        if read.reasoned and not read.answer.strip():
             return TargetReply(error=REASONING_ALONE, seconds=value["seconds"])
     return TargetReply(_hits(value["hits"]), answer, value["error"], value["seconds"])
 

@@ -56,7 +56,7 @@ class McpSession(TargetSession):
         return reply.hits(tool.reply)[:k]
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
-        """Answer a question. An answer that is empty although the server could ask for a text is a failure."""
+        """Answer a question. An answer that is empty because the server did not ask for a text is a failure."""
         if (tool := self._target.answer) is None:
             return await super().answer(query, context)
         reply, record = await self._call(tool, question_slots(query, self._target.k, context))
@@ -64,8 +64,8 @@ class McpSession(TargetSession):
             answer = reply.answer(tool.reply.read)
         except MissingError as error:
             raise TargetError(f"{error}{self._not_sampled(record)}") from None
-        if not answer.text.strip():
-            raise TargetError(f"the answer is empty{self._not_sampled(record)}")
+        if not answer.text.strip() and (why := self._not_sampled(record)):
+            raise TargetError(f"the answer is empty{why}")
         return replace(answer, samples=tuple(record.samples), unread=reply.unread, **record.use())
 
     async def ingest(self, documents: Sequence[Document]) -> None:

@@ -75,8 +75,8 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
             draft.fault(found.where, fault)
             continue
         text = answer_of(_chosen(found, "answer", fields.answer))
-        answer = TargetAnswer(text=text, sources=hits) if text and text.strip() else None
-        failure = str(found.error) if found.error and answer is None else ""
+        failure = str(found.error) if found.error and not (text and text.strip()) else ""
+        answer = None if text is None or failure else TargetAnswer(text=text, sources=hits)
         yield RecordedResult(found.where, None if query_id is None else str(query_id), question, hits, answer, failure)
 
 

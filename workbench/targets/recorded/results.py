@@ -37,7 +37,9 @@ class RecordedResults:
         results = [*self.by_id.values(), *self.by_text.values()]
         hits = [hit for result in results for hit in (result.hits or ())]
         object.__setattr__(self, "searches", self.found_only or any(result.hits is not None for result in results))
-        object.__setattr__(self, "answers", any(result.answer is not None for result in results))
+        # A column of answers that is empty throughout was not asked for.
+        answers = [result.answer for result in results if result.answer]
+        object.__setattr__(self, "answers", any(answer.text.strip() or answer.refused for answer in answers))
         object.__setattr__(self, "gives_text", any(hit.text is not None or hit.start is not None for hit in hits))
 
     # Computed once, since a file can have a million hits.
