@@ -102,6 +102,7 @@ NAMES = [
     "load_history",
     "margin",
     "margin_spread",
+    "metric",
     "mrr",
     "ndcg",
     "need_recall",

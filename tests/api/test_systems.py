@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import workbench as wb
@@ -46,6 +47,35 @@ def test_a_function_that_answers_is_scored_on_its_sources_and_its_answers(datase
     assert found.mean() > 0.5
     assert own.table["value"][0] >= found.mean()
     assert len(scores.results.answers) == len(dataset.queries)
+
+
+def test_what_a_system_never_returned_is_not_called_missing_from_its_index(dataset, index):
+    def two(question, k):
+        return index.search(question, min(k, 2))
+
+    # All evidence is in the index.
+    results = wb.compare({"two": two, "index": index}, dataset, ["span_recall@2"])
+    for name in ("two", "index"):
+        found = results.causes(name)
+        assert set(found["cause"]) <= {"not_returned", "boundary", "rank"}
+        assert (
+            found.loc[found["cause"] == "not_returned", "meaning"].str.startswith("the target returned text of the evidence for no").all()
+        )
+    assert (results.causes("two")["cause"] == "not_returned").any()
+
+
+def test_values_that_depend_on_chunks_that_a_system_did_not_return_are_not_given(dataset, index):
+    results = wb.compare({"index": index.search}, dataset, ["chunk_precision@5", "span_precision_omega"])
+    own = wb.evaluate(index, dataset, ["chunk_precision@5", "span_precision_omega"]).table.set_index("metric")
+    found = results.metrics.query("slice == 'all'").set_index("metric")
+    assert found.loc["chunk_precision@5", "value"] == own.loc["chunk_precision@5", "value"] > 0
+    assert own.loc["chunk_precision@5", "attainable"] < 1
+    assert pd.isna(found.loc["chunk_precision@5", "attainable"])
+    omega = results.queries.query("metric == 'span_precision_omega'")
+    assert set(omega["state"]) == {"not_applicable"}
+    assert "not all chunks of the index are known" in set(omega["reason"])
+    with pytest.raises(InputError, match="span_precision_omega needs all chunks; leave it out, or evaluate an index"):
+        wb.evaluate(index.search, dataset, ["span_precision_omega"])
 
 
 def test_a_system_that_answers_nothing_scores_0_and_is_not_above_a_wrong_one(dataset, tmp_path):

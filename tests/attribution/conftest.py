@@ -26,7 +26,7 @@ def extent_of(outcome: Outcome, result: Result) -> EmbeddedExtent:
 
 
 def misses_of(outcome: Outcome, result: Result, metric: str) -> pd.DataFrame:
-    case = Case(outcome.context.labels, retrieved(result.entry("chunks"), result.hits, "exact"), "exact")
+    case = Case(outcome.context.labels, retrieved(result.configuration, result.entry("chunks"), result.hits, "exact"), "exact")
     named = Metric.parse(metric)
     return missed(case, named, extent_of(outcome, result), context_cut(named, result.configuration.delivery(named)))
 

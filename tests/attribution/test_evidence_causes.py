@@ -1,6 +1,7 @@
 """Each cause by hand, and all of them against an oracle that works on sets of characters."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import zip_longest
 
 import numpy as np
@@ -49,6 +50,24 @@ def test_evidence_delivered_whole_is_not_missed() -> None:
     assert missed(case_of([TEXT], [[EVIDENCE]], FOUR, [1]), Cut(k=1)) == []
     # The blank between two delivered chunks is no loss.
     assert missed(case_of([TEXT], [[[(0, 0, 29)]]], FOUR, [1, 0]), Cut(k=2)) == []
+
+
+def test_evidence_that_a_target_never_returned_may_rank_too_low() -> None:
+    """The chunks of a target are those that it returned for any question; others may be in its index."""
+
+    def part(case: Case) -> Case:
+        return Case(case.labels, replace(case.retrieved, whole_index=False), "exact")
+
+    def of_target(case: Case) -> list[str]:
+        return missed_needs(part(case), Cut(k=1), seen(case))["cause"].tolist()
+
+    assert of_target(case_of([TEXT, "other"], [[EVIDENCE]], [(1, 0, 5)], [0])) == ["not_returned"]
+    # A part was returned, and the rest of it is in no returned chunk.
+    assert of_target(case_of([TEXT], [[EVIDENCE]], [(0, 0, 14), (0, 15, 25)], [1, 0])) == ["boundary"]
+    assert of_target(case_of([TEXT], [[EVIDENCE]], FOUR, [0, 1])) == ["rank"]
+    absent = part(case_of([TEXT, "other"], [], [(0, 0, 14)], [0], qrels=[(0, 1)]))
+    table = missed_documents(absent, np.zeros(0, dtype=np.int64), seen(absent), np.array([True]))
+    assert table["cause"].tolist() == ["not_returned"]
 
 
 def test_evidence_in_no_chunk_was_not_indexed() -> None:
@@ -163,7 +182,7 @@ def test_missed_documents_rank_too_low_or_were_cut_by_the_window() -> None:
     absent = case_of([TEXT, "other"], [], [(0, 0, 14)], [0], qrels=[(0, 1)])
     table = missed_documents(absent, np.zeros(0, dtype=np.int64), seen(absent), np.array([True]))
     assert table["cause"].tolist() == ["not_indexed"]
-    assert {"not_indexed", "window", "rank"} == DOCUMENT_CAUSES
+    assert {"not_indexed", "not_returned", "window", "rank"} == DOCUMENT_CAUSES
 
 
 @st.composite

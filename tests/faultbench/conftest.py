@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.shared import built_once
-from workbench.attribution.causes import CAUSE_NAMES
+from workbench.attribution.causes import OWN_CAUSES
 from workbench.context.packing import BEYOND_K
 from workbench.datasets.sources import GoldenSource
 from workbench.faultbench.bench import planted_cases
@@ -101,7 +101,7 @@ def walk(seen: Observation) -> str:
     if seen.correct and not verdicts & {"contradicted", "absent"}:
         return "none"
     if (missing := unmet(seen)) and not readable(seen):
-        return min((layer(need, seen) for need in missing), key=CAUSE_NAMES.index)
+        return min((layer(need, seen) for need in missing), key=OWN_CAUSES.index)
     if not re.search(r"\w", seen.answer):
         return "empty"
     if not seen.query.answerable:

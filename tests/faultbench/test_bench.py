@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.attribution.causes import CAUSE_NAMES as CAUSES
+from workbench.attribution.causes import OWN_CAUSES as CAUSES
 from workbench.context.packing import BEYOND_K, DELIVERED, OVER_BUDGET, REPEATED
 from workbench.errors import InputError
 from workbench.faultbench.attribution import confusion

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import f1_score, precision_recall_fscore_support
 
 from tests.statistics.reference import wilson
-from workbench.attribution.causes import CAUSE_NAMES
+from workbench.attribution.causes import OWN_CAUSES
 from workbench.faultbench.cases import NONE
 from workbench.faultbench.evaluation import AttributedCase, evaluate
 
@@ -38,18 +38,18 @@ def test_recall_precision_and_f1_of_a_small_table() -> None:
 
 def test_it_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(1)
-    names = [*CAUSE_NAMES, NONE]
+    names = [*OWN_CAUSES, NONE]
     cases = [
         AttributedCase(f"q{rng.integers(30)}", true, true if rng.random() < 0.6 else str(rng.choice(names)))
         for true in names
         for _ in range(20)
     ]
     quality, true, named = evaluate(cases), [case.cause for case in cases], [case.attributed for case in cases]
-    precision, recall, f1, _ = precision_recall_fscore_support(true, named, labels=CAUSE_NAMES)
+    precision, recall, f1, _ = precision_recall_fscore_support(true, named, labels=OWN_CAUSES)
     assert [each.recall.value for each in quality.causes] == pytest.approx(recall)
     assert [each.precision.value for each in quality.causes if each.precision] == pytest.approx(precision)
     assert [each.f1.value for each in quality.causes] == pytest.approx(f1)
-    assert quality.macro_f1.value == pytest.approx(f1_score(true, named, labels=CAUSE_NAMES, average="macro"))
+    assert quality.macro_f1.value == pytest.approx(f1_score(true, named, labels=OWN_CAUSES, average="macro"))
     for share in [quality.macro_f1, quality.false_blame, *(each.f1 for each in quality.causes), *(each.recall for each in quality.causes)]:
         assert 0 <= share.low < share.value < share.high <= 1
 

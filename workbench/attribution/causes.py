@@ -25,6 +25,8 @@ class Cause:
     of_documents: str = ""
 
 
+# The one cause that only targets have, whose index nobody sees.
+NOT_RETURNED = "not_returned"
 CAUSES: tuple[Cause, ...] = (
     Cause(
         "not_indexed",
@@ -51,6 +53,13 @@ CAUSES: tuple[Cause, ...] = (
         "retrieval",
         "the evidence would be delivered without the hits that repeat the text of an earlier one",
         "repeated text takes its place",
+    ),
+    Cause(
+        NOT_RETURNED,
+        "retrieval",
+        "the target returned text of the evidence for no question: it was not indexed, or it ranks too low",
+        "the target never returned it",
+        "the target returned the relevant document for no question: it was not indexed, or it ranks too low",
     ),
     Cause(
         "rank",
@@ -101,6 +110,8 @@ CAUSES: tuple[Cause, ...] = (
     ),
 )
 CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
+# The causes of the pipelines of Workbench, which faults are planted in.
+OWN_CAUSES = tuple(name for name in CAUSE_NAMES if name != NOT_RETURNED)
 _LATER: tuple[Layer, ...] = ("answering", "judging")
 # The causes that keep evidence out of the context. The others occur later.
 EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer not in _LATER)

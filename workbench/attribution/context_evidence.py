@@ -7,6 +7,7 @@ import pandas as pd
 
 from workbench.attribution.answer_causes import MissedEvidence
 from workbench.attribution.answer_text import delivers, delivers_part
+from workbench.attribution.causes import NOT_RETURNED
 from workbench.attribution.evidence_causes import missed_documents, missed_needs
 from workbench.attribution.evidence_state import EmbeddedExtent
 from workbench.context.conditions import RETRIEVED
@@ -17,8 +18,8 @@ from workbench.records import Document, Passage
 
 # Retrieval delivered it, and the context had no room for it.
 _NO_ROOM = "budget"
-# The only cause that affects contexts that are made from the labels.
-_NEVER_CHUNKED = "not_indexed"
+# The causes that affect contexts that are made from the labels, too.
+_NEVER_CHUNKED = ("not_indexed", NOT_RETURNED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class ContextEvidence:
 
 
 def _cause(retrieval: str, condition: str) -> str:
-    return retrieval if condition == RETRIEVED or retrieval == _NEVER_CHUNKED else _NO_ROOM
+    return retrieval if condition == RETRIEVED or retrieval in _NEVER_CHUNKED else _NO_ROOM
 
 
 def _place(span: Passage) -> str:

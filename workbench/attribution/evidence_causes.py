@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.attribution.causes import EVIDENCE_CAUSES
+from workbench.attribution.causes import EVIDENCE_CAUSES, NOT_RETURNED
 from workbench.attribution.evidence_state import EmbeddedExtent, evidence_state
 from workbench.metrics.case import NO_CUT, Case, Cut
 from workbench.metrics.coverage import Bools, Ints, meeting, sharing_half, totals
@@ -65,9 +65,9 @@ def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent) -> pd.DataFrame:
     mended = met_by(labels, delivered_without_repeats(case, cut, labels.need_query[lost]))
     in_part = delivered_characters(labels, case.shared(delivered, cut))[0][rows] > 0
     applies = {
-        "not_indexed": ~by_need(state.chunked),
+        _absent(case): ~by_need(state.chunked),
         "boundary": ~whole & by_need(in_part),
-        "window": ~np.where(whole, by_need(state.whole & state.embedded), by_need(state.embedded)),
+        "window": case.retrieved.whole_index & ~np.where(whole, by_need(state.whole & state.embedded), by_need(state.embedded)),
         "duplicate": mended[lost],
         "rank": ~met_by(labels, case.shared(retrieved_text, cut))[lost],
         "budget": np.ones(int(lost.sum()), dtype=np.bool_),
@@ -82,6 +82,11 @@ def retrieved_text(case: Case, cut: Cut) -> Delivered:
         return case.shared(delivered, Cut(k=cut.k))
     text = case.shared(delivered, cut)
     return text._replace(ends=case.shared(slices).ends[text.piece])
+
+
+def _absent(case: Case) -> str:
+    """Return the cause of evidence that is in no chunk."""
+    return "not_indexed" if case.retrieved.whole_index else NOT_RETURNED
 
 
 def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:
@@ -112,7 +117,7 @@ def missed_documents(case: Case, retrieved: Ints, extent: EmbeddedExtent, querie
     pairs = pairs[~np.isin(pairs, retrieved)]
     doc = pairs % labels.documents
     every = np.ones(len(doc), dtype=np.bool_)
-    cause = _earliest({"not_indexed": ~np.isin(doc, chunked), "window": np.isin(doc, chunked[extent.cut]), "rank": every})
+    cause = _earliest({_absent(case): ~np.isin(doc, chunked), "window": np.isin(doc, chunked[extent.cut]), "rank": every})
     listed = pd.Series(ranking["rank"].to_numpy(), index=ranking["query"].to_numpy() * labels.documents + ranking["doc"].to_numpy())
     columns = {"query": pairs // labels.documents, "need": -1, "doc": doc, "cause": cause}
     return pd.DataFrame(columns | {"rank": listed.reindex(pairs, fill_value=0).to_numpy(np.int64)})

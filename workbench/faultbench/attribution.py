@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim, answer_cause
 from workbench.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
-from workbench.attribution.causes import CAUSE_NAMES, earliest
+from workbench.attribution.causes import OWN_CAUSES, earliest
 from workbench.attribution.evidence_causes import missed_needs
 from workbench.attribution.evidence_state import EmbeddedExtent
 from workbench.errors import WorkbenchError
@@ -18,7 +18,7 @@ from workbench.metrics.inputs import Labels, Retrieved
 from workbench.records import Dataset, Document, Passage, Span
 
 FAILED = "failed"
-_NAMES = (*CAUSE_NAMES, NONE)
+_NAMES = (*OWN_CAUSES, NONE)
 
 Attribution = Callable[[Observation], str]
 

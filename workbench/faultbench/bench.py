@@ -8,7 +8,7 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from workbench.attribution.causes import ANSWER_CAUSES, CAUSE_NAMES
+from workbench.attribution.causes import ANSWER_CAUSES, OWN_CAUSES
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.sentence import SentenceChunker
@@ -47,7 +47,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
         raise InputError(f"at_least is {at_least}", "request at least 1 case of each cause")
     if not dataset.needs:
         raise InputError(f"{dataset.name} has no evidence spans, and without them no stage can be broken on purpose", "label the evidence")
-    required = dict.fromkeys((*CAUSE_NAMES, _DOUBLE, _PLAIN), at_least) | {_REFUSED: (at_least + 1) // 2}
+    required = dict.fromkeys((*OWN_CAUSES, _DOUBLE, _PLAIN), at_least) | {_REFUSED: (at_least + 1) // 2}
     wanted = required | {_NEAR_FAULT: at_least} | dict.fromkeys(_DECEPTIVE, at_least // 4)
     shelves: Shelves = {kind: {} for kind in wanted}
     for lot, question, base in _meetings(dataset, seed):
@@ -80,7 +80,7 @@ def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base
 
 def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Sequence[Changes]]:
     faults = faults_of(question, base, seed)
-    pairs = list(itertools.combinations([cause for cause in CAUSE_NAMES if cause in faults], 2))
+    pairs = list(itertools.combinations([cause for cause in OWN_CAUSES if cause in faults], 2))
     random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)
     # Two faults that replace different fields, so that each can be repaired alone.
     combinations = ((first, second) for early, late in pairs for first in faults[early] for second in faults[late])
@@ -95,8 +95,8 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
 
 def _case(faults: Changes, question: Question, base: Base) -> PlantedCase | None:
     """The case with these faults and harmless changes, if they affect the query as their kinds should."""
-    harmless = [fault for fault in faults if fault.kind not in CAUSE_NAMES]
-    broken = [fault for fault in faults if fault.kind in CAUSE_NAMES]
+    harmless = [fault for fault in faults if fault.kind not in OWN_CAUSES]
+    broken = [fault for fault in faults if fault.kind in OWN_CAUSES]
     causes, sound = tuple(fault.kind for fault in broken), changed(base.sound, harmless)
     observation = proven(question, sound, broken) if causes else observe(sound, question)
     if observation is None or not (_as_planted(causes, observation, question) if causes else went_well(observation)):

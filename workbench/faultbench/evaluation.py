@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from workbench.attribution.causes import CAUSE_NAMES
+from workbench.attribution.causes import OWN_CAUSES
 from workbench.faultbench.cases import NONE
 from workbench.statistics.intervals import wilson
 
@@ -60,7 +60,7 @@ def evaluate(cases: Sequence[AttributedCase], fewest: int = 10, seed: int = 0) -
     since a question occurs in several causes.
     """
     table = pd.DataFrame([(case.query_id, case.cause, case.attributed) for case in cases], columns=["query", "cause", "attributed"])
-    names = [name for name in CAUSE_NAMES if (table["cause"] == name).any()]
+    names = [name for name in OWN_CAUSES if (table["cause"] == name).any()]
     sound = table["cause"] == NONE
     blamed = int((sound & (table["attributed"] != NONE)).sum())
     qualities = tuple(_quality(table, name) for name in names)

@@ -16,6 +16,7 @@ from workbench.metrics.names import Metric
 from workbench.metrics.registry import Kind
 
 UNANSWERABLE = "unanswerable"
+_PART_OF_INDEX = "not all chunks of the index are known"
 
 
 def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], spans: SpanDefinition = "exact") -> pd.DataFrame:
@@ -56,7 +57,10 @@ def values_of(case: Case, kind: Kind, cut: Cut) -> pd.DataFrame:
     reason[missing], state[missing] = requires.reason, "not_applicable"
     if not requires.unanswerable:
         reason[~labels.answerable], state[~labels.answerable] = UNANSWERABLE, "not_applicable"
-    attainable = np.full(labels.queries, np.nan) if scores.attainable is None else scores.attainable
+    known = case.retrieved.whole_index or not kind.reads_index
+    if not known and kind.reads_index == "value":
+        reason[:], state[:] = _PART_OF_INDEX, "not_applicable"
+    attainable = scores.attainable if known and scores.attainable is not None else np.full(labels.queries, np.nan)
     return pd.DataFrame(
         {
             "query": np.arange(labels.queries),

@@ -171,13 +171,14 @@ class Retrieved:
     `chunks`: `doc, start, end, delivered_start, delivered_end`, one row each. `hits`: `query, rank, chunk, score`, sorted by
     query and rank (from 1), down to the deepest cut of any metric. `ranking`: `query, rank, doc, score`, distinct
     documents, each by its best chunk, in final strict order. `spread` (queries): standard deviation of a query's scores over
-    the searched chunks. Rows of `ranking` with the document -1, which a target returned from outside the dataset, are moved to `outside`.
+    the searched chunks. `whole_index`: whether `chunks` are all that are searched; of a target only those are known that it returned. Rows of `ranking` with the document -1, which a target returned from outside the dataset, are moved to `outside`.
     """
 
     chunks: pd.DataFrame
     hits: pd.DataFrame
     ranking: pd.DataFrame
     spread: Floats
+    whole_index: bool = True
     outside: pd.DataFrame = field(init=False)
 
     def __post_init__(self) -> None:

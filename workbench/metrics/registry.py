@@ -36,7 +36,8 @@ class Kind:
     """A metric without a cut: `compute(case, cut)`, the allowed cuts, the applicable queries, and how to read its values.
 
     Raise `version` when `compute` returns different values, because it is part of the key of stored scores. `definition` is the metric in a
-    sentence, `formula` its value for one question in the symbols of docs/reference/metrics.md, `source` its origin.
+    sentence, `formula` its value for one question in the symbols of docs/reference/metrics.md, `source` its origin. `reads_index`: whether its
+    value, or only its attainable maximum, depends on chunks that were not retrieved, which are not known of a target.
     """
 
     compute: Callable[[Case, Cut], MetricValues]
@@ -49,6 +50,7 @@ class Kind:
     higher_is_better: bool = True
     proportion: bool = True
     version: int = 1
+    reads_index: Literal["", "value", "attainable"] = ""
 
 
 _TREC = "trec_eval, over distinct documents, each ranked by its best chunk; relevant is a grade of 1 or more"
@@ -144,6 +146,7 @@ _BUILTIN: dict[str, Kind] = {
         "share of the k delivered chunks that overlap evidence by at least half of the shorter of the two",
         "relevant chunks among the first k / k",
         _HERE,
+        reads_index="attainable",
     ),
     "span_recall": Kind(
         span_recall, "spans", "k or tokens", EVIDENCE, "share of the evidence's characters that were delivered", "|D ∩ E| / |E|", _SMITH
@@ -179,7 +182,14 @@ _BUILTIN: dict[str, Kind] = {
         _HERE,
     ),
     "span_precision_omega": Kind(
-        span_precision_omega, "spans", "none", EVIDENCE, "span precision if retrieval were perfect", "|T ∩ A| / |T|", _SMITH
+        span_precision_omega,
+        "spans",
+        "none",
+        EVIDENCE,
+        "span precision if retrieval were perfect",
+        "|T ∩ A| / |T|",
+        _SMITH,
+        reads_index="value",
     ),
     "margin": Kind(
         margin,

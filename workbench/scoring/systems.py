@@ -109,8 +109,9 @@ def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usua
     no hit is in the dataset, or if a metric reads what no hit has.
     """
     for metric in metrics:
-        if metric.family == "other":
-            raise InputError(f"{metric} needs the scores of all chunks", "leave it out, or evaluate an index")
+        if metric.family == "other" or metric.ranking_kind.reads_index == "value":
+            what = "the scores of all chunks" if metric.family == "other" else "all chunks"
+            raise InputError(f"{metric} needs {what}", "leave it out, or evaluate an index")
         if (metric.k or 0) > target.k:
             raise InputError(f"{metric} reads more than the k = {target.k} hits of each question", "raise k")
     requests = [TargetRequest("search", query, target.k) for query in dataset.queries]
@@ -120,7 +121,7 @@ def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usua
     labels = Labels.of(dataset)
     chunks = chunk_rows(responses.hits, labels)
     hits, ranking = hit_rows(responses.hits, chunks, labels)
-    retrieved = Retrieved(chunks, hits, ranking, about_rows(hits, labels.queries)["spread"].to_numpy(np.float64))
+    retrieved = Retrieved(chunks, hits, ranking, about_rows(hits, labels.queries)["spread"].to_numpy(np.float64), whole_index=False)
     textless = [metric for metric in metrics if metric.family != "documents" and not gives_text(responses)]
     if textless:
         raise InputError(

@@ -28,6 +28,7 @@ class ExplanationsStage(Stage):
     """
 
     name = "explanations"
+    version = 2
     inputs = ("labels", "chunks", "vectors", "hits", "reranked", "neighbours", "responses")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
@@ -43,10 +44,10 @@ class ExplanationsStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Explain the ranking that is used to evaluate the configuration."""
-        retrieval, labels, metric = inputs.configuration.retrieval, inputs.run.labels, inputs.run.primary
+        labels, metric = inputs.run.labels, inputs.run.primary
         if metric is None:
             raise RunError("the run has no primary metric to explain results by", "name one")
-        case = Case(labels, retrieved(inputs.entry("chunks"), final_hits(inputs.entries), retrieval.evaluated), inputs.run.spans)
+        case = Case(labels, retrieved(inputs.configuration, inputs.entry("chunks"), final_hits(inputs.entries)), inputs.run.spans)
         cut, embedding = context_cut(metric, inputs.configuration.delivery(metric)), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None

@@ -11,6 +11,7 @@ from workbench.metrics.case import Case
 from workbench.metrics.evaluate import document_depths, score
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
@@ -26,7 +27,7 @@ class ScoresStage(Stage):
     """
 
     name = "scores"
-    version = 3
+    version = 4
     inputs = ("labels", "chunks", "hits", "reranked", "neighbours", "responses")
 
     def parts(self, run: RunContext) -> Sequence[str]:
@@ -41,7 +42,7 @@ class ScoresStage(Stage):
         """Score the ranking of every search."""
         metric, chunks, hits = Metric.parse(inputs.node.part), inputs.entry("chunks"), final_hits(inputs.entries)
         searches = hits.values("searches")["names"]
-        tables = {search: score(_case(inputs.run, chunks, hits, search), metric) for search in searches}
+        tables = {search: score(_case(inputs.run, inputs.configuration, chunks, hits, search), metric) for search in searches}
         draft.table("scores", _scored(tables[inputs.configuration.retrieval.evaluated], metric, inputs))
         draft.values("change", _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None)
 
@@ -52,17 +53,22 @@ def _scored(scores: pd.DataFrame, metric: Metric, inputs: Inputs) -> pd.DataFram
     return scores if target is None else without_unscored(scores, metric.family, inputs.entry("responses"), target.searches)
 
 
-def retrieved(chunks: Entry, hits: Entry, search: str) -> Retrieved:
-    """Return a search's results as metrics read them. The spread is taken over all scores, which only an exact search sees."""
+def retrieved(configuration: Configuration, chunks: Entry, hits: Entry, search: str = "") -> Retrieved:
+    """Return the results of a search, by default the evaluated one, as metrics read them.
+
+    The spread is taken over all scores, which only an exact search sees.
+    """
+    search = search or configuration.retrieval.evaluated
     names = hits.values("searches")["names"]
     spread: Floats = hits.table(f"{'exact' if 'exact' in names else search}_about")["spread"].to_numpy(np.float64)
-    return Retrieved(chunks.table("chunks"), hits.table(f"{search}_hits"), hits.table(f"{search}_ranking"), spread)
+    tables = chunks.table("chunks"), hits.table(f"{search}_hits"), hits.table(f"{search}_ranking")
+    return Retrieved(*tables, spread, whole_index=configuration.target is None)
 
 
 @lru_cache(maxsize=2)
-def _case(run: RunContext, chunks: Entry, hits: Entry, search: str) -> Case:
+def _case(run: RunContext, configuration: Configuration, chunks: Entry, hits: Entry, search: str) -> Case:
     """Return results and labels as metrics read them, cached so that intermediate tables are computed once for all metrics."""
-    return Case(run.labels, retrieved(chunks, hits, search), run.spans, document_depths(run.metrics))
+    return Case(run.labels, retrieved(configuration, chunks, hits, search), run.spans, document_depths(run.metrics))
 
 
 def _change(exact: pd.DataFrame, approximate: pd.DataFrame) -> float | None:

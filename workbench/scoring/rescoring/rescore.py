@@ -19,18 +19,20 @@ from workbench.scoring.rescoring.run_dataset import RunDataset
 from workbench.scoring.rescoring.stored_labels import StoredLabels
 from workbench.scoring.rescoring.stored_rankings import stored_rankings
 
-# What each metric reads of a run: the ranking of documents, the retrieved slices, all slices, or the details of each question.
-Reads = Literal["documents", "slices", "all slices", "details"]
+# What each metric reads of a run: the ranking of documents, slices, or the details of each question.
+Reads = Literal["documents", "slices", "details"]
 READS: Mapping[str, Reads] = {
     **dict.fromkeys(
         ("recall", "precision", "success", "mrr", "ndcg", "map", "recall_cap", "judged", "irrelevant"),
         "documents",
     ),
     **dict.fromkeys(
-        ("hit_recall", "hit_precision", "span_recall", "span_precision", "span_iou", "need_recall", "complete"),
+        (
+            *("hit_recall", "hit_precision", "chunk_precision", "span_recall", "span_precision", "span_iou", "need_recall", "complete"),
+            "span_precision_omega",
+        ),
         "slices",
     ),
-    **dict.fromkeys(("chunk_precision", "span_precision_omega"), "all slices"),
     **dict.fromkeys(("margin", "margin_spread"), "details"),
 }
 NO_MARGIN = "the question has no margin in the run"
@@ -67,16 +69,15 @@ class Rescorer:
             return Rescored(None, "its stored hits cannot be read")
         if reason := self._depths[configuration].shortfall(case, metric):
             return Rescored(None, reason)
-        reads = READS[metric.name]
-        if reads == "details":
+        kind = metric.ranking_kind
+        if READS[metric.name] == "details":
             return Rescored(values_of(case, self._stored_details(configuration, metric), metric.cut))
-        if reads != "all slices":
-            return Rescored(values_of(case, metric.ranking_kind, metric.cut))
+        if not kind.reads_index:
+            return Rescored(values_of(case, kind, metric.cut))
         if (whole := self._case(configuration, texts=True, whole=True)) is not None:
-            return Rescored(values_of(whole, metric.ranking_kind, metric.cut))
-        if metric.name == "chunk_precision":
-            rows = values_of(case, metric.ranking_kind, metric.cut)
-            return Rescored(rows.assign(attainable=np.nan), remark=f"{NO_INTERVAL}, and {self._no_chunks}")
+            return Rescored(values_of(whole, kind, metric.cut))
+        if kind.reads_index == "attainable":
+            return Rescored(values_of(case, kind, metric.cut), remark=f"{NO_INTERVAL}, and {self._no_chunks}")
         return Rescored(None, f"{metric} needs all chunks of the configuration, and {self._no_chunks}")
 
     @cached_property

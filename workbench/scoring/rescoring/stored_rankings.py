@@ -39,7 +39,7 @@ def stored_rankings(stored: StoredLabels, folder: Path, configuration: str, chun
     table = known.assign(delivered_start=known["start"], delivered_end=known["end"])
     ranked = rows.astype({"chunk": "int64"})[["query", "rank", "chunk", "score"]]
     ranking = _read_run(stored, folder / "runs" / f"{configuration}.trec")
-    return Retrieved(table, ranked, ranking, np.full(len(stored.queries), np.nan))
+    return Retrieved(table, ranked, ranking, np.full(len(stored.queries), np.nan), whole_index=chunks is not None)
 
 
 def _read_run(stored: StoredLabels, path: Path) -> pd.DataFrame:

@@ -177,7 +177,7 @@ def _slices(run: RunContext, chunks: Entry | None) -> DeliveredSlices:
 @lru_cache(maxsize=2)
 def _ranking(run: RunContext, configuration: Configuration, chunks: Entry, hits: Entry) -> list[list[Passage]]:
     """Return the passages that retrieval delivers for each question, cached since several conditions start from them."""
-    case = Case(run.labels, retrieved(chunks, hits, configuration.retrieval.evaluated), run.spans)
+    case = Case(run.labels, retrieved(configuration, chunks, hits), run.spans)
     text, documents = delivered(case, configuration.delivery(run.primary)), run.dataset.documents
     ranking: list[list[Passage]] = [[] for _ in run.dataset.queries]
     for query, (doc, start, end) in zip(text.query.tolist(), run.labels.places(text.starts, text.ends), strict=True):

@@ -49,7 +49,7 @@ class AnswerCausesStage(Stage):
 
     name = "answer_causes"
     # Raise it when equal answers begin to get other causes.
-    version = 2
+    version = 3
     inputs = (
         *("corpus", "questions", "labels", "expected", "chunks", "vectors", "hits", "reranked", "neighbours"),
         *("responses", "contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
@@ -158,7 +158,7 @@ def _claim_texts(inputs: Inputs, variant: Variant) -> dict[int, list[str]]:
 def _evidence(inputs: Inputs) -> ContextEvidence:
     """Return the causes of evidence that retrieval does not deliver."""
     run, configuration, chunks = inputs.run, inputs.configuration, inputs.entry("chunks")
-    case = Case(run.labels, retrieved(chunks, final_hits(inputs.entries), configuration.retrieval.evaluated), run.spans)
+    case = Case(run.labels, retrieved(configuration, chunks, final_hits(inputs.entries)), run.spans)
     vocabulary = configuration.embedding.vocabulary if configuration.embedding else None
     texts = run.chunks(chunks).inputs
     extent = embedded_extent(run.labels, case.retrieved.chunks, truncated_tokens(configuration, inputs.entries), texts, vocabulary)
