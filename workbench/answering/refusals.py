@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from workbench.answering.refusal_patterns import dutch, english, german, romance
+from workbench.answering.refusal_patterns.clauses import CONTEXT, READ
 from workbench.chunking.text.sentences import sentences
 
 # Part of the keys of results that depend on it. Raise it when equal answers begin to be refusals, or cease to.
-VERSION = 3
+VERSION = 4
 
 # Words before the first sentence, or its first clause, that says something.
 _NO = r"(?:no|nope|nein|non|não|nee)"
@@ -47,6 +48,11 @@ _CONTRAST = re.compile(r"(?:however|but|nevertheless|nonetheless|that said|still
 # What goes on in the same sentence: "the passages do not say who pays, but the company pays for a taxi".
 _GOES_ON = re.compile(
     r"(?:,|;|\s[–—-])\s*(?:but|however|though|yet|aber|jedoch|allerdings|doch|mais|cependant|pero|sin embargo|mas|porém|ma|però|tuttavia|maar|echter)\b,?\s*(?P<more>.+)$"
+)
+# "I find no rule; the garage is for staff". What the sources are about, and where to ask, is no answer: "I find no rule; they are about travel".
+_NEXT = re.compile(
+    r";(?!\s*(?:they|these|those|this|that|it|ask|see|try|check|contact|look|refer|sie|diese|es|das|frag\w*|siehe|prüf\w*|ils|elles|ceux|celles|ces|voir|demande\w*|"
+    r"ellos|ellas|est[oea]s?|vea|pregunt\w*|eles|elas|ess[ea]s?|veja|pergunt\w*|essi|esse|quest[ie]|vedi|chied\w*|ze|deze|die|dit|dat|vraag|zie)\b)\s*(?P<more>.+)$"
 )
 # It answers nothing if it refers to other sources, offers help, asks, or guesses what others contain.
 _REFERS = re.compile(
@@ -94,10 +100,13 @@ def is_refusal(text: str, phrases: Iterable[str] = (), question: str = "") -> bo
 def _goes_on(sentence: str) -> bool:
     """Return whether a sentence that refuses goes on with an answer after a word such as "but"."""
     said = _OPENED.sub("", sentence)
-    found = _GOES_ON.search(said)
+    found = _GOES_ON.search(said) or _NEXT.search(said)
     if found is None or not _refuses(said[: found.start()], ""):
         return False
-    return not _REFERS.search(found["more"]) and not _refuses(found["more"], "")
+    about_sources = found.re is _NEXT and any(
+        CONTEXT in said or READ in said for said in (each.with_sources(found["more"]) for each in _languages())
+    )
+    return not about_sources and not _REFERS.search(found["more"]) and not _refuses(found["more"], "")
 
 
 def _refuses(sentence: str, question: str) -> bool:

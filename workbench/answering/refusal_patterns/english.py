@@ -150,6 +150,7 @@ CLEAR = (
     r"^nothing(?: (?:\w+ )?(?:on|about|regarding|concerning|here|found|relevant|useful|to be found)\b(?:\W*\w+){0,4})?$(?<!^nothing)|^nothing relevant$",
     r"^nothing (?:that )?i(?:'ve| have| can| was)\b",
     r"^(?:zero|no) mentions?\b|(?<!with )\bno mention (?:of|is made)\b",
+    rf"^there (?:is|are|was|were) no (?:\w+ ){{1,3}}(?:{_SAID}|listed|given|described){_END}",
     # No or not enough information.
     rf"^(?:there(?:'s| is| are|'re) |has |with )?(?:no|zero|not any|insufficient|not enough|too little|inadequate|no such) (?:\w+ )?{_INFO}(?: (?:is|are|was|were))?"
     rf"(?: (?:available|found|given|provided|supplied|possible|here|at hand|present|retrieved))?{_END}",
@@ -180,4 +181,5 @@ CLEAR = (
 BARE = (
     rf"^(?:not|never) {_ADVERB}(?:given|provided|available|known|found){_END}",
     rf"{_IS_NOT}given{_END}",
+    rf"^(?:this|that|it) ?{_IS_NOT}(?:covered|included|listed|found){_END}",
 )

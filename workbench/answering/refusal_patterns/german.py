@@ -68,9 +68,13 @@ CLEAR = (
     r"\bhier steh(?:t|en)\b(?: \w+)? (?:nicht|nichts|keine?)\b|\b(?:hier|dazu|davon|darüber) (?:nicht|nichts) zu finden\b|\bsteht (?:hier|da|dort) (?:nicht|nichts)\b",
     rf"^(?:zu wenig|nicht genug|nicht genügend|nicht ausreichend|unzureichende?r?|ungenügende|keine|keinerlei)(?: \w+)? (?:{_INFO}|ahnung|treffer|ergebnisse?|{READ})"
     rf"(?: (?:gefunden|dazu|hierzu|vorhanden|verfügbar|möglich|zu \w+|über \w+|dazu))*$",
-    rf"^{_INFO} (?:nicht \w+|unzureichend|fehlen|fehlt)$",
+    rf"^(?:(?:diese|die|solche) )?{_INFO} (?:nicht \w+|unzureichend|fehlen|fehlt)$",
+    r"^(?:weiß|weiss) (?:ich )?(?:leider )?(?:auch )?nicht$",
     r"^(?:keine erwähnung|fehlanzeige|nicht (?:ersichtlich|drin|enthalten)|(?:das )?(?:steht|wird|ist) (?:\w+ )?nicht (?:drin|erwähnt|genannt))$",
     r"^(?:unbekannt|unklar|nicht bekannt|k\. ?a|nicht beantwortbar)$|\bkeine ahnung\b|\bkeinen schimmer\b|\büberfragt\b",
     r"\bkeine aussage\b|\blieg(?:t|en) (?:\w+ ){0,3}keine(?:rlei)? (?:\w+ )?(?:informationen|angaben|daten|hinweise)\b",
 )
-BARE = (r"^nicht (?:bekannt|gefunden|verfügbar|vorhanden)$",)
+BARE = (
+    r"^nicht (?:bekannt|gefunden|verfügbar|vorhanden)$",
+    rf"^(?:diese|die|solche) {_INFO} (?:ist|sind) (?:hier )?nicht (?:bekannt|verfügbar|vorhanden|enthalten)$",
+)

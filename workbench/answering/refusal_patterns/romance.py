@@ -91,6 +91,7 @@ _FRENCH = (
     ),
     rf"^(?:aucune?|pas d'|pas de |pas assez d'|pas assez de |plus de )\s?{_FRENCH_INFO}\b"
     r"(?: (?:n'est )?(?:disponibles?|trouvée?s?|fournie?s?|à ce sujet|sur .{1,40}|suffisante?s?|dans .{1,40}))?$",
+    r"^(?:cette|l') ?information (?:n'est|n'a) pas (?:été )?(?:disponible|fournie|donnée|trouvée)(?: ici)?$",
     r"^(?:données|informations?|éléments|qqr|réponse) (?:insuffisante?s?|insuffisants?|introuvables?|indisponibles?|manquante?s?|absente?s?|non .{1,20})$",
     r"^non (?:mentionn|précis|indiqu|spécifi|abord|trait|renseign|document|communiqu)\w*(?: dans .{1,30})?$|^inconnue?$",
     rf"\b(?:question|sujet|cela) (?:dépasse|sort|est hors)\b{within(30)}\b(?:cadre|{READ})\b|^hors (?:du |de )(?:qqr|sujet|périmètre|champ)\b",
