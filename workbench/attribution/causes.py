@@ -100,7 +100,7 @@ CAUSES: tuple[Cause, ...] = (
         "the context contains all evidence or the expected answer, and supports the answer, which is not the expected one",
         "the answer does not use the evidence",
     ),
-    Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
+    Cause("unrefused", "answering", "only a refusal was right, and an answer was given", "it should have been refused"),
     Cause(
         "unsure",
         "judging",

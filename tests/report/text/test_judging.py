@@ -36,6 +36,7 @@ def trust(**changes):
         ({"rank": 4, "refusal": 4}, "as often as any other cause (4) because evidence is missing: it ranks too low"),
         ({"refusal": 4}, "each time because the answer is a refusal"),
         ({"unrefused": 1}, "because it should have been refused"),
+        ({"unsure": 3, "refusal": 1}, "most often (3) for no reason that shows"),
     ],
 )
 def test_the_most_frequent_cause_is_named_with_its_number(counts, said):
@@ -54,8 +55,8 @@ def test_a_single_answer_is_the_only_one(judged_run):
 
 
 def test_every_cause_completes_the_sentence():
-    assert because(CAUSE["budget"]) == "evidence is missing: the token budget cuts it off"
-    assert all(because(cause)[0].islower() and not because(cause).endswith(".") for cause in CAUSES)
+    assert because(CAUSE["budget"]) == "because evidence is missing: the token budget cuts it off"
+    assert all(because(cause).startswith(("because ", "for ")) and not because(cause).endswith(".") for cause in CAUSES)
 
 
 def test_a_judge_has_its_test_its_badge_and_what_it_left_unscored():

@@ -20,8 +20,10 @@ _CONTEXTS = {RETRIEVED: "what it retrieves", GOLD: "the evidence alone"}
 
 
 def because(cause: Cause) -> str:
-    """Complete "the answer fails because …"."""
-    return f"evidence is missing: {cause.because}" if cause in EVIDENCE_CAUSES else cause.because
+    """Complete "the answer fails …"."""
+    if cause.layer == "judging":
+        return "for no reason that shows"
+    return f"because {'evidence is missing: ' if cause in EVIDENCE_CAUSES else ''}{cause.because}"
 
 
 def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
@@ -45,7 +47,7 @@ def mostly(failures: FailureCauses) -> str:
     first, *others = by_frequency(failures)
     tied = [each for each in others if each.answers == first.answers]
     times = f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)}) " if others else "each time "
-    return f"{times if failures.failed > 1 else ''}because {because(first.cause)}"
+    return f"{times if failures.failed > 1 else ''}{because(first.cause)}"
 
 
 def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
