@@ -43,6 +43,21 @@ def test_a_callable_with_the_same_hits_gets_the_same_scores(name: str, indexes: 
     pd.testing.assert_frame_equal(values(wb.evaluate(index.search, few, METRICS)), values(wb.evaluate(index, few, METRICS)))
 
 
+@pytest.mark.parametrize(
+    ("k", "message"), [(0, "k is 0"), (-1, "k is -1"), (1001, "k is 1001"), (2.5, "k is of type float"), (True, "k is True")]
+)
+def test_a_number_of_hits_that_no_search_accepts_is_one_line(k: Any, message: str, indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    index = indexes["fixed-128-0"]
+    calls = (
+        lambda: index.search("who", k=k),
+        lambda: wb.evaluate(index.search, part, ["recall@5"], k=k),
+        lambda: wb.compare({"a": index.search}, part, k=k),
+    )
+    for call in calls:
+        with pytest.raises(wb.InputError, match=f"^{message}; "):
+            call()
+
+
 DOCUMENTS = (wb.Document("a", "one two three four"), wb.Document("b", "five six seven eight"), wb.Document("c.md", "nine ten"))
 QUERIES = (wb.Query("q1", "first"), wb.Query("q2", "second"), wb.Query("q3", "third"))
 QRELS = (wb.Qrel("q1", "a", 1), wb.Qrel("q2", "b", 1), wb.Qrel("q3", "c.md", 1))

@@ -143,11 +143,12 @@ def test_configurations_can_be_pipelines_and_components_by_stage(handbook_few: P
         wb.Pipeline(chunking=wb.SentenceChunker(size=64), retrieval=wb.BM25Retriever()),
         {"name": "current", "chunking": wb.FixedChunker(size=64), "retrieval": {"kind": "bm25", "k": 3}},
         {"chunking": wb.WholeChunker(), "retrieval": wb.BM25Retriever()},
+        {"chunking": "sentence", "retrieval": "bm25", "rerank": "none"},
     ]
     experiment = wb.Experiment(
         "listed", str(handbook_few), configurations=listed, exclude=["whole*"], baseline="current", metrics="recall@3"
     )
-    assert experiment.names == ["sentence-64", "current"]
+    assert experiment.names == ["sentence-64", "current", "sentence-256"]
     assert wb.Experiment.from_yaml(experiment.to_yaml(tmp_path / "listed.yaml")).names == experiment.names
 
 

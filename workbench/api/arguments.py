@@ -45,6 +45,19 @@ def require(value: object, kind: type, name: str) -> None:
     raise InputError(f"{name} is of type {type(value).__name__}", f"give {_MAKERS.get(kind.__name__, f'{article} {kind.__name__}')}")
 
 
+def require_k(k: int | None) -> None:
+    """Raise InputError unless a number of hits is None, or a whole number that a search accepts."""
+    from workbench.metrics.names import MOST_K
+
+    if k is None:
+        return
+    if isinstance(k, bool):
+        raise InputError(f"k is {k}", "give a whole number")
+    require(k, int, "k")
+    if not 1 <= k <= MOST_K:
+        raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
+
+
 def documents_of(documents: object) -> tuple[Document, ...]:
     """Return documents that are given one by one. Raises InputError for anything else, such as the path of a dataset."""
     if isinstance(documents, str | Path) or not isinstance(documents, Iterable):

@@ -305,7 +305,8 @@ def _stages(pipeline: Pipeline | Mapping[str, Settings | str]) -> dict[str, Any]
     """Return the settings of each stage as in an experiment file."""
     given = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
     stages = _required("a configuration", given, Mapping, "a pipeline, or components by stage")
-    return {stage: component if isinstance(component, str) else _settings(component, stage) for stage, component in stages.items()}
+    # An item of `configurations` has a name too. Unknown keys are reported with the other faults of the experiment.
+    return {stage: _settings(component, stage) if stage in STAGES else component for stage, component in stages.items()}
 
 
 def _judging_settings(value: Judging | Mapping[str, Any] | str) -> Any:

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from workbench.api.arguments import require_k
 from workbench.api.pipeline import Index, Pipeline
 from workbench.api.results import Results
 from workbench.core.code import imported_object
@@ -37,6 +38,7 @@ def target_for(
     A search that takes the number of hits is asked for `k`, or else for more until metrics of this `depth` read no further. A function of the question
     alone returns hits, or if metrics of answers are wanted (`answered`) an answer.
     """
+    require_k(k)
     if isinstance(system, str | Path):
         system = _at(system, name, k or (depth.first if depth else FIRST_K))
     if isinstance(system, Target):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.answering.base import Generator
-from workbench.api.arguments import documents_of, given_component, require
+from workbench.api.arguments import documents_of, given_component, require, require_k
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
 from workbench.context.context_packing import ContextPacking
@@ -23,7 +23,6 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.errors import InputError
 from workbench.guessed_names import AdvisedNames, checked_init, checked_names
 from workbench.metrics.case import Cut
-from workbench.metrics.names import MOST_K
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
@@ -216,10 +215,7 @@ class Index(AdvisedNames):
         configuration = self.pipeline.configuration
         cut = configuration.delivery() if k is None else Cut(k=k)
         question = self._question(query)
-        if k is not None:
-            require(k, int, "k")
-        if k is not None and not 1 <= k <= MOST_K:
-            raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
+        require_k(k)
         if k is not None:
             configuration = replace(configuration, retrieval=configuration.retrieval.model_copy(update={"k": k}))
         depth = SearchDepth(cut.depth, cut.tokens or 0, 1)
