@@ -148,6 +148,8 @@ def test_what_is_no_system_is_answered_in_one_line(
         "a function that is missing": "os.path:serch",
         "results": results,
         "the folder of a run": results.folder,
+        "a table of rankings": pd.DataFrame({"query_id": ["q1"], "doc_id": ["sea/anchor"]}),
+        "a retriever": wb.BM25Retriever(),
     }
     wording(lambda system: wb.evaluate(system, pages, "recall@3"), values)
     with pytest.raises(

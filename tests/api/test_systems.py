@@ -62,6 +62,10 @@ def test_what_a_system_never_returned_is_not_called_missing_from_its_index(datas
             found.loc[found["cause"] == "not_returned", "meaning"].str.startswith("the target returned text of the evidence for no").all()
         )
     assert (results.causes("two")["cause"] == "not_returned").any()
+    with pytest.raises(
+        InputError, match="compares systems that are known only in Python, which cannot be exported; sweep an experiment file"
+    ):
+        results.export("two")
 
 
 def test_values_that_depend_on_chunks_that_a_system_did_not_return_are_not_given(dataset, index):

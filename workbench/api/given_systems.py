@@ -5,10 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from workbench.api.arguments import require_k
 from workbench.api.pipeline import Index, Pipeline
 from workbench.api.results import Results
 from workbench.core.code import imported_object
+from workbench.core.component import Component
 from workbench.errors import InputError
 from workbench.records import Dataset
 from workbench.results.run_tables import MANIFEST
@@ -44,6 +47,10 @@ def target_for(
     if isinstance(system, Target):
         return system.model_copy(update={"name": name})
     settings: dict[str, Any] = {"k": k or (depth.first if depth else FIRST_K), "enough": depth.reached if depth and k is None else None}
+    if isinstance(system, pd.DataFrame):
+        raise InputError(f"{name} is a DataFrame", "score its rankings with wb.score(dataframe, metrics)")
+    if isinstance(system, Component) and not isinstance(system, Target):
+        raise InputError(f"{name} is a {type(system).__name__}, a part of a system", "put it into a wb.Pipeline")
     if isinstance(system, Results):
         raise InputError(f"{name} is the results of the run {system.name}, which cannot be asked", TWO_RUNS)
     if isinstance(system, Pipeline):

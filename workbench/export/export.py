@@ -84,7 +84,10 @@ def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configurati
     manifest = output / "manifest.json"
     if not manifest.is_file():
         raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
-    experiment = experiment_of(json.loads(manifest.read_text("utf-8"))["experiment"], str(manifest))
+    settings = json.loads(manifest.read_text("utf-8"))["experiment"]
+    if settings["dataset"]["kind"] == "python":
+        raise InputError(f"{output} compares systems that are known only in Python, which cannot be exported", "sweep an experiment file")
+    experiment = experiment_of(settings, str(manifest))
     known = {configuration.name: configuration for configuration in experiment.configurations}
     if name is None and len(known) > 1:
         raise InputError(f"{output} has {len(known)} configurations", f"choose one with --configuration: {', '.join(known)}")
