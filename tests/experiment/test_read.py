@@ -181,6 +181,7 @@ def test_a_fault_of_a_listed_or_excluded_configuration_names_its_place(wording) 
         "a pool below k": {"configurations": [{"retrieval": {"k": 50}, "rerank": {"kind": "mmr", "pool": 20}}]},
         "exclude is a text": {"exclude": "fixed-*"},
         "exclude matches nothing": {"sweep": TWO_BY_TWO, "exclude": ["fixed-129-0"]},
+        "exclude leaves out the baseline": {"sweep": TWO_BY_TWO, "exclude": ["fixed-128-0"], "baseline": "fixed-128-0"},
         "exclude leaves nothing": {"sweep": TWO_BY_TWO, "exclude": ["*"]},
     }
     wording(lambda sections: list(faults(**sections)), cases, kind=None)

@@ -149,7 +149,8 @@ def experiment_of(
     names = [configuration.name for configuration in configurations]
     # A misspelt key can leave out the configuration that the baseline names.
     if baseline is not None and names and baseline not in names and not strange:
-        faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
+        left_out = ", or exclude leaves it out" if settings.get("exclude") else ""
+        faults.append(f"baseline {baseline!r} is not a configuration{left_out}{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     return ExperimentSpec(
