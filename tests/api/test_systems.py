@@ -32,7 +32,11 @@ def test_two_versions_of_a_function_are_compared_on_the_same_questions(part, tmp
     assert results.verdict.winner == "old"
     difference = results.compare("old", "new")
     assert difference is not None
-    assert results.to_html(results.folder / "report.html").stat().st_size > 50_000
+    page = results.to_html(results.folder / "report.html").read_text("utf-8")
+    assert len(page) > 50_000
+    # It has no notebooks, and nobody knows the chunks of a function.
+    assert "notebook" not in page
+    assert "Faults of the chunks" not in page
 
 
 def test_a_function_that_answers_is_scored_on_its_sources_and_its_answers(dataset, index):

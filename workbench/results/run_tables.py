@@ -206,6 +206,12 @@ class RunTables:
         return {"missing": 0, "repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
 
     @property
+    def has_notebooks(self) -> bool:
+        """Whether the run has executed notebooks: a comparison of systems in Python has none."""
+        kind: str = self.manifest["experiment"]["dataset"]["kind"]
+        return kind != "python"
+
+    @property
     def unread(self) -> Sequence[Mapping[str, str]]:
         """The `file` and the `reason` of each file that workbench init left out of the dataset."""
         unread: Sequence[Mapping[str, str]] = self.manifest.get("unread", ())

@@ -25,7 +25,8 @@ _WORST = 5
 def cards(findings: Findings) -> Section | None:
     """Build a card for each finished configuration, the ranked ones first. Returns None if all failed."""
     standings = findings.standings.finished
-    introduction = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
+    more = "; its executed notebook has more" if findings.run.has_notebooks else ""
+    introduction = f"Settings, causes of misses, faults of the chunks and worst questions of each{more}."
     folds = [_card(findings, standing) for standing in standings]
     return Section("Configurations", "configurations", [Prose(introduction), *folds], "Configurations") if folds else None
 
@@ -40,8 +41,10 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
     amount = facts["delivered_tokens"]
     tokens = "" if amount is None else f"{plural(round(amount), 'token')} of "
     delivered = f"{tokens}{number(facts['delivered_chunks'], 1)} chunks delivered per question"
-    # A target does not tell how many chunks it has.
-    size = delivered if facts["chunks"] is None else f"{plural(facts['chunks'], 'chunk')}{embedded}; {delivered}"
+    # A target does not tell what chunks it has.
+    if facts["chunks"] is None:
+        return [*entries, Term("size", delivered)]
+    size = f"{plural(facts['chunks'], 'chunk')}{embedded}; {delivered}"
     cut = (
         f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     )
@@ -108,10 +111,11 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
 
 def _card(findings: Findings, standing: Standing) -> Fold:
     run, name = findings.run, standing.name
-    notebook = Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)
+    notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
     misses = misses_table(run, name)
-    blocks: list[Block] = [Terms([*settings(run, standing), notebook]), *([misses] if misses else [])]
-    blocks += [faults_table(run, name), questions_table(run, name, _WORST), metrics_table(run, standing)]
+    blocks: list[Block] = [Terms([*settings(run, standing), *notebook]), *([misses] if misses else [])]
+    blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
+    blocks += [questions_table(run, name, _WORST), metrics_table(run, standing)]
     blocks += [latency(run, name), *index_gap(run, name)]
     return Fold(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
 

@@ -59,7 +59,8 @@ def provenance(findings: Findings) -> Section:
         "Fingerprints of the configurations": prints["configurations"],
         "Versions": manifest["versions"],
     }
-    sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
+    notebooks = ", the executed notebooks in notebooks/" if findings.run.has_notebooks else ""
+    sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json{notebooks}."
     unread = [Section("Files that were not read", "unread", [_unread(findings)])] if findings.run.unread else []
     parts = [
         Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
