@@ -96,19 +96,40 @@ def test_a_comparison_is_read_by_a_process_without_the_function(part: wb.Dataset
     read.to_html(tmp_path / "again.html")
 
 
-def test_a_function_that_is_defined_again_is_computed_again(part: wb.Dataset, tmp_path: Path) -> None:
+def test_a_function_is_computed_anew_by_each_call(part: wb.Dataset, tmp_path: Path) -> None:
     systems = {
         "a": wb.Pipeline(retrieval=wb.BM25Retriever()),
         "b": wb.Pipeline(chunking=wb.FixedChunker(size=64), retrieval=wb.BM25Retriever()),
     }
+    value = 0.25
+
+    @wb.metric
+    def constant(query: wb.Query, hits: list[wb.Hit]) -> float:
+        return value
+
+    # What it reads changes, and the function does not.
     for value in (0.25, 0.75):
-
-        @wb.metric
-        def constant(query: wb.Query, hits: list[wb.Hit], value: float = value) -> float:
-            return value
-
         found = wb.compare(systems, part, metrics=[constant @ 3], outputs=tmp_path)
         assert found.leaderboard()["constant@3"].tolist() == [value, value]
+
+    @wb.metric
+    def constant(query: wb.Query, hits: list[wb.Hit]) -> float:
+        return 0.5
+
+    assert wb.compare(systems, part, metrics=[constant @ 3], outputs=tmp_path).leaderboard()["constant@3"].tolist() == [0.5, 0.5]
+
+
+def test_one_name_is_one_metric() -> None:
+    def made(value: float) -> object:
+        @wb.metric
+        def share(query: wb.Query, hits: list[wb.Hit]) -> float:
+            return value
+
+        return share
+
+    made(0.2)
+    with pytest.raises(wb.InputError, match=r"there is a metric share already, of the same lines; name each: function.__name__ = "):
+        made(0.3)
 
 
 def test_workers_refuse_a_function(part: wb.Dataset, tmp_path: Path) -> None:
@@ -142,6 +163,22 @@ def gives_nan(query: Any, hits: Any) -> Any:
     return float("nan")
 
 
+def overflows(query: Any, hits: Any) -> Any:
+    return 10**400
+
+
+def is_too_large(query: Any, hits: Any) -> Any:
+    return 1e308
+
+
+def cannot_be_printed(query: Any, hits: Any) -> Any:
+    class Silent:
+        def __repr__(self) -> str:
+            raise ValueError("no text")
+
+    return Silent()
+
+
 def counts(query: Any, hits: Any) -> Any:
     return len(hits)
 
@@ -149,8 +186,11 @@ def counts(query: Any, hits: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (fails, "raises RuntimeError: no network"),
-        (gives_text, "returns 'high'; return a number, True, False or None"),
+        (fails, r"raises RuntimeError\('no network"),
+        (overflows, "returns 1000"),
+        (is_too_large, "returns 1e\\+308; return a number of at most 1e\\+100"),
+        (cannot_be_printed, "returns a value of type Silent; return a number"),
+        (gives_text, "returns 'high'; return a number of at most"),
         (gives_nan, "returns nan; return a number"),
         (counts, r"returns 5, which is not between 0 and 1; write @wb.metric\(proportion=False\)"),
     ],
@@ -166,11 +206,21 @@ def recall(query: Any, hits: Any) -> float:
     return 1.0
 
 
+def Recall(query: Any, hits: Any) -> float:  # noqa: N802
+    return 1.0
+
+
+async def later(query: Any, hits: Any) -> float:
+    return 1.0
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         (lambda query, hits: 1, "which is no function with a name"),
         (recall, "there is a metric recall already"),
+        (Recall, "there is a metric recall already"),
+        (later, "the metric later is a coroutine or a generator; return its value"),
         (len, r"the metric len takes \(obj\); write def my_metric"),
         ("recall", "'recall', which is no function"),
     ],
@@ -178,6 +228,14 @@ def recall(query: Any, hits: Any) -> float:
 def test_what_is_no_metric_is_refused(given: Any, message: str) -> None:
     with pytest.raises(wb.InputError, match=message):
         wb.metric(given)
+
+
+def test_a_metric_of_answers_takes_no_cut() -> None:
+    def words(query: Any, answer: Any) -> int:
+        return len(answer.split())
+
+    with pytest.raises(wb.InputError, match="the metric words takes no cut; write words"):
+        wb.metric(words) @ 3  # type: ignore[operator]  # its fault is the point
 
 
 def test_a_plain_function_is_told_about_the_decorator(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:

@@ -13,6 +13,7 @@ from workbench.api.systems import scores_of_target, usual_metrics
 from workbench.datasets.checks import checked
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names
+from workbench.metrics.functions import computed_anew
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.graph import Graph
@@ -70,6 +71,7 @@ def evaluate(
     """
     require(dataset, Dataset, "dataset")
     chosen = [] if metrics is None else metrics_given(metrics)
+    computed_anew(chosen)
     if not dataset.queries:
         raise InputError("the dataset has no questions", "load one with questions")
     query_ids, clusters = [query.query_id for query in dataset.queries], query_clusters(Labels.of(checked(dataset)))

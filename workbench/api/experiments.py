@@ -28,7 +28,7 @@ from workbench.experiment.expand import STAGES
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
 from workbench.guessed_names import AdvisedNames, advised_names, checked_names
 from workbench.judging.settings import Judging
-from workbench.metrics.functions import of_function
+from workbench.metrics.functions import computed_anew, of_function
 from workbench.metrics.names import Metric, metrics_given
 from workbench.records import Dataset
 
@@ -250,6 +250,7 @@ def sweep(
         raise InputError(
             f"{local[0]} is a function of this process, which workers do not have", "leave out jobs and scheduler, or the metric"
         )
+    computed_anew(spec.metrics)
     if screen:
         spec = screen_experiment(spec, Path(outputs), say_above)
     with sweep_progress(spec.name):

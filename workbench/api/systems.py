@@ -27,6 +27,7 @@ from workbench.execution.targets.failures import incomplete_replies, missing_rep
 from workbench.experiment.read import DEFAULT_METRICS, experiment_of
 from workbench.guessed_names import checked_names
 from workbench.judging.settings import Judging
+from workbench.metrics.functions import computed_anew
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
@@ -119,6 +120,7 @@ def compare(
     if not systems:
         raise InputError("there is no system to compare", 'write wb.compare({"old": search, "new": other_search}, dataset, metrics)')
     chosen = [] if metrics is None else metrics_given(metrics)
+    computed_anew(chosen)
     depth = MetricDepth.of(chosen or usual_metrics(dataset), dataset)
     answered = any(metric.of_answers for metric in chosen)
     targets = [target_for(name, system, dataset, k=k, depth=depth, answered=answered) for name, system in systems.items()]

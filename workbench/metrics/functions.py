@@ -3,14 +3,14 @@
 import inspect
 import math
 import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from numbers import Real
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 
-from workbench.errors import InputError, error_line
+from workbench.core.display import excerpt
+from workbench.errors import InputError
 from workbench.metrics.answers.case import AnswerCase, AnswerValues
 from workbench.metrics.answers.registry import ANSWER_KINDS, ANSWERABLE, AnswerKind
 from workbench.metrics.case import Case, Cut, MetricValues
@@ -27,6 +27,8 @@ _ANY = Requirement(lambda labels: labels.answerable, "unanswerable")
 _FORM = "write def my_metric(query, hits), or def my_metric(query, answer), and return a number, True, False or None"
 _NO_VALUE = "the function returns None"
 _HIGHEST = 2**62
+# Sums of squares of many stay finite.
+_LARGEST = 1e100
 
 
 @overload
@@ -72,31 +74,69 @@ def of_function(measure: Metric) -> bool:
     return measure.name in KINDS.defined or measure.name in ANSWER_KINDS.defined
 
 
+def computed_anew(metrics: Iterable[Metric]) -> None:
+    """Let no stored score of these metrics be reused if a function defines them: it can read anything, so nobody knows when its values change."""
+    for name in {metric.name for metric in metrics}:
+        if name in KINDS.defined:
+            KINDS.defined[name] = replace(KINDS.defined[name], version=_version())
+        elif name in ANSWER_KINDS.defined:
+            ANSWER_KINDS.defined[name] = replace(ANSWER_KINDS.defined[name], version=_version())
+
+
+def _version() -> int:
+    return 1 + secrets.randbelow(_HIGHEST)
+
+
 def _defined(function: Function, higher_is_better: bool, proportion: bool) -> Metric | UncutMetric:
     name = getattr(function, "__name__", "")
-    if not callable(function) or not name.isidentifier():
-        raise InputError(f"a metric is made of {function!r}, which is no function with a name", _FORM)
+    if not callable(function) or not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"a metric is made of {_described(function)}, which is no function with a name", _FORM)
+    if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)):
+        raise InputError(f"the metric {name} is a coroutine or a generator", "return its value")
     parameters = [each.name for each in inspect.signature(function).parameters.values() if each.default is each.empty]
     if len(parameters) != 2 or parameters[1] not in ("hits", "answer"):
         raise InputError(f"the metric {name} takes ({', '.join(parameters)})", _FORM)
-    if any(name in table and name not in table.defined for table in (KINDS, ANSWER_KINDS, JUDGED_KINDS)):
-        raise InputError(f"there is a metric {name} already", "give the function another name")
+    others = [each for table in (KINDS, ANSWER_KINDS, JUDGED_KINDS) for each in table if each not in table.defined]
+    if name.casefold() in map(str.casefold, others):
+        raise InputError(f"there is a metric {name.casefold()} already", "give the function another name")
+    asked = _Asked(function, name, proportion)
+    _require_no_twin(asked)
     for table in (KINDS, ANSWER_KINDS):
         table.defined.pop(name, None)
-    asked = _Asked(function, name, proportion)
-    # A function can read anything, so that nobody knows when its values change: each definition has its own stored scores.
     about: dict[str, Any] = {
         "definition": (inspect.getdoc(function) or f"the function {name}").partition("\n")[0].rstrip("."),
         "source": "a function",
         "higher_is_better": higher_is_better,
         "proportion": proportion,
-        "version": 1 + secrets.randbelow(_HIGHEST),
+        "version": _version(),
     }
     if parameters[1] == "answer":
         ANSWER_KINDS.defined[name] = AnswerKind(asked.of_answers, (ANSWERABLE,), **about)
         return Metric(name)
     KINDS.defined[name] = Kind(asked.of_hits, "chunks", "k", _ANY, **about)
     return UncutMetric(name)
+
+
+def _require_no_twin(asked: "_Asked") -> None:
+    """Raise InputError if one definition makes a second metric of the same name, as a function that returns metrics does: a name is one metric."""
+    for table in (KINDS, ANSWER_KINDS):
+        known = getattr(getattr(table.defined.get(asked.name), "compute", None), "__self__", None)
+        code = getattr(asked.function, "__code__", None)
+        if (
+            isinstance(known, _Asked)
+            and known.function is not asked.function
+            and code is not None
+            and code is getattr(known.function, "__code__", None)
+        ):
+            raise InputError(f"there is a metric {asked.name} already, of the same lines", 'name each: function.__name__ = "another_name"')
+
+
+def _described(value: object) -> str:
+    """Return a value on one line, or its type if it cannot be printed."""
+    try:
+        return excerpt(" ".join(repr(value).split()), 80)
+    except Exception:  # a class of anybody
+        return f"a value of type {type(value).__name__}"
 
 
 @dataclass(frozen=True)
@@ -139,12 +179,17 @@ class _Asked:
             value = self.function(query, given)
         except Exception as error:  # a function of anybody may raise anything
             raise InputError(
-                f"{where} raises {error_line(error)}", "mend the function, or let it return None for a question without a value"
+                f"{where} raises {_described(error)}", "mend the function, or let it return None for a question without a value"
             ) from error
         if value is None:
             return None
-        if not isinstance(value, Real | np.bool_) or not math.isfinite(number := float(value)):
-            raise InputError(f"{where} returns {value!r}", "return a number, True, False or None")
+        number = (
+            float(value)
+            if isinstance(value, float | np.number | np.bool_) or (isinstance(value, int) and abs(value) < _LARGEST)
+            else math.nan
+        )
+        if not abs(number) <= _LARGEST:
+            raise InputError(f"{where} returns {_described(value)}", f"return a number of at most {_LARGEST:g}, True, False or None")
         if self.proportion and not 0 <= number <= 1:
             raise InputError(f"{where} returns {number:g}, which is not between 0 and 1", "write @wb.metric(proportion=False)")
         return number

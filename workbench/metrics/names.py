@@ -79,6 +79,12 @@ class Metric:
     def _repr_html_(self) -> str:
         return table_html(f"{self}: {self.kind.definition}", [], f"Source: {self.kind.source}")
 
+    def __matmul__(self, cut: object) -> "Metric":
+        raise InputError(
+            f"the metric {self} takes no {'second ' if self._cut_text else ''}cut",
+            f"write {self.name}" if not self._cut_text else f"write {self}",
+        )
+
     @property
     def cut(self) -> Cut:
         """The cut of the results."""

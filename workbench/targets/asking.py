@@ -179,6 +179,10 @@ def _key(target: Target, request: TargetRequest, corpus: str) -> str:
 def _value(reply: TargetReply, secrets: Sequence[str]) -> dict[str, Any]:
     """Return a reply as JSON, without secrets that it repeats. Values of metadata that are not JSON become texts."""
     written = json.dumps(asdict(reply), default=str, ensure_ascii=False)
+    try:
+        written.encode("utf-8")
+    except UnicodeEncodeError:
+        raise TargetError("the reply contains half of a surrogate pair, which is no text") from None
     for secret in secrets:
         written = written.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
     plain: dict[str, Any] = json.loads(written)

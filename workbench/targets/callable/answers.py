@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.llm.answers import finish_of
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
-from workbench.targets.callable.hits import SOURCES, Strings, hits_of
+from workbench.targets.callable.hits import SOURCES, Strings, hits_of, raise_reported
 from workbench.targets.callable.values import described, has, number, read, whole
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
@@ -23,6 +23,8 @@ def answer_of(value: object, strings: Strings) -> TargetAnswer:
         raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")
     if isinstance(value, str):
         return TargetAnswer(text=str(value))
+    if not (text or "").strip():
+        raise_reported(value)
     return TargetAnswer(
         text=text or "",
         sources=_sources(value, strings),

@@ -22,6 +22,7 @@ _IDS, _LATER_IDS = ("doc_id", "document_id", "docid", "docno", "ref_doc_id"), ("
 _TEXTS = ("page_content", "text", "content", "chunk", "passage", "body", "document")
 _SCORES = ("score", "similarity", "relevance_score")
 _STARTS, _ENDS = ("start", "start_index", "start_char_idx"), ("end", "end_index", "end_char_idx")
+_LONGEST_ERROR = 300
 _READ = {*_IDS, *_LATER_IDS, *_TEXTS, *_SCORES, *_STARTS, *_ENDS, "metadata"}
 
 
@@ -34,12 +35,20 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
         return tuple(_hit(pair, "ids") for pair in ranked[:most])
     for name in _LISTS:
         if isinstance(found := _own(value, name), list | tuple):
+            if not found:
+                raise_reported(value)
             return hits_of(found, "texts" if name in _PASSAGES else strings, most)
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
         value = value.to_dict("records")
     if not isinstance(value, Iterable) or not _is_list(value):
         raise TargetError(f"the result is no list of hits but {described(value)}; {FORMS}")
     return tuple(_hit(item, strings) for item in islice(value, most))
+
+
+def raise_reported(value: object) -> None:
+    """Raise TargetError if a result without hits or without an answer has an error."""
+    if error := read(value, "error"):
+        raise TargetError(f"the result is an error: {error}"[:_LONGEST_ERROR])
 
 
 def _own(value: object, name: str) -> Any:

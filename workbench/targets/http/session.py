@@ -129,13 +129,27 @@ class HttpSession(TargetSession):
             content = await response.aread()
             reply = None if response.status_code == _NO_CONTENT else parse_json(content)
             try:
-                return read(reply)
+                value = read(reply)
             except MissingError:
                 if error := reported_error(reply):
                     raise ReportedError(*error) from None
                 raise
+            # A message beside no hits may say that nothing was found. An error does not.
+            if (
+                isinstance(reply, dict)
+                and (reply.get("error") or reply.get("errors"))
+                and _is_nothing(value)
+                and (error := reported_error(reply))
+            ):
+                raise ReportedError(*error)
+            return value
 
         return await self._requesters[name].ask(slots, parsed)
 
     def _slots(self, slots: Slots) -> Slots:
         return {**slots, **self._more}
+
+
+def _is_nothing(value: object) -> bool:
+    """Return whether a reply has no hits, or an answer without a text."""
+    return not value.text.strip() if isinstance(value, TargetAnswer) else isinstance(value, list | tuple) and not value
