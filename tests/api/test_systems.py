@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
+from workbench.analysis.answerable import separation_of
 from workbench.errors import InputError, RunError
 
 
@@ -187,3 +188,85 @@ def test_what_cannot_be_compared_is_said_in_one_line(dataset, index):
         wb.compare({"My System": index.search}, dataset, "recall@5")
     with pytest.raises(RunError, match="every system failed; mine: the target mine failed: its first 10 requests all failed"):
         wb.compare({"mine": broken}, dataset, "recall@5")
+
+
+def test_failed_requests_deliver_nothing_known_and_an_empty_list_of_sources_is_known(dataset, index):
+    asked = {query.text: place for place, query in enumerate(dataset.queries)}
+
+    def whole(question, k):
+        return index.search(question, min(k, 3))
+
+    def failing(question, k):
+        if asked[question] % 3 == 0:
+            raise OSError("down")
+        return whole(question, k)
+
+    def alone(_):
+        return "the answer"
+
+    results = wb.compare({"whole": whole, "failing": failing}, dataset, ["span_recall@3"])
+    rows = results.configurations.set_index("configuration")
+    tokens = (
+        results.hits.query("delivered")
+        .assign(length=lambda rows: rows["kept"] - rows["start"])
+        .groupby(["configuration", "query_id"])["length"]
+        .sum()
+    )
+    served = {query.query_id for query in dataset.queries if asked[query.text] % 3}
+    # The questions that were served deliver the same text to both.
+    assert tokens["whole"].reindex(sorted(served)).equals(tokens["failing"].reindex(sorted(served)))
+    assert rows.loc["failing", "context_tokens"] > 0.8 * rows.loc["whole", "context_tokens"]
+    area = results.metrics.query("metric == 'answerable_auroc' and slice == 'all'").set_index("configuration")
+    assert separation_of(results.tables, "failing").value == area.loc["failing", "value"]
+    unsourced = wb.compare({"alone": alone}, dataset, ["answer_recall"])
+    assert pd.isna(unsourced.configurations["context_tokens"][0])
+    assert not len(unsourced.metrics.query("metric == 'answerable_auroc'"))
+
+    def answering(question):
+        if asked[question] % 3 == 0:
+            raise OSError("down")
+        return {"answer": "I don't know.", "sources": [] if asked[question] % 3 == 1 else whole(question, 3)}
+
+    found = wb.evaluate(answering, dataset, ["over_refusal_rate", "refusal_rate_without_gold"]).queries.set_index("query_id")
+    for query in dataset.queries:
+        states = found.loc[[query.query_id]].set_index("metric")
+        if not query.answerable:
+            assert set(states["state"]) == {"not_applicable"}
+        elif asked[query.text] % 3 == 0:
+            assert set(states["reason"]) == {"OSError: down"}
+            assert set(states["state"]) == {"unscored"}
+        elif asked[query.text] % 3 == 1:
+            assert states.loc["refusal_rate_without_gold", "value"] == 1
+
+
+def test_a_file_of_results_is_read_as_deep_as_the_metrics_read(dataset, index, tmp_path):
+    lines = []
+    for query in dataset.queries:
+        hits = [{"doc_id": hit.doc_id, "start": hit.start, "end": hit.end, "score": hit.score} for hit in index.search(query.text, 60)]
+        lines.append(json.dumps({"query_id": query.query_id, "hits": hits}))
+    (tmp_path / "run.jsonl").write_text("\n".join(lines))
+    metrics = ["mrr@10", "ndcg@10", "span_recall@2000t"]
+    own, recorded = (wb.evaluate(system, dataset, metrics) for system in (index.search, str(tmp_path / "run.jsonl")))
+    for metric in metrics:
+        assert own[metric] == recorded[metric]
+
+
+def test_a_constant_added_to_all_values_changes_no_test(dataset):
+    def short(_):
+        return "yes"
+
+    def long(question):
+        return " ".join(["word"] * (3 + len(question) % 4))
+
+    found = []
+    for constant in (0, 1000):
+
+        def length(_, answer, constant=constant):
+            return constant + len(answer.split())
+
+        length.__name__ = f"length_{constant}"
+        results = wb.compare({"short": short, "long": long}, dataset, [wb.metric(proportion=False)(length)])
+        found.append(
+            results.comparisons.query(f"metric == 'length_{constant}'")[["difference", "low", "high", "p_adjusted"]].to_numpy(float)
+        )
+    assert found[0] == pytest.approx(found[1], abs=1e-9)

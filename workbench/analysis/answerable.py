@@ -23,8 +23,9 @@ def separation_of(run: RunTables, configuration: str) -> Interval | None:
     if counted.empty:
         return None
     scores, answerable = detail(run, configuration, "top_score"), run.questions["answerable"].to_numpy(np.bool_)
-    served = ~np.isnan(scores) if int(counted.iloc[0]) < len(scores) else np.ones(len(scores), dtype=np.bool_)
-    return auroc_interval(np.where(np.isnan(scores), -np.inf, scores)[served], answerable[served], question_clusters(run)[served])
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    served = np.isfinite(scores) if int(counted.iloc[0]) < len(scores) else np.ones(len(scores), dtype=np.bool_)
+    return auroc_interval(scores[served], answerable[served], question_clusters(run)[served])
 
 
 def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.ArrayLike) -> Interval | None:

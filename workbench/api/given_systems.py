@@ -13,6 +13,7 @@ from workbench.api.results import Results
 from workbench.core.code import imported_object
 from workbench.core.component import Component
 from workbench.errors import InputError
+from workbench.metrics.names import MOST_K
 from workbench.records import Dataset
 from workbench.results.run_tables import MANIFEST
 from workbench.scoring.systems import FIRST_K, MetricDepth
@@ -43,7 +44,9 @@ def target_for(
     """
     require_k(k)
     if isinstance(system, str | Path):
-        system = _at(system, name, k or (depth.first if depth else FIRST_K))
+        system = _at(system, name)
+    if isinstance(system, RecordedTarget) and (k or depth) and "k" not in system.model_fields_set:
+        system = system.model_copy(update={"k": k or _recorded_depth(system, depth)})
     if isinstance(system, Target):
         return system.model_copy(update={"name": name})
     settings: dict[str, Any] = {"k": k or (depth.first if depth else FIRST_K), "enough": depth.reached if depth and k is None else None}
@@ -72,13 +75,23 @@ def _returns(system: object, answered: bool) -> Returns | None:
     return "hits" if interface.takes_number or not answered else "answer"
 
 
-def _at(path: str | Path, name: str, k: int) -> object:
+def _recorded_depth(target: RecordedTarget, depth: MetricDepth | None) -> int:
+    """Return how many hits of each question to read until metrics read no further, as functions are asked for more."""
+    if depth is None:
+        return FIRST_K
+    found, k = [target.hits_of(query) for query in depth.dataset.queries], depth.first
+    while k < MOST_K and any(len(hits) > k and not depth.reached(hits[:k]) for hits in found):
+        k = min(2 * k, MOST_K)
+    return k
+
+
+def _at(path: str | Path, name: str) -> object:
     """Return the recorded results in a file, or the object that is named as `package.module:name`."""
     text, place = str(path), Path(path).expanduser()
     if re.match(r"https?://", text):
         raise InputError(f"{name} is the address {text}", "make a target of it: wb.HttpTarget(...), or wb.McpTarget(...) for an MCP server")
     if place.is_file():
-        return RecordedTarget(name=name, path=str(place), k=k)
+        return RecordedTarget(name=name, path=str(place))
     if _FUNCTION.fullmatch(text):
         return imported_object(text)
     if place.is_dir():

@@ -104,8 +104,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "unsure",
         "judging",
-        "the question failed, and nothing shows why: a judge failed or only scores, the question has no labelled evidence, or the answer may correct "
-        "the question",
+        "the question failed, and nothing shows why: a judge failed or only scores, the question has no labelled evidence, the target names no "
+        "source, or the answer may correct the question",
         "nothing shows why",
     ),
 )

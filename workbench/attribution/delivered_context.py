@@ -1,5 +1,7 @@
 """The context of each query, with the slices that narrowly missed it, and per-query details that a mean hides."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -38,10 +40,15 @@ def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     return pd.DataFrame(ranked | places | {"score": _scores(case, table, keys)})
 
 
-def context_tokens(case: Case, cut: Cut) -> float:
-    """The mean number of tokens delivered for a query up to the cut. Text that is delivered twice counts twice."""
-    text = case.shared(delivered, cut)
-    return float(case.labels.tokens_in(text.starts, text.ends).sum()) / case.labels.queries
+def context_tokens(case: Case, cut: Cut, unknown: Sequence[int] = ()) -> float | None:
+    """The mean number of tokens delivered for a query up to the cut, over all but the `unknown` ones. None if all are unknown.
+
+    Text that is delivered twice counts twice.
+    """
+    text, known = case.shared(delivered, cut), np.ones(case.labels.queries, dtype=np.bool_)
+    known[list(unknown)] = False
+    tokens = case.labels.tokens_in(text.starts, text.ends)[known[text.query]].sum()
+    return float(tokens) / int(known.sum()) if known.any() else None
 
 
 def query_details(case: Case, metric: Metric) -> pd.DataFrame:

@@ -25,7 +25,7 @@ from workbench.metrics.inputs import Labels
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES
 from workbench.pipeline.stages.vectors import input_lengths
-from workbench.pipeline.target_tables import gives_text
+from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, empty
 from workbench.schemas import SCHEMAS
@@ -103,7 +103,8 @@ def _separation(context: RunContext, result: Result) -> pd.DataFrame:
     """
     ranked, answerable = result.ranked("about"), context.labels.answerable
     if result.configuration.target:
-        if result.entry("responses").table("hits")["score"].isna().any():
+        scores = result.entry("responses").table("hits")["score"]
+        if scores.empty or scores.isna().any():
             return pd.DataFrame()
         served = ~ranked["query"].isin(result.entry("responses").table("failures")["query"])
         ranked, answerable = ranked[served], answerable[served]
@@ -236,7 +237,8 @@ def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
     ranked = result.ranked("about").set_index("query").reindex(range(len(context.query_ids)))
     attainable = result.entries["scores"][str(context.primary)].table("scores")["attainable"].to_numpy(np.float64)
     details = result.entry("explanations").table("details").assign(query_id=context.query_ids, attainable=attainable)
-    return details.assign(top_score=ranked["top"].to_numpy(np.float64), tied=ranked["tied"].eq(True).to_numpy())
+    top = ranked["top"].to_numpy(np.float64)
+    return details.assign(top_score=np.where(np.isfinite(top), top, np.nan), tied=ranked["tied"].eq(True).to_numpy())
 
 
 def chunk_faults_table(_: RunContext, result: Result) -> pd.DataFrame:
@@ -260,11 +262,13 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
     delivered, configuration, chunks = result.delivered, result.configuration, result.chunks_table
     chunking, embedding, retrieval = configuration.chunking, configuration.embedding, configuration.retrieval
     size, overlap = chunking.sizes
-    budget, answered = configuration.delivery(result.primary).tokens, max(1, delivered["query"].nunique())
-    by_query = np.bincount(delivered["query"], delivered["delivered_tokens"], len(context.query_ids)).astype(np.float64)
-    if configuration.target and not gives_text(result.entry("responses")):
-        by_query[:] = np.nan
-    known = 1.0 if np.isfinite(by_query).all() else np.nan
+    budget, queries = configuration.delivery(result.primary).tokens, len(context.query_ids)
+    by_query = np.bincount(delivered["query"], delivered["delivered_tokens"], queries).astype(np.float64)
+    # What a target delivers is known of the questions that it served, with the places of all hits.
+    served = np.ones(queries, dtype=np.bool_)
+    if target := configuration.target:
+        served[unknown_questions(result.entry("responses"), target, "chunks", queries)] = False
+    tokens = np.where(served, by_query, 0.0).sum() / served.sum() if served.any() else np.nan
     return {
         "configuration": configuration.name,
         "chunking": chunking.kind,
@@ -287,13 +291,13 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
         "tokens": int(input_lengths(result.entries).sum()) if configuration.target is None else None,
         "truncated_tokens": int(result.truncated.sum()),
         "truncated_chunks": int((result.truncated > 0).sum()),
-        "context_tokens": known * float(result.entry("explanations").values("tokens")),
-        "delivered_tokens": float(by_query.sum() / answered),
+        "context_tokens": np.nan if (up_to_cut := result.entry("explanations").values("tokens")) is None else float(up_to_cut),
+        "delivered_tokens": float(tokens),
         "tied_queries": float(result.ranked("about")["tied"].mean()),
         "token_budget": budget,
-        "delivered_chunks": len(delivered) / answered,
-        "unfilled_queries": float((by_query < (budget or 0)).mean()),
-        "k_tokens": known * result.k_tokens,
+        "delivered_chunks": len(delivered) / max(1, delivered["query"].nunique()),
+        "unfilled_queries": float((by_query < (budget or 0))[served].mean()) if served.any() else np.nan,
+        "k_tokens": result.k_tokens if served.any() else np.nan,
         "answering": configuration.answering.kind if configuration.answering else None,
         "budget": configuration.context.budget if configuration.context else None,
     }

@@ -99,7 +99,9 @@ def _scores(returned: pd.DataFrame) -> "pd.Series[float]":
 def about_rows(hits: pd.DataFrame, queries: int) -> pd.DataFrame:
     """Return the table of the queries: the spread and the best of the scores. The target decides about ties."""
     scores = hits.groupby("query")["score"]
-    table = pd.DataFrame({"spread": scores.std(ddof=0), "top": scores.max()}).reindex(range(queries), fill_value=0.0)
+    table = pd.DataFrame({"spread": scores.std(ddof=0), "top": scores.max()}).reindex(range(queries))
+    # As of a search without results: it looks unanswerable.
+    table = table.fillna({"spread": 0.0, "top": -np.inf})
     return table.rename_axis("query").reset_index().assign(tied=False)
 
 

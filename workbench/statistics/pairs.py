@@ -72,8 +72,8 @@ def from_zero(differences: Floats, clusters: Clusters, loss: float) -> Pairs:
 
 
 def total_loss(values: Floats) -> float:
-    """The range of values (c, q), at least that from 0 to 1."""
-    return max(1.0, float(np.nanmax(values, initial=1.0))) - min(0.0, float(np.nanmin(values, initial=0.0)))
+    """The range of values (c, q), and at least 1. A constant added to all values changes nothing."""
+    return max(1.0, float(np.nanmax(values, initial=-np.inf)) - float(np.nanmin(values, initial=np.inf)))
 
 
 def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: float) -> Pairs:

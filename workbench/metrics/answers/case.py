@@ -80,8 +80,8 @@ class AnswerCase:
     """The answers of a configuration in a variant, with everything that answer metrics read.
 
     `verbatim` says that answers are copied from the context. `embed` returns unit vectors of texts. `clean` is the case of the clean twin:
-    the same questions with the context `gold`, None for a condition without perturbation. `of_target` says that a target answered, whose context is
-    known only where it names its sources.
+    the same questions with the context `gold`, None for a condition without perturbation. `unknown` are the questions whose context is not known:
+    those for which a target names no sources.
     """
 
     variant: Variant
@@ -91,7 +91,7 @@ class AnswerCase:
     embed: Embed = field(repr=False)
     verbatim: bool = False
     clean: "AnswerCase | None" = field(default=None, repr=False)
-    of_target: bool = False
+    unknown: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.labels.queries)
@@ -99,7 +99,7 @@ class AnswerCase:
     @property
     def knows_context(self) -> Bools:
         """Whether it is known what each answer was made from. Shape (q,)."""
-        return np.array([not self.of_target or bool(passages) for passages in self.contexts.passages], dtype=np.bool_)
+        return np.array([query not in self.unknown for query in range(len(self))], dtype=np.bool_)
 
     def each(self, value: bool) -> Bools:
         """Return the value for every question. Shape (q,)."""

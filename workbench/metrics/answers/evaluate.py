@@ -42,7 +42,8 @@ def tabulated(case: AnswerCase, kind: ScopedKind, scores: AnswerValues) -> pd.Da
             state[queries], reason[queries] = name, why
     state[failed], reason[failed] = "unscored", np.array(case.answers.errors, dtype=object)[failed]
     for scope in reversed(kind.scopes):
-        outside = ~scope.met(case)
+        # Of a request that failed, nobody knows the context.
+        outside = ~scope.met(case) & ~(scope.of_context & failed & ~case.knows_context)
         state[outside], reason[outside] = "not_applicable", scope.reason
     excluded = np.array([bool(why) for why in case.contexts.reasons], dtype=np.bool_)
     state[excluded], reason[excluded] = "not_applicable", np.array(case.contexts.reasons, dtype=object)[excluded]

@@ -21,10 +21,11 @@ from workbench.metrics.coverage import Bools
 
 @dataclass(frozen=True, slots=True)
 class AnswerScope:
-    """The questions to which an answer metric applies: `met(case)` (q), and the reason for the others."""
+    """The questions to which an answer metric applies: `met(case)` (q), and the reason for the others. `of_context`: it reads contexts."""
 
     met: Callable[[AnswerCase], Bools]
     reason: str
+    of_context: bool = False
 
 
 def _in_condition(*conditions: str) -> Callable[[AnswerCase], Bools]:
@@ -37,10 +38,10 @@ EVIDENCE = AnswerScope(lambda case: np.array([bool(each) for each in case.labels
 GENERATED = AnswerScope(lambda case: case.each(not case.verbatim), "verbatim by construction")
 ATTACKED = AnswerScope(_in_condition(INJECTION), "no planted instruction")
 ALTERED = AnswerScope(_in_condition(COUNTERFACTUAL), "no altered copy")
-WITH_GOLD = AnswerScope(lambda case: case.contexts.gold, "evidence missing from the context")
-WITHOUT_GOLD = AnswerScope(lambda case: ~case.contexts.gold & (case.contexts.relevant == 0), "evidence in the context")
+WITH_GOLD = AnswerScope(lambda case: case.contexts.gold, "evidence missing from the context", of_context=True)
+WITHOUT_GOLD = AnswerScope(lambda case: ~case.contexts.gold & (case.contexts.relevant == 0), "evidence in the context", of_context=True)
 OPEN_BOOK = AnswerScope(lambda case: case.each(case.variant.condition != NONE), "closed book")
-SOURCED = AnswerScope(lambda case: case.knows_context, "the target names no source")
+SOURCED = AnswerScope(lambda case: case.knows_context, "the target names no source", of_context=True)
 IN_CONTEXT = (OPEN_BOOK, SOURCED)
 REFUSABLE = AnswerScope(
     lambda case: ~case.labels.answerable | case.each(case.variant.condition in (MISSING_GOLD, IRRELEVANT_ONLY)),

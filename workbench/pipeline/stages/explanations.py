@@ -9,7 +9,6 @@ from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.errors import RunError
 from workbench.metrics.case import Case
-from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
@@ -24,11 +23,11 @@ class ExplanationsStage(Stage):
     """Explanations by the primary metric, with positions in place of ids.
 
     Table `context`: query, rank, doc, start, end, kept, score. Table `misses`: query, need, doc, cause, rank. Table `details`, a row for
-    each query: judged, unjudged_low, unjudged_high, margin, margin_spread. Value `tokens`: the mean delivered up to the cut.
+    each query: judged, unjudged_low, unjudged_high, margin, margin_spread. Value `tokens`: the mean delivered up to the cut, None if unknown.
     """
 
     name = "explanations"
-    version = 2
+    version = 3
     inputs = ("labels", "chunks", "vectors", "hits", "reranked", "neighbours", "responses")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
@@ -53,16 +52,16 @@ class ExplanationsStage(Stage):
         vocabulary = embedding.vocabulary if embedding else None
         extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs.configuration, inputs.entries), texts, vocabulary)
         draft.table("context", context_rows(case, cut))
-        misses = missed(case, metric, extent, cut)
-        draft.table("misses", misses[~misses["query"].isin(_unknown(inputs, metric))])
+        misses, unknown = missed(case, metric, extent, cut), _unknown(inputs, metric.family)
+        draft.table("misses", misses[~misses["query"].isin(unknown)])
         details = query_details(case, metric)
         # What is not known of a question takes no part in bounds over unjudged documents.
-        details.loc[_unknown(inputs, metric), list(details)] = np.nan
+        details.loc[unknown, list(details)] = np.nan
         draft.table("details", details)
-        draft.values("tokens", context_tokens(case, cut))
+        draft.values("tokens", context_tokens(case, cut, _unknown(inputs, "chunks")))
 
 
-def _unknown(inputs: Inputs, metric: Metric) -> list[int]:
-    """Return the questions of which a target did not return enough to know what it missed."""
+def _unknown(inputs: Inputs, family: str) -> list[int]:
+    """Return the questions of which a target did not return enough to know what it missed or delivered."""
     target = inputs.configuration.target
-    return unknown_questions(inputs.entry("responses"), target, metric.family, inputs.run.labels.queries) if target else []
+    return unknown_questions(inputs.entry("responses"), target, family, inputs.run.labels.queries) if target else []

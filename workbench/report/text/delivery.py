@@ -13,7 +13,7 @@ def delivery_notes(run: RunTables) -> list[str]:
     facts, primary = run.facts, run.primary
     budgets = {name: int(fact["token_budget"]) for name, fact in facts.items() if fact["token_budget"] is not None}
     notes = other_budgets(str(primary), primary.tokens, budgets) if primary.tokens is not None else []
-    unfilled = {name: float(facts[name]["unfilled_queries"]) for name in budgets}
+    unfilled = {name: float(part) for name in budgets if (part := facts[name]["unfilled_queries"]) is not None}
     # Vectors rank every chunk.
     whole = [name for name, part in unfilled.items() if part == 1 and facts[name]["embedding"] is not None]
     notes += whole_corpus({name: budgets[name] for name in whole}, len(facts))

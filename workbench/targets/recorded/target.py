@@ -85,6 +85,13 @@ class RecordedTarget(Target):
             raise TargetDownError(str(error)) from error
         yield RecordedSession(results)
 
+    def hits_of(self, query: Query) -> Sequence[TargetHit]:
+        """Return all hits that were recorded for a question. Raises InputError if the file cannot be read."""
+        try:
+            return self._results().result(query).hits or ()
+        except TargetError:
+            return ()
+
     def _results(self) -> RecordedResults:
         return read_results(self.path, self.format, self.fields, tuple(sorted(self.where.items())), self._state())
 

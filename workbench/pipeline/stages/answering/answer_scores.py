@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.context.conditions import RETRIEVED, clean_twin
+from workbench.context.conditions import clean_twin
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.metrics.answers.case import AnswerCase, AnswerLabels, Answers, Contexts
@@ -96,8 +96,8 @@ def _case(
     queries = len(run.dataset.queries)
     shown, given = _contexts(contexts, queries), _answers(answers, queries, outcomes_of(contexts, answers))
     verbatim = configuration.answering is not None and configuration.answering.verbatim
-    embed_texts, of_target = partial(_embedded, run.workspace.vectors), configuration.target is not None and variant.condition == RETRIEVED
-    return AnswerCase(variant, _labels(run), shown, given, embed_texts, verbatim, clean, of_target)
+    embed_texts, unknown = partial(_embedded, run.workspace.vectors), frozenset(contexts.values("unknown"))
+    return AnswerCase(variant, _labels(run), shown, given, embed_texts, verbatim, clean, unknown)
 
 
 @lru_cache(maxsize=2)

@@ -1,7 +1,7 @@
 """Make the contexts in which a configuration answers the questions."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -66,11 +66,12 @@ class ContextsStage(Stage):
     passages contain all evidence), `packing_recall` (the share of the delivered passages with evidence that reached the context; NaN without any
     or in another condition than `retrieved`), `relevant` (the number of passages with evidence), `planted` (a record as JSON, or empty).
     Table `passages`: query, number (from 0, in the order of the prompt), doc_id, start, end, text, title, planted, tokens. Table `cuts`: query,
-    rank, doc_id, start, end, reason of candidates, or of their ends, that are not in the context.
+    rank, doc_id, start, end, reason of candidates, or of their ends, that are not in the context. Value `unknown`: the questions whose context is
+    not known, since a target named no sources, or none that could be placed.
     """
 
     name = "contexts"
-    version = 2
+    version = 3
     inputs = ("corpus", "questions", "labels", "expected", "chunks", *_RANKING, "responses")
     setting = "context"
 
@@ -113,7 +114,15 @@ class ContextsStage(Stage):
         about = (_about(maker, variant, query, context) for query, context in enumerate(made))
         draft.table("contexts", _table(about, _CONTEXTS))
         draft.table("passages", _table((row for query, context in enumerate(made) for row in _passage_rows(query, context)), _PASSAGES))
+        draft.values("unknown", _unknown(inputs, made) if own else [])
         draft.table("cuts", _table((row for query, context in enumerate(made) for row in _cut_rows(query, context)), _CUTS))
+
+
+def _unknown(inputs: Inputs, made: Sequence[PlantedContext]) -> list[int]:
+    """Return the questions for which a target named no sources, or none that could be placed. An empty list of sources is known."""
+    responses = inputs.entry("responses")
+    empty = set(responses.values("named")) - set(responses.table("sources")["query"].tolist())
+    return [query for query, context in enumerate(made) if not context.packed.passages and query not in empty]
 
 
 def passages_of(entry: Entry) -> dict[int, tuple[Passage, ...]]:
