@@ -52,7 +52,7 @@ def test_a_run_that_workbench_wrote_has_the_same_scores_when_it_is_read_again(da
     assert values.loc["judged@3", ["q1", "q2", "q 4"]].tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 3])
     assert run.targets[["asked", "failed", "empty", "unmatched"]].iloc[0].tolist() == [5, 1, 1, 3]
     assert missing_replies(run) == ["the target theirs did not serve 1 question of 5, which are not scored (first: no recorded result)"]
-    assert incomplete_replies(run)[0] == "the target theirs found nothing for 1 question of 5, which score 0"
+    assert incomplete_replies(run)[0] == "the target theirs found nothing for 1 question of 5; those with an answer score 0"
     _, again = swept(dataset, "second", outcome.folder / "runs" / "theirs.trec")
     pd.testing.assert_frame_equal(scores(again), scores(run))
 

@@ -1,16 +1,19 @@
 """Pairs of configurations: the table of all comparisons, and the queries on which two differ, by cause of the miss and by slice."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.questions.miss_causes import causes_by_query
+from workbench.analysis.answers.causes import answer_cause_meanings, failed_answers
+from workbench.analysis.questions.miss_causes import cause_meanings, causes_by_query
 from workbench.analysis.standings import verdict_of
-from workbench.analysis.values import clusters, detail, per_query, slices, small
+from workbench.analysis.values import clusters, detail, per_query, places, slices, small
 from workbench.attribution.causes import CAUSE_NAMES
+from workbench.attribution.causes import causes_by_query as earliest_causes
+from workbench.context.conditions import RETRIEVED
 from workbench.metrics.coverage import Bools
 from workbench.results.run_tables import Measure, RunTables, conform
 from workbench.schemas import SCHEMAS
@@ -19,7 +22,8 @@ from workbench.statistics.intervals import Interval
 
 # Values can differ even if the loser misses nothing.
 OTHER = "other"
-OTHER_MEANING = "nothing was missed: the values differ by blanks between chunks, by order, or by the other text delivered"
+_NOTHING_MISSED = "nothing was missed: the values differ by blanks between chunks, by order, or by the other text delivered"
+_NO_FAILURE = "no cause was attributed to the answer: it was not judged, or it counts as correct"
 # Smaller differences are rounding errors.
 _SAME = 1e-9
 
@@ -85,7 +89,7 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
 
     def by_cause(members: Bools) -> list[dict[str, tuple[str, ...]]]:
         """The members that each side wins, by the cause of the other's miss."""
-        sides = ((members & wins, causes_by_query(run, loser)) for wins, loser in zip(won, (b, a), strict=True))
+        sides = ((members & wins, _causes(run, loser)) for wins, loser in zip(won, (b, a), strict=True))
         return [_grouped(query_ids[rows], causes[rows]) for rows, causes in sides]
 
     parts = []
@@ -97,6 +101,21 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
             parts.append(Part(name, difference, won_by_a, won_by_b, int((common & ties).sum()), small(groups[common])))
     of_a, of_b = by_cause(scored)
     return Contrast(run.primary, WonQueries(a, of_a), WonQueries(b, of_b), tuple(parts), _judged(run, a, b, scored))
+
+
+def meanings(run: RunTables) -> Mapping[str, str]:
+    """Return what the causes by which questions are grouped mean: those of failed answers if the run is ranked by answers."""
+    if run.primary.family == "answers":
+        return {**answer_cause_meanings(run), OTHER: _NO_FAILURE}
+    return {**cause_meanings(run), OTHER: _NOTHING_MISSED}
+
+
+def _causes(run: RunTables, configuration: str) -> NDArray[np.object_]:
+    if run.primary.family != "answers":
+        return causes_by_query(run, configuration)
+    failed = failed_answers(run, configuration)
+    failed = failed[failed["condition"] == RETRIEVED]
+    return earliest_causes(failed.assign(query=places(run, failed["query_id"])), len(run.questions))
 
 
 def _grouped(query_ids: NDArray[np.object_], causes: NDArray[np.object_]) -> dict[str, tuple[str, ...]]:

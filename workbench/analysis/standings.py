@@ -32,7 +32,7 @@ class Mean(Interval):
     @property
     def covered(self) -> bool:
         """Whether at least 90 % of the questions that the metric applies to have a value. Below, the mean takes part in no comparison."""
-        return self.n >= COVERAGE * (self.n + self.unscored)
+        return self.n > 0 and self.n >= COVERAGE * (self.n + self.unscored)
 
     def text(self, digits: int = 3) -> str:
         """Value and interval."""

@@ -51,8 +51,8 @@ _GOES_ON = re.compile(
 )
 # "I find no rule; the garage is for staff". What the sources are about, and where to ask, is no answer: "I find no rule; they are about travel".
 _NEXT = re.compile(
-    r";(?!\s*(?:they|these|those|this|that|it|ask|see|try|check|contact|look|refer|sie|diese|es|das|frag\w*|siehe|prüf\w*|ils|elles|ceux|celles|ces|voir|demande\w*|"
-    r"ellos|ellas|est[oea]s?|vea|pregunt\w*|eles|elas|ess[ea]s?|veja|pergunt\w*|essi|esse|quest[ie]|vedi|chied\w*|ze|deze|die|dit|dat|vraag|zie)\b)\s*(?P<more>.+)$"
+    r";(?!\s*(?:they|these|those|this|that|it|ask|see|try|check|contact|look|refer|sie|diese|frag\w*|siehe|prüf\w*|ils|elles|ceux|celles|ces|voir|demande\w*|"
+    r"ellos|ellas|est[oea]s?|vea|pregunt\w*|eles|elas|ess[ea]s?|veja|pergunt\w*|essi|esse|quest[ie]|vedi|chied\w*|ze|deze|vraag|zie)\b)\s*(?P<more>.+)$"
 )
 # It answers nothing if it refers to other sources, offers help, asks, or guesses what others contain.
 _REFERS = re.compile(

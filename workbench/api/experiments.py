@@ -18,7 +18,7 @@ from workbench.core.formatting import listed, plural
 from workbench.core.progress import ProgressBar, reporting, say_above, sweep_progress
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
-from workbench.execution.local import run_experiment
+from workbench.execution.local import Precompute, run_experiment
 from workbench.execution.outputs import publish
 from workbench.execution.plan import Plan, plan_experiment
 from workbench.execution.remaining import FILES
@@ -245,11 +245,7 @@ def sweep(
         require(experiment, Experiment, "experiment")
     spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
     spec = replace(spec, allow_code=allow_code)
-    precompute = on_workers(jobs, scheduler)
-    if precompute and (local := [str(metric) for metric in spec.metrics if of_function(metric)]):
-        raise InputError(
-            f"{local[0]} is a function of this process, which workers do not have", "leave out jobs and scheduler, or the metric"
-        )
+    precompute = _workers(spec, jobs, scheduler)
     computed_anew(spec.metrics)
     if screen:
         spec = screen_experiment(spec, Path(outputs), say_above)
@@ -260,6 +256,16 @@ def sweep(
     for line in [*published.notes, *published.errors, f"report: {published.report}"]:
         say_above(line)
     return Results(published.tables, outcome.folder)
+
+
+def _workers(spec: ExperimentSpec, jobs: int | None, scheduler: str | None) -> Precompute | None:
+    """Return how results are computed on workers, or None. They do not have the functions of this process."""
+    precompute = on_workers(jobs, scheduler)
+    if precompute and (local := [str(metric) for metric in spec.metrics if of_function(metric)]):
+        raise InputError(
+            f"{local[0]} is a function of this process, which workers do not have", "leave out jobs and scheduler, or the metric"
+        )
+    return precompute
 
 
 def _advance(bar: ProgressBar) -> None:

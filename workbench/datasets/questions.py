@@ -9,6 +9,7 @@
 import json
 from typing import Any
 
+from workbench.core.display import excerpt
 from workbench.core.fingerprint import fingerprint
 from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split
 from workbench.datasets.expected_answers import VARIANTS
@@ -17,6 +18,7 @@ from workbench.datasets.formats.beir import SPAN, append_evidence, query_of
 from workbench.datasets.lines import json_kind
 from workbench.records import Qrel
 
+_LARGEST_GRADE = 1_000_000
 REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", *LABEL_FIELDS)
 # Null in these fields is the same as no such field.
@@ -61,10 +63,13 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: DatasetD
                 now = "irrelevant" if refused else "judged without being either"
                 draft.faults.append(f"{where} question {query_id} calls document {doc_id!r} both {earlier} and {now}")
     for doc_id, grade in grades.items():
-        if isinstance(grade, int) and not isinstance(grade, bool):
+        if isinstance(grade, int) and not isinstance(grade, bool) and abs(grade) <= _LARGEST_GRADE:
             draft.qrels.append((Qrel(query_id, doc_id, grade), where))
         else:
-            draft.fault(where, f"question {query_id} grades document {doc_id!r} with {grade!r}, not a whole number")
+            draft.fault(
+                where,
+                f"question {query_id} grades document {doc_id!r} with {excerpt(repr(grade))}, not a whole number up to {_LARGEST_GRADE:,}",
+            )
     for number, need in enumerate(_listed(row.get("evidence", []), "evidence", where, draft)):
         for span in need if isinstance(need, list) else [need]:
             if isinstance(span, dict):

@@ -23,7 +23,9 @@ def incomplete_replies(run: RunTables) -> list[str]:
     for row in run.targets.to_dict("records"):
         name, hits = row["configuration"], plural(row["hits"], "hit")
         if row["empty"]:
-            lines.append(f"the target {name} found nothing for {plural(row['empty'], 'question')} of {row['asked']}, which score 0")
+            lines.append(
+                f"the target {name} found nothing for {plural(row['empty'], 'question')} of {row['asked']}; those with an answer score 0"
+            )
         if row["unmatched"]:
             lines.append(
                 f"{row['unmatched']} of {hits} of the target {name} could not be matched with the documents "

@@ -6,8 +6,7 @@ import re
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import OTHER, OTHER_MEANING, Contrast, Part, contrast
-from workbench.analysis.questions.miss_causes import cause_meanings
+from workbench.analysis.pairwise import OTHER, Contrast, Part, contrast, meanings
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
@@ -58,13 +57,13 @@ def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
 
 
 def _causes(findings: Findings, pair: Contrast) -> Table:
-    meanings = {**cause_meanings(findings.run), OTHER: OTHER_MEANING}
+    known = meanings(findings.run)
     columns = [words("cause of the miss"), Column(f"{pair.a.winner} ahead"), Column(f"{pair.b.winner} ahead"), text("meaning")]
     rows = []
     for cause in (*CAUSE_NAMES, OTHER):
         won, lost = pair.a.causes.get(cause, ()), pair.b.causes.get(cause, ())
         if won or lost:
-            rows.append(Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(meanings[cause])]))
+            rows.append(Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(known[cause])]))
     return Table("Questions that one is ahead on, by the cause of the other's miss", columns, rows)
 
 
