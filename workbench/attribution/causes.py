@@ -64,7 +64,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "rank",
         "retrieval",
-        "the evidence was embedded, but the chunks that contain it rank too low",
+        "the evidence is in the index, but the chunks that contain it rank too low",
         "it ranks too low",
         "the relevant document ranks too low",
     ),

@@ -153,7 +153,9 @@ def _notes(responses: LiveResponses, dataset: Dataset) -> list[str]:
     if rising:
         notes.append(f"The scores of {plural(rising, 'ranking')} rise with the rank: are the best hits first?")
     if len(failures):
-        notes.append(f"{plural(len(failures), 'question')} failed and is in no mean; the first error: {failures['error'].iloc[0]}")
+        notes.append(
+            f"{plural(len(failures), 'question')} failed and {'is' if len(failures) == 1 else 'are'} in no mean; the first error: {failures['error'].iloc[0]}"
+        )
     for lost, what in (
         (returned["doc"] < 0, "the documents"),
         ((returned["doc"] >= 0) & (returned["fault"] != ""), "a place in their document"),

@@ -12,9 +12,9 @@ from workbench.results.run_tables import RETRIEVED
 
 TITLE = "What did the targets serve?"
 _READING = (
-    "A target is a system that Workbench did not build. A question for which it found nothing scores 0, and one that failed has no score. Hits are "
+    "A target is a system that Workbench asks, and whose index it does not see. A question for which it found nothing scores 0, and one that failed has no score. Hits are "
     "matched with the documents of the dataset; one whose document is not known takes its rank and is not relevant, and one whose characters are not known leaves its question without metrics of chunks and spans. Times are those of the "
-    "replies, with other requests at the same time, and include the network."
+    "replies; they include the network and other requests at the same time, if there are any."
 )
 
 

@@ -100,7 +100,7 @@ class Rescorer:
     def _unsupported(self, configuration: str, metric: Metric) -> str:
         """Return why the metric cannot be computed from what a run stores, or an empty text."""
         if metric.name not in READS:
-            what = "reads answers" if metric.of_answers else "is of another package"
+            what = "reads answers" if metric.of_answers else "is of another package, or a function"
             return f"{metric} {what}: only a sweep computes it"
         if self.run.facts[configuration]["retrieval"] == "target":
             return "what a target returned is scored by a sweep only"
