@@ -29,7 +29,7 @@ class HitsStage(Stage):
     """
 
     name = "hits"
-    version = 5
+    version = 6
     inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback", "responses")
     setting = "retrieval"
 
