@@ -114,7 +114,7 @@ class ContextsStage(Stage):
         about = (_about(maker, variant, query, context) for query, context in enumerate(made))
         draft.table("contexts", _table(about, _CONTEXTS))
         draft.table("passages", _table((row for query, context in enumerate(made) for row in _passage_rows(query, context)), _PASSAGES))
-        draft.values("unknown", _unknown(inputs, made) if own else [])
+        draft.values("unknown", _unknown(inputs, made) if own and variant.condition == RETRIEVED else [])
         draft.table("cuts", _table((row for query, context in enumerate(made) for row in _cut_rows(query, context)), _CUTS))
 
 
