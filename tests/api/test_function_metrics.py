@@ -186,7 +186,6 @@ def counts(query: Any, hits: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (fails, r"raises RuntimeError\('no network"),
         (overflows, "returns 1000"),
         (is_too_large, "returns 1e\\+308; return a number of at most 1e\\+100"),
         (cannot_be_printed, "returns a value of type Silent; return a number"),
@@ -200,6 +199,24 @@ def test_what_a_function_cannot_return_names_the_question(
 ) -> None:
     with pytest.raises(wb.InputError, match=rf"the metric {function.__name__}, on the question '\S+', {message}"):
         wb.evaluate(indexes["fixed-128-0"], part, wb.metric(function) @ 5)  # type: ignore[operator]  # of hits
+
+
+def test_a_question_on_which_a_function_fails_is_unscored_and_the_others_count(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    asked = [query.query_id for query in part.queries if query.answerable]
+
+    @wb.metric
+    def fragile(query: wb.Query, hits: list[wb.Hit]) -> bool:
+        if query.query_id in asked[:3]:
+            raise KeyError(query.query_id)
+        return True
+
+    scores = wb.evaluate(indexes["fixed-128-0"], part, [fragile @ 5, "recall@5"])
+    (row,) = scores.table.query("metric == 'fragile@5'").to_dict("records")
+    assert (row["value"], row["n"], row["unscored"]) == (1.0, len(asked) - 3, 3)
+    lost = scores.queries.query("metric == 'fragile@5' and state == 'unscored'").set_index("query_id")["reason"]
+    assert lost.to_dict() == {name: f"the metric fragile raises KeyError({name!r})" for name in asked[:3]}
+    with pytest.raises(wb.InputError, match=r"the metric fails raises RuntimeError\('no network.*, and fails on every question; mend"):
+        wb.evaluate(indexes["fixed-128-0"], part, wb.metric(fails) @ 5)  # type: ignore[operator]  # of hits
 
 
 def recall(query: Any, hits: Any) -> float:

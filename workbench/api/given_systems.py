@@ -79,7 +79,7 @@ def _recorded_depth(target: RecordedTarget, depth: MetricDepth | None) -> int:
     """Return how many hits of each question to read until metrics read no further, as functions are asked for more."""
     if depth is None:
         return FIRST_K
-    found, k = [target.hits_of(query) for query in depth.dataset.queries], depth.first
+    found, k = [target.recorded_hits(query) for query in depth.dataset.queries], depth.first
     while k < MOST_K and any(len(hits) > k and not depth.reached(hits[:k]) for hits in found):
         k = min(2 * k, MOST_K)
     return k

@@ -22,6 +22,8 @@ from workbench.metrics.registry import KINDS, Kind, Requirement
 from workbench.records import Hit, Query
 
 Function = Callable[..., Any]
+# Reasons, each with the questions (q) that have no value for it.
+Unscored = tuple[tuple[str, Bools], ...]
 
 _ANY = Requirement(lambda labels: labels.answerable, "unanswerable")
 _FORM = "write def my_metric(query, hits), or def my_metric(query, answer), and return a number, True, False or None"
@@ -43,14 +45,14 @@ def metric(
     Parameters
     ----------
     function: `(query, hits)`, with a `wb.Query` and the first k distinct `wb.Hit`s, for the metric `name @ k`; or `(query, answer)`, with the text of
-        the answer, for the metric `name`. It returns a number, or None for a question without a value, which is then unscored. It is not asked
-        about unanswerable questions.
+        the answer, for the metric `name`. It returns a number, or None for a question without a value. That question is unscored, as is one on which
+        it fails. It is not asked about unanswerable questions.
     higher_is_better: False if the metric counts faults.
     proportion: False if values are not between 0 and 1.
 
     Raises
     ------
-    InputError: the name is that of another metric, the function takes other arguments, or it fails, or returns another value, on a question.
+    InputError: the name is that of another metric, the function takes other arguments, or it returns another value, or fails on every question.
 
     Examples
     --------
@@ -158,31 +160,33 @@ class _Asked:
         for query, piece, (doc, start, end) in zip(found.query.tolist(), found.piece.tolist(), places, strict=True):
             ranked = hits[query]
             ranked.append(Hit(dataset.documents[doc], start, end, len(ranked) + 1, scores[query, piece]))
-        value, missing = self._values(dataset.queries, hits, case.labels.answerable)
-        return MetricValues(value, unscored=((_NO_VALUE, missing),))
+        value, unscored = self._values(dataset.queries, hits, case.labels.answerable)
+        return MetricValues(value, unscored=unscored)
 
     def of_answers(self, case: AnswerCase) -> AnswerValues:
         """Return the values of the answers."""
         asked = case.labels.answerable & np.array([not error for error in case.answers.errors], dtype=np.bool_)
-        value, missing = self._values(case.labels.queries, case.answers.texts, asked)
-        return AnswerValues(value, unscored=((_NO_VALUE, missing),))
+        value, unscored = self._values(case.labels.queries, case.answers.texts, asked)
+        return AnswerValues(value, unscored=unscored)
 
-    def _values(self, queries: Sequence[Query], given: Sequence[object], asked: Bools) -> tuple[Floats, Bools]:
-        """Return the values, NaN where there is none, and the questions for which the function returned None."""
-        values = [self._value(query, each) if ask else math.nan for query, each, ask in zip(queries, given, asked.tolist(), strict=True)]
-        value = np.array([math.nan if each is None else each for each in values], dtype=np.float64)
-        return value, np.array([each is None for each in values], dtype=np.bool_)
+    def _values(self, queries: Sequence[Query], given: Sequence[object], asked: Bools) -> tuple[Floats, Unscored]:
+        """Return the values, NaN where there is none, and each reason of these with its questions."""
+        found = [self._value(query, each) if ask else math.nan for query, each, ask in zip(queries, given, asked.tolist(), strict=True)]
+        reasons = dict.fromkeys(each for each in found if isinstance(each, str))
+        if asked.any() and all(isinstance(each, str) and each != _NO_VALUE for each, ask in zip(found, asked.tolist(), strict=True) if ask):
+            raise InputError(f"{next(iter(reasons))}, and fails on every question", "mend the function")
+        value = np.array([math.nan if isinstance(each, str) else each for each in found], dtype=np.float64)
+        return value, tuple((reason, np.array([each == reason for each in found], dtype=np.bool_)) for reason in reasons)
 
-    def _value(self, query: Query, given: object) -> float | None:
+    def _value(self, query: Query, given: object) -> float | str:
+        """Return the value of a question, or why it has none."""
         where = f"the metric {self.name}, on the question {query.query_id!r},"
         try:
             value = self.function(query, given)
         except Exception as error:  # a function of anybody may raise anything
-            raise InputError(
-                f"{where} raises {_described(error)}", "mend the function, or let it return None for a question without a value"
-            ) from error
+            return f"the metric {self.name} raises {_described(error)}"
         if value is None:
-            return None
+            return _NO_VALUE
         number = (
             float(value)
             if isinstance(value, float | np.number | np.bool_) or (isinstance(value, int) and abs(value) < _LARGEST)

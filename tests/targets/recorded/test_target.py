@@ -5,9 +5,11 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import pytrec_eval
 
 from tests.conftest import ROOT
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
@@ -99,9 +101,20 @@ def test_parquet_is_read_as_json_lines(tmp_path: Path) -> None:
     assert (list(search(target, PILOT)), answer(target, PILOT).text) == ([], "The ship.")
 
 
-def test_a_trec_run_is_ranked_by_its_ranks(recorded) -> None:
-    target = recorded("bm25.run", "q1 Q0 b 2 0.9 tag\nq2 Q0 c 1 3 tag\nq1 Q0 a%20b 1 0.8 tag\n")
-    assert list(search(target)) == [TargetHit("a b", score=0.8), TargetHit("b", score=0.9)]
+def test_a_trec_run_has_the_order_of_trec_eval_whatever_its_ranks_say(recorded) -> None:
+    target = recorded("bm25.run", "q1 Q0 b 1 0.8 tag\nq2 Q0 c 1 3 tag\nq1 Q0 a%20b 2 0.9 tag\n")
+    assert list(search(target)) == [TargetHit("a b", score=0.9), TargetHit("b", score=0.8)]
+    lines, random = [], np.random.default_rng(5)
+    names = [f"d{number}" for number in range(30)]
+    # Scores that tie, some only as 32-bit floats, and ranks that mean nothing.
+    scores = dict(zip(names, (random.integers(0, 9, 30) / 7 + random.integers(0, 2, 30) * 1e-12).tolist(), strict=True))
+    for rank, name in enumerate(names, 1):
+        lines.append(f"q1 Q0 {name} {rank} {scores[name]!r} tag\n")
+    order = [hit.doc_id for hit in search(recorded("ties.run", "".join(lines)), k=30)]
+    for name in names:
+        found = pytrec_eval.RelevanceEvaluator({"q1": {name: 1}}, {"recip_rank"}).evaluate({"q1": scores})
+        assert 1 / found["q1"]["recip_rank"] == pytest.approx(order.index(name) + 1)
+    target = recorded("bm25.run", "q1 Q0 b 2 0.8 tag\nq2 Q0 c 1 3 tag\nq1 Q0 a%20b 1 0.9 tag\n")
     assert (target.answers, target.gives_text, target.identity()["format"]) == (False, False, "trec")
 
 

@@ -85,7 +85,8 @@ def _replies(target: Target, inputs: Inputs) -> dict[str, list[TargetReply]]:
     queries, replies = inputs.run.dataset.queries, dict[str, list[TargetReply]]()
     if target.searches:
         replies["search"] = _asked(target, [TargetRequest("search", query, target.k) for query in queries], inputs)
-        if all(not reply.hits and not reply.error for reply in replies["search"]) and queries:
+        answers = target.answers and inputs.configuration.answering
+        if queries and not answers and all(not reply.hits and not reply.error for reply in replies["search"]):
             what = f"the target {target.name} returned no hit for any of the questions"
             raise RunError(what, "check the name of its collection or index, the ids of questions in a file, and its settings")
     if target.answers and (inputs.configuration.answering or not target.searches):

@@ -7,6 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from workbench.answering.answer_file import raise_first
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
@@ -111,8 +113,9 @@ def _export(rows: Numbered, format_name: RecordedFormat) -> ExportFormat | None:
 
 
 def _ranked(run: Iterable[ScoredDoc]) -> Iterator[RecordedResult]:
-    """Yield the hits of each question of a run, by their ranks."""
-    ordered = sorted(run, key=lambda line: (line.query_id, line.rank))
+    """Yield the hits of each question of a run in the order of trec_eval, which reads no rank: by falling score (a 32-bit float), then by falling id."""
+    by_id = sorted(run, key=lambda line: line.doc_id.encode(), reverse=True)
+    ordered = sorted(by_id, key=lambda line: (line.query_id, -np.float32(line.score)))
     for query_id, lines in groupby(ordered, key=lambda line: line.query_id):
         hits = tuple(TargetHit(doc_id=line.doc_id, score=line.score) for line in lines)
         error = f"the run has the line {NOT_SCORED}" if any(hit.doc_id == NOT_SCORED for hit in hits) else ""

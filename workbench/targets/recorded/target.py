@@ -31,7 +31,7 @@ class RecordedTarget(Target):
     cannot be read.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     timed: ClassVar[bool] = False
 
     kind: Literal["recorded"] = "recorded"
@@ -85,7 +85,7 @@ class RecordedTarget(Target):
             raise TargetDownError(str(error)) from error
         yield RecordedSession(results)
 
-    def hits_of(self, query: Query) -> Sequence[TargetHit]:
+    def recorded_hits(self, query: Query) -> Sequence[TargetHit]:
         """Return all hits that were recorded for a question. Raises InputError if the file cannot be read."""
         try:
             return self._results().result(query).hits or ()
