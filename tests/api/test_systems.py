@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from workbench.analysis.answerable import separation_of
+from workbench.analysis.pairwise import contrast, meanings
 from workbench.errors import InputError, RunError
 
 
@@ -270,3 +271,64 @@ def test_a_constant_added_to_all_values_changes_no_test(dataset):
             results.comparisons.query(f"metric == 'length_{constant}'")[["difference", "low", "high", "p_adjusted"]].to_numpy(float)
         )
     assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+def test_an_error_beside_no_hits_or_no_answer_fails_its_question(dataset, index):
+    broken = dataset.queries[0].text
+
+    def search(question, k):
+        return {"hits": [], "error": "backend down"} if question == broken else index.search(question, k)
+
+    def answer(question):
+        return {"answer": "", "error": "rate limit"} if question == broken else "the answer"
+
+    for system, metric, error in ((search, "recall@5", "backend down"), (answer, "answer_recall", "rate limit")):
+        rows = wb.evaluate(system, dataset, [metric]).queries.set_index("query_id")
+        row = rows.loc[dataset.queries[0].query_id]
+        assert (row["state"], row["reason"]) == ("unscored", f"the result is an error: {error}")
+        assert (rows["state"] == "unscored").sum() == 1
+
+
+@pytest.mark.parametrize("bad", ["10 \ud800 euros", {"text": "half \udc00", "id": "x"}])
+def test_half_of_a_surrogate_pair_fails_its_question_alone(bad, dataset, index):
+    broken = dataset.queries[0].text
+
+    def search(question, k):
+        return [bad] if question == broken else index.search(question, k)
+
+    def answer(question):
+        return str(bad if isinstance(bad, str) else bad["text"]) if question == broken else "the answer"
+
+    for system, metric in ((search, "recall@5"), (answer, "answer_recall")):
+        rows = wb.evaluate(system, dataset, [metric]).queries.set_index("query_id")
+        assert rows.loc[dataset.queries[0].query_id, "reason"] == "the reply contains half of a surrogate pair, which is no text"
+        assert (rows["state"] == "unscored").sum() == 1
+
+
+def test_a_system_without_a_value_has_no_place_and_pairs_name_causes_of_answers(dataset, index):
+    expected = {query.text: query.answer for query in dataset.queries}
+
+    def whole(question):
+        return {"answer": expected[question], "sources": index.search(question, 5)}
+
+    def silent(question):
+        return {"answer": "", "sources": index.search(question, 5)}
+
+    results = wb.compare(
+        {"whole": whole, "silent": silent, "search": index.search}, dataset, ["answer_recall"], judging={"correctness": {"kind": "overlap"}}
+    )
+    places = results.leaderboard()["place"]
+    assert places["whole"] == 1
+    assert pd.isna(places["search"])
+    pair = contrast(results.tables, "whole", "silent")
+    assert set(pair.a.causes) <= {"empty", "not_returned", "boundary", "rank"}
+    assert "empty" in pair.a.causes
+    assert set(pair.a.causes) <= set(meanings(results.tables))
+    assert "blanks between chunks" not in meanings(results.tables)["other"]
+
+
+def test_answers_without_any_hit_are_scored(dataset, tmp_path):
+    rows = [{"query_id": query.query_id, "hits": [], "answer": query.answer or "I do not know."} for query in dataset.queries]
+    (tmp_path / "run.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    scores = wb.evaluate(str(tmp_path / "run.jsonl"), dataset, ["exact_match", "recall@5"])
+    assert (scores["exact_match"], scores["recall@5"]) == (1.0, 0.0)

@@ -176,6 +176,7 @@ FAULTY: dict[str, dict[str, Any]] = {
     "ids as text": {"relevant_doc_ids": "d"},
     "ids as objects": {"relevant_doc_ids": [{"doc_id": "d"}]},
     "grade": {"relevant_doc_ids": {"d": 1.5}},
+    "a grade that no number of the tables holds": {"relevant_doc_ids": {"d": 10**400}},
     "empty query": {"query": " "},
     "no query": {"query": None},
     "marked in words": {"answerable": "false"},

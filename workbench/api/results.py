@@ -108,7 +108,7 @@ class Results(ResultViews):
         columns = ["configuration", "place", "mark", primary, "low", "high"]
         rows = []
         for place, standing in enumerate(standings.finished, 1):
-            mean, ranked = standing.means[primary], place if place <= len(standings.ranked) else None
+            mean, ranked = standing.means[primary], place if place <= len(standings.ranked) and standing.means[primary].n else None
             values = (standing.name, ranked, self._findings.mark(standing.name), mean.value, mean.low, mean.high)
             rows.append(dict(zip(columns, values, strict=True)) | {name: other.value for name, other in standing.means.items()})
         table = pd.DataFrame(rows, columns=None if rows else columns)

@@ -143,6 +143,12 @@ def test_an_error_in_a_reply_of_success_is_that_error(service):
     service.faults = [{"raw": b'{"error": "no such collection"}'}]
     assert reason(target_of(service, search=SEARCH)) == "the reply is an error: no such collection"
     assert len(service.requests) == asked + 1
+    # No hits beside an error are the error, and beside a message nothing found.
+    for found in ([], None):
+        service.faults = [{"raw": json.dumps({"results": found, "error": "backend down"}).encode()}]
+        assert reason(target_of(service, search=SEARCH)) == "the reply is an error: backend down"
+    service.faults = [{"raw": json.dumps({"results": [], "message": "no results"}).encode()}]
+    assert len(searched(target_of(service, search=SEARCH))) == 0
     # Hits beside a field of that name are hits.
     service.replies["/search"] = {"results": HITS, "error": "one shard was slow"}
     assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
