@@ -172,7 +172,8 @@ def public() -> Iterator[dict[str, Any]]:
     """Everything in `workbench.__all__`. A component is described by the experiment file's page, a metric by that of the metrics."""
     places = {component: f"{stage.replace('.', '')}-kind-{kind}" for stage, kinds in STAGES.items() for kind, component in kinds.items()}
     # `map` is a metric that `from workbench import *` leaves out.
-    for name in sorted({*workbench.__all__, "map"}, key=str.lower):
+    # Two names can differ in a capital only.
+    for name in sorted({*workbench.__all__, "map"}, key=lambda name: (name.lower(), name)):
         item = getattr(workbench, name)
         if name in KINDS:
             yield {"name": name, "kind": "metric", "text": KINDS[name].definition, "place": "metrics.md"}
