@@ -2,23 +2,14 @@
 
 # ruff: noqa: ARG001, ARG005  # the names of the arguments say what a metric reads
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import workbench as wb
-from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.registry import KINDS
 from workbench.testing import METRIC_LAWS
-
-
-@pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    yield
-    for table in (KINDS, ANSWER_KINDS):
-        table.defined.clear()
 
 
 def relevant_of(dataset: wb.Dataset) -> dict[str, set[str]]:
