@@ -214,7 +214,7 @@ def recall(query: Any, hits: Any) -> float:
     return 1.0
 
 
-def Recall(query: Any, hits: Any) -> float:  # noqa: N802
+def Recall(query: Any, hits: Any) -> float:  # noqa: N802  # another name but for its capital
     return 1.0
 
 

@@ -45,7 +45,7 @@ def target_for(
     require_k(k)
     if isinstance(system, str | Path):
         system = _at(system, name)
-    if isinstance(system, RecordedTarget) and (k or depth) and "k" not in system.model_fields_set:
+    if isinstance(system, RecordedTarget) and depth and "k" not in system.model_fields_set:
         system = system.model_copy(update={"k": k or _recorded_depth(system, depth)})
     if isinstance(system, Target):
         return system.model_copy(update={"name": name})
@@ -75,10 +75,8 @@ def _returns(system: object, answered: bool) -> Returns | None:
     return "hits" if interface.takes_number or not answered else "answer"
 
 
-def _recorded_depth(target: RecordedTarget, depth: MetricDepth | None) -> int:
+def _recorded_depth(target: RecordedTarget, depth: MetricDepth) -> int:
     """Return how many hits of each question to read until metrics read no further, as functions are asked for more."""
-    if depth is None:
-        return FIRST_K
     found, k = [target.recorded_hits(query) for query in depth.dataset.queries], depth.first
     while k < MOST_K and any(len(hits) > k and not depth.reached(hits[:k]) for hits in found):
         k = min(2 * k, MOST_K)

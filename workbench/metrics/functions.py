@@ -16,6 +16,7 @@ from workbench.metrics.answers.registry import ANSWER_KINDS, ANSWERABLE, AnswerK
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.delivery import delivered, slices
+from workbench.metrics.evaluate import UNANSWERABLE
 from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.metrics.names import Metric, UncutMetric
 from workbench.metrics.registry import KINDS, Kind, Requirement
@@ -25,7 +26,7 @@ Function = Callable[..., Any]
 # Reasons, each with the questions (q) that have no value for it.
 Unscored = tuple[tuple[str, Bools], ...]
 
-_ANY = Requirement(lambda labels: labels.answerable, "unanswerable")
+_ANY = Requirement(lambda labels: labels.answerable, UNANSWERABLE)
 _FORM = "write def my_metric(query, hits), or def my_metric(query, answer), and return a number, True, False or None"
 _NO_VALUE = "the function returns None"
 _HIGHEST = 2**62
