@@ -151,6 +151,10 @@ def test_an_answer_without_sources_has_no_score_of_retrieval(dataset, index):
     recalls = scores.queries.query("metric == 'recall@5'")
     assert set(recalls["state"]) == {"not_applicable"}
     assert "the answer names no sources" in set(recalls["reason"])
+    assert "\nrecall@5 applies to no question: the answer names no sources\n" in repr(scores)
+    assert "applies to no question" in scores._repr_html_()
+    with pytest.raises(wb.RunError, match="no list of hits but str; if it is an answer, ask for metrics of answers"):
+        wb.evaluate(lambda question: index.search(question, 1)[0].text, dataset)
 
 
 def test_what_a_function_of_answers_retrieved_is_not_known_and_no_cause_of_its_failures(dataset):

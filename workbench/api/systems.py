@@ -142,7 +142,9 @@ def scores_of_target(target: Target, dataset: Dataset, metrics: Sequence[Metric]
     results = compare({target.name: target}, dataset, metrics or None)
     wanted = [str(metric) for metric in metrics] or list(results.tables.measures)
     table = results.metrics.query("slice == 'all' and condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
-    table = table.set_index("metric").reindex(wanted).reset_index()
+    # A metric of answers that applies to none has no row.
+    table = table.set_index("metric").reindex(wanted).fillna({"n": 0, "clusters": 0, "unscored": 0, "conditional": ""}).reset_index()
+    table = table.astype({"n": int, "clusters": int, "unscored": int})
     queries = results.queries.query("condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
     queries = queries[queries["metric"].isin(wanted)].reset_index(drop=True)
     columns = ["metric", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]

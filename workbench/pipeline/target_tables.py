@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from workbench.metrics.answers.registry import NO_SOURCES
 from workbench.metrics.inputs import Labels
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats
@@ -24,7 +25,6 @@ RETURNED = {
     "fault": "str",
 }
 _SLICE = ["doc", "start", "end"]
-NO_SOURCES = "the answer names no sources"
 NO_TEXT = "the target returns neither text nor positions"
 # How the reason begins why a question has no value, by whether the document of a hit is known.
 UNMATCHED, UNPLACED = "a hit cannot be matched with the documents", "a hit matched a document but not a place in it"

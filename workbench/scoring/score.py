@@ -85,12 +85,19 @@ class Scores(AdvisedNames):
 
     def __repr__(self) -> str:
         text = pd.DataFrame(self._cells(), columns=[column.title for column in _COLUMNS]).to_string(index=False)
-        return "\n".join([text, *self.notes])
+        return "\n".join([text, *self._lines()])
 
     def _repr_html_(self) -> str:
         caption = f"{plural(self.queries['query_id'].nunique(), 'question')}; n is the number of questions in a mean"
         rows = [Row([Cell(text) for text in row]) for row in self._cells()]
-        return show(Table(caption, _COLUMNS, rows), Lines(self.notes) if self.notes else None)._repr_html_()
+        lines = self._lines()
+        return show(Table(caption, _COLUMNS, rows), Lines(lines) if lines else None)._repr_html_()
+
+    def _lines(self) -> list[str]:
+        """Return the notes, and why metrics apply to no question."""
+        idle = self.queries.groupby("metric", sort=False).filter(lambda rows: (rows["state"] == "not_applicable").all())
+        reasons = idle.groupby("metric", sort=False)["reason"].agg(lambda rows: rows.mode()[0])
+        return [*self.notes, *(f"{metric} applies to no question: {reason}" for metric, reason in reasons.items())]
 
     def _cells(self) -> list[list[str]]:
         return [

@@ -41,7 +41,8 @@ ALTERED = AnswerScope(_in_condition(COUNTERFACTUAL), "no altered copy")
 WITH_GOLD = AnswerScope(lambda case: case.contexts.gold, "evidence missing from the context", of_context=True)
 WITHOUT_GOLD = AnswerScope(lambda case: ~case.contexts.gold & (case.contexts.relevant == 0), "evidence in the context", of_context=True)
 OPEN_BOOK = AnswerScope(lambda case: case.each(case.variant.condition != NONE), "closed book")
-SOURCED = AnswerScope(lambda case: case.knows_context, "the target names no source", of_context=True)
+NO_SOURCES = "the answer names no sources"
+SOURCED = AnswerScope(lambda case: case.knows_context, NO_SOURCES, of_context=True)
 IN_CONTEXT = (OPEN_BOOK, SOURCED)
 REFUSABLE = AnswerScope(
     lambda case: ~case.labels.answerable | case.each(case.variant.condition in (MISSING_GOLD, IRRELEVANT_ONLY)),

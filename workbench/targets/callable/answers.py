@@ -16,6 +16,8 @@ def answer_of(value: object, strings: Strings) -> TargetAnswer:
     """Convert a result to an answer. Raises TargetError with its type for another shape."""
     if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) == 2:
         text, sources = value
+        if isinstance(sources, str):
+            raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
         return TargetAnswer(text=_required(text), sources=None if sources is None else hits_of(sources, strings), **_use(text))
     text = None if isinstance(value, list) else text_of(value)
     refused = read(value, "refused") if not isinstance(value, str) else None

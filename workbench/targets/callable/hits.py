@@ -14,6 +14,7 @@ FORMS = (
     "return a list, best first, of document ids, mappings or objects with an id or a text, or pairs of one of these and a score, "
     "or a mapping of ids to scores"
 )
+_ANSWERS = "if it is an answer, ask for metrics of answers, such as answer_recall"
 # Where an answer names its sources, and a result its hits. Texts under the first names are passages, whatever `hits` says.
 _PASSAGES = ("contexts", "context", "retrieved_contexts")
 SOURCES = ("sources", "source_documents", "source_nodes", *_PASSAGES, "hits", "documents", "retrieved", "results")
@@ -41,7 +42,7 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
         value = value.to_dict("records")
     if not isinstance(value, Iterable) or not _is_list(value):
-        raise TargetError(f"the result is no list of hits but {described(value)}; {FORMS}")
+        raise TargetError(f"the result is no list of hits but {described(value)}; {_ANSWERS if isinstance(value, str) else FORMS}")
     return tuple(_hit(item, strings) for item in islice(value, most))
 
 
