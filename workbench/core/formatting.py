@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -122,6 +123,17 @@ def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
         name: name if short[name] == name else f"{place}: {_middle_cut(name, most - len(f'{place}: '))}"
         for place, name in enumerate(distinct, 1)
     }
+
+
+def plain_name(name: object, most: int) -> str:
+    """Return a name like the given one of lower-case letters, digits, ".", "_" and "-", at most `most`. It can be empty."""
+    return re.sub(r"[^a-z0-9._-]+", "-", str(name).lower())[:most].strip("._-")
+
+
+def name_fault(name: object, most: int) -> str:
+    """Say what a name is not, with one that is valid."""
+    length = f" (at most {most})" if len(str(name)) > most else ""
+    return f"not lower-case letters, digits, '.', '_' or '-'{length}; write for example {plain_name(name, most) or 'current'!r}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from workbench.answering.registry import GENERATORS
 from workbench.chunking.registry import CHUNKERS
 from workbench.context.context_packing import ContextPacking
-from workbench.core.formatting import meant
+from workbench.core.formatting import meant, name_fault
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
@@ -20,7 +20,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.rewriting.registry import REWRITERS
-from workbench.targets.base import TargetName
+from workbench.targets.base import LONGEST_NAME, TargetName
 
 STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "chunking": CHUNKERS,
@@ -142,7 +142,7 @@ def _own_name(item: Settings, faults: list[str]) -> str:
     try:
         return TypeAdapter[str](TargetName).validate_python(item["name"])
     except ValidationError:
-        faults.append(f"name is {item['name']!r:.100}, not lower-case letters, digits, '.', '_' or '-'; write for example name: current")
+        faults.append(f"name is {item['name']!r:.100}, {name_fault(item['name'], LONGEST_NAME)}")
         return ""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from workbench.core.formatting import meant, nearest_word
+from workbench.core.formatting import meant, name_fault, nearest_word
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError
 from workbench.experiment.answer_keys import DEFAULT_ANSWER_METRICS, crossed_in, limits_in, variants_in
@@ -201,10 +201,7 @@ def _name_fault(name: object) -> str:
     if name is None:
         return "name is missing; write for example name: my-experiment"
     if not (isinstance(name, str) and re.fullmatch(_PLAIN_NAME, name)):
-        plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:_LONGEST_NAME]
-        length = f" (at most {_LONGEST_NAME})" if len(str(name)) > _LONGEST_NAME else ""
-        what = f"name is {name!r:.100}, not lower-case letters, digits, '.', '_' or '-'{length}"
-        return what + (f"; write for example {plain!r}" if plain else "")
+        return f"name is {name!r:.100}, {name_fault(name, _LONGEST_NAME)}"
     if re.fullmatch(_HISTORY, name):
         return f"name is {name!r}, but the outputs have files of such names for the history; write for example {name.replace('.', '-')!r}"
     return ""

@@ -3,7 +3,6 @@
 import errno
 import math
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from workbench.conversion.converter_process import ConverterProcess
 from workbench.core.files import write_text
+from workbench.core.formatting import plain_name
 from workbench.datasets.checks import faults
 from workbench.datasets.formats.golden import QUESTION_FILES
 from workbench.datasets.sources import GoldenSource
@@ -45,9 +45,9 @@ class Place:
         if not source.is_dir():
             what = "is a file, not a folder" if source.exists() else "does not exist"
             raise InputError(f"{source} {what}", "give the folder with your documents")
-        chosen = plain_name(source.resolve().name) if name is None else name
-        if chosen != plain_name(chosen):
-            raise InputError(f"--name {chosen} is no name of an experiment", f"write for example {plain_name(chosen)}")
+        chosen = _name_like(source.resolve().name) if name is None else name
+        if chosen != _name_like(chosen):
+            raise InputError(f"--name {chosen} is no name of an experiment", f"write for example {_name_like(chosen)}")
         folder = parent / chosen
         if source.resolve().is_relative_to(os.path.realpath(folder)):
             raise InputError(f"the experiment {folder} would contain its source {source}", "give another --name or --to")
@@ -94,9 +94,9 @@ def proposed_name(proposed: ProposedSetting, spec: ExperimentSpec | None) -> str
     return fitting[0].chunking.name if fitting else " ".join(str(wanted[key]) for key in ("kind", "model") if key in wanted)
 
 
-def plain_name(name: str) -> str:
+def _name_like(name: str) -> str:
     """Return a valid name of an experiment that is like the name of a folder."""
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower())[:_LONGEST_NAME].strip("._-") or "documents"
+    return plain_name(name, _LONGEST_NAME) or "documents"
 
 
 def start_experiment(place: Place, wanted: int, limits: ConverterProcess, writer: Writer | None = None) -> StartedExperiment:

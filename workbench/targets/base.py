@@ -1,20 +1,32 @@
 """The base of targets: retrieval systems and RAG applications that Workbench did not build."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from workbench.core.component import Component
+from workbench.core.formatting import name_fault
 from workbench.llm.base import ModelUse
 from workbench.llm.session import CallResources
 from workbench.records import Document, Passage, Query
 
 # The name of a target is the name of its configuration in every table, and of files.
-TargetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$")]
+LONGEST_NAME = 80
+_NAME_PATTERN = rf"^[a-z0-9][a-z0-9._-]{{0,{LONGEST_NAME - 1}}}$"
+
+
+def _checked_name(name: str) -> str:
+    if not re.fullmatch(_NAME_PATTERN, name):
+        raise ValueError(name_fault(name, LONGEST_NAME))
+    return name
+
+
+TargetName = Annotated[str, AfterValidator(_checked_name), Field(json_schema_extra={"pattern": _NAME_PATTERN})]
 
 
 class TargetError(Exception):
