@@ -8,8 +8,11 @@ import pytest
 
 import workbench as wb
 from workbench.analysis.answerable import separation_of
+from workbench.analysis.findings import findings
 from workbench.analysis.pairwise import contrast, meanings
 from workbench.errors import InputError, RunError
+from workbench.report.sections.costs import costs_table
+from workbench.report.sections.ranking import ranking_table
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +228,12 @@ def test_failed_requests_deliver_nothing_known_and_an_empty_list_of_sources_is_k
     assert separation_of(results.tables, "failing").value == area.loc["failing", "value"]
     unsourced = wb.compare({"alone": alone}, dataset, ["answer_recall"])
     assert pd.isna(unsourced.configurations["context_tokens"][0])
+    assert unsourced.answers["context_tokens"].isna().all()
+    found = findings(unsourced.tables)
+    ranking = ranking_table(found)
+    assert ranking
+    assert "size" not in [column.title for column in ranking.columns]
+    assert costs_table(found).rows[0].cells[-1].text == "–"
     assert not len(unsourced.metrics.query("metric == 'answerable_auroc'"))
 
     def answering(question):

@@ -68,7 +68,7 @@ def _variant_rows(context: RunContext, variant: Variant, contexts: Entry, answer
         citations=rows["citations"].fillna("[]"),
         error=rows["error"].fillna(""),
         model=rows["model"].fillna(""),
-        context_tokens=rows["tokens"].astype("float64"),
+        context_tokens=rows["tokens"].astype("float64").mask(rows.index.isin(contexts.values("unknown"))),
         passages=[_written(passages.get(query, ())) for query in rows.index],
         outcome=[outcomes.get(query, "") for query in rows.index],
     )

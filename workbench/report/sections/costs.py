@@ -105,7 +105,7 @@ def time_cell(costed: CostedConfiguration | None, cost: Cost) -> Cell:
 def _encoding_cell(findings: Findings, costed: CostedConfiguration) -> Cell:
     """The seconds of encoding, unless this run encoded nothing."""
     timed = timings_of(findings.run, costed.name)
-    if costed.costs["encoded"] and not timed.get("tokens_encoded"):
+    if costed.costs["encoded"] > 0 and not timed.get("tokens_encoded"):
         return Cell("from the cache", sort=math.nan)
     return amount_cell(timed.get("seconds_vectors", math.nan))
 

@@ -44,9 +44,10 @@ def ranking_table(findings: Findings) -> Table | None:
         *(Column(str(metric)) for metric in others),
         Column("chunks" if _equal_tokens(findings) else "tokens", note="delivered"),
         Column("ms", note="per question"),
-        Column("size", note="overlap"),
+        # Targets do not tell the size of their chunks.
+        *([Column("size", note="overlap")] if (sized := any(standing.facts["size"] is not None for standing in ranked)) else []),
     ]
-    rows = [_row(findings, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
+    rows = [_row(findings, place, standing, others, scale, sized=sized) for place, standing in enumerate(ranked, 1)]
     means = any(np.isfinite(standing.means[primary].low) for standing in ranked)
     clustered = "intervals clustered by document" if means else "too few documents for intervals"
     budget = f"{plural(findings.primary.tokens, 'token')} of text each" if findings.primary.tokens else clustered
@@ -124,7 +125,7 @@ def failed(findings: Findings) -> Section | None:
     return Section("Failed", "failed", [entries]) if findings.failures else None
 
 
-def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale) -> Row:
+def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale, *, sized: bool) -> Row:
     mean, priced = standing.means[str(findings.primary)], findings.price(standing.name)
     pair = findings.against(standing.name, findings.reference.name) if findings.reference else None
     lost = f"over {count(mean.n)}, {count(mean.unscored)} unscored" if mean.unscored else ""
@@ -138,8 +139,9 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
         value_cell(standing.facts["delivered_chunks"], 1) if _equal_tokens(findings) else count_cell(standing.facts["delivered_tokens"])
     )
     cells += [delivered, time_cell(priced, "p50")]
-    overlap, size = standing.facts["overlap"], count_cell(standing.facts["size"])
-    cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
+    if sized:
+        overlap, size = standing.facts["overlap"], count_cell(standing.facts["size"])
+        cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
     return Row(cells, findings.mark(standing.name) != "")
 
 
