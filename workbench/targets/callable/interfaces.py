@@ -71,7 +71,7 @@ class CallableInterface:
         if any(_is_self(each) for each in parameters_of(self.function).values()):
             return "name the class or an object of it, not its method"
         if any(name in _CONTEXT for name in missing):
-            return "set context: true if it answers from a given context"
+            return "give it the default None, for what the function retrieves, and set context: true for conditions such as gold"
         return "it is called with the question, and with k and context if it has parameters of these names"
 
 
