@@ -67,6 +67,45 @@ def test_lines_that_a_program_has_broken_are_joined():
     assert converted(made).text == f"{HEAD}The shed is open.\nBring a key.\n> quoted\n> text\n"
 
 
+def test_blanks_that_a_program_has_added_are_removed():
+    made = message()
+    made.set_content("The para \ngraph on keys  \nand locks.\n", params={"format": "Flowed", "delsp": "Yes"})
+    assert converted(made).text == f"{HEAD}The paragraph on keys and locks.\n"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "multipart/alternative; boundary=----=_Part_7",
+        "multipart/alternative; boundary=----=_Part_7; charset=utf-8",
+        "multipart/mixed;\r\n boundary = ----=_Part_7",
+        'multipart/related; type="text/plain; format=flowed"; boundary=----=_Part_7',
+    ],
+)
+def test_values_without_quotes_are_read(kind: str):
+    part = "------=_Part_7\r\nContent-Type: text/plain; charset=us-ascii (plain)\r\n\r\nThe key costs 9 euros.\r\n"
+    file = "------=_Part_7\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=fees [2026].pdf\r\n\r\nx\r\n"
+    head = f"Subject: Bike shed\r\nMIME-Version: 1.0\r\nContent-Type: {kind}\r\n\r\n"
+    made = convert(".eml", f"{head}{part}{file}------=_Part_7--\r\n".encode())
+    assert made == ConvertedText("# Bike shed\n\nThe key costs 9 euros.\n", ("has the attachment fees [2026].pdf, which is not read",))
+
+
+@pytest.mark.parametrize("kind", ["delivery-status", "disposition-notification", "feedback-report"])
+def test_the_fields_of_a_report_are_text(kind: str):
+    fields = (
+        "Reporting-MTA: dns; mail.example.org\n\nFinal-Recipient: rfc822; bo@example.org\nDiagnostic-Code: smtp; 452 4.2.2\n Mailbox full\n"
+    )
+    raw = (
+        f"Subject: Bike shed\nMIME-Version: 1.0\nContent-Type: multipart/report; report-type={kind}; boundary=B\n\n"
+        f"--B\nContent-Type: text/plain\n\nNot delivered.\n--B\nContent-Type: message/{kind}\n\n{fields}\n"
+        "--B\nContent-Type: message/rfc822\n\nSubject: Keys\n\nWho has the keys?\n--B--\n"
+    )
+    made = convert(".eml", raw.encode())
+    for text in ("Not delivered.", "Final-Recipient: rfc822; bo@example.org", "Diagnostic-Code: smtp; 452 4.2.2 Mailbox full"):
+        assert text in " ".join(made.text.split())
+    assert made.notes == ("has the attachment message/rfc822, which is not read",)
+
+
 def test_a_wrong_encoding_is_noted():
     made = message()
     made.set_content("Gebühr\n")

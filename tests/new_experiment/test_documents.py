@@ -30,3 +30,14 @@ def test_of_equal_files_the_one_with_the_plainer_path_is_kept(tmp_path: Path):
     assert [each.reason for each in again.skipped if each.file == "b.txt"] == [
         "has the same text as base-files.txt, which is a document already"
     ]
+
+
+def test_a_copy_that_is_skipped_names_its_parts_that_are_not_read(tmp_path: Path):
+    source = tmp_path / "docs"
+    source.mkdir()
+    (source / "a.html").write_text("<h1>Keys</h1><p>A key costs 9 euros.</p>")
+    (source / "a-long.html").write_text("<h1>Keys</h1><p>A key costs 9 euros.</p><img src=plan.png><div hidden>Later</div>")
+    conversion = convert_folder(source, tmp_path / "made", Origins(source="docs"), ConverterProcess(source))
+    assert [each.reason for each in conversion.skipped] == [
+        "has the same text as a.html, which is kept, since its path is plainer; it has 1 hidden part and 1 image that are not read"
+    ]

@@ -17,12 +17,17 @@ _FIELDS = ("From", "To", "Cc", "Date")
 # A plain form with less of the text than this says that the program cannot show the other one.
 _LEAST_PLAIN = 0.5
 _MOST_NAMES = 20
+# Values of parameters that are not quoted, beside quoted ones. RFC 2045 wants quotes around those with other characters than these.
+_PARAMETERS = re.compile(r"""("(?:\\.|[^"\\])*")|(;\s*[^\s=;*"]+\s*=\s*)([^\s";][^";\r\n]*)""")
+_TOKEN = re.compile(r"[\w!#$%&'*+.^`{|}~-]+(?:\s*\([^()]*\))?\s*", re.ASCII)
+_MESSAGES = ("message/rfc822", "message/global", "message/news")
+_WITH_PARAMETERS = ("content-type", "content-disposition")
 _OWN_IMAGES = re.compile(r"<img\b[^>]*\bsrc\s*=\s*[\"']?cid:[^>]*>", re.IGNORECASE)
 
 
 def convert_email(raw: bytes) -> ConvertedText:
     """Convert a message. Of a text in several forms the plain one is read, and a note names the attachments. Raises UnreadableFileError if it is no message."""
-    message = BytesParser(policy=policy.default).parsebytes(raw)
+    message = BytesParser(policy=_Policy()).parsebytes(raw)
     if not any(field in message for field in ("From", "Subject", "MIME-Version", "Content-Type")):
         raise UnreadableFileError("is no email, as it has no sender, subject or type")
     parts = _Parts()
@@ -35,6 +40,19 @@ def convert_email(raw: bytes) -> ConvertedText:
 
 def _line(value: object) -> str:
     return " ".join(str(value).split())
+
+
+class _Policy(policy.EmailPolicy):
+    """Python's policy, for values without the quotes that they need: `boundary=----=_Part_1`, `filename=fees 2026.pdf`."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, _PARAMETERS.sub(_quoted, value) if name.lower() in _WITH_PARAMETERS else value
+
+
+def _quoted(parameter: re.Match[str]) -> str:
+    quoted, start, value = parameter.groups()
+    return parameter[0] if quoted or _TOKEN.fullmatch(value) else f'{start}"{value.rstrip()}"'
 
 
 class _Parts:
@@ -55,7 +73,7 @@ class _Parts:
     def texts(self, part: EmailMessage) -> Iterator[str]:
         """Yield the texts of a part and of the parts in it."""
         kind = part.get_content_type()
-        if part.is_attachment() or kind == "message/rfc822":
+        if part.is_attachment() or kind in _MESSAGES:
             self._attached.append(_line(part.get_filename() or kind))
         elif kind == "multipart/alternative":
             forms = [(form, "\n\n".join(form.texts(each))) for each in _inside(part) for form in [_Parts()]]
@@ -63,6 +81,11 @@ class _Parts:
             for form, _ in forms:
                 self._add(form, form is best)
             yield from filter(None, [text])
+        elif part.get_content_maintype() == "message" and part.is_multipart():
+            # A report, such as the status of a delivery, is fields like those of a message.
+            for each in _inside(part):
+                yield from filter(None, ["\n".join(f"{name}: {_line(value)}" for name, value in each.items())])
+                yield from self.texts(each)
         elif part.is_multipart():
             for each in _inside(part):
                 yield from self.texts(each)
@@ -104,14 +127,15 @@ def _best(forms: list[tuple[_Parts, str]]) -> tuple[_Parts, str]:
 
 
 def _unfolded(part: EmailMessage, text: str) -> str:
-    """Join the lines that a mail program has broken (format=flowed, RFC 3676): they end with a blank."""
-    if part.get_param("format", "") != "flowed":
+    """Join the lines that a mail program has broken (format=flowed, RFC 3676): they end with a blank, which is no text with delsp=yes."""
+    if str(part.get_param("format", "")).lower() != "flowed":
         return text
+    blank_is_text = str(part.get_param("delsp", "")).lower() != "yes"
     lines: list[str] = []
     flowing = False
     for line in text.splitlines():
         if flowing and not line.startswith(">"):
-            lines[-1] += line
+            lines[-1] = (lines[-1] if blank_is_text else lines[-1][:-1]) + line
         else:
             lines.append(line)
         flowing = line.endswith(" ") and line != "-- " and not line.startswith(">")

@@ -98,7 +98,8 @@ def _add(file: FoundFile, folder: Path, conversion: FolderConversion, limits: Co
     same = next((origin.file for origin in everything if origin.text_sha256 == text_sha256), None)
     if same is not None:
         kept = "is a document already" if same in conversion.known else "is kept, since its path is plainer"
-        conversion.skip(file.relative, f"has the same text as {same}, which {kept}")
+        notes = f"; it {' and '.join(converted.notes)}" if converted.notes else ""
+        conversion.skip(file.relative, f"has the same text as {same}, which {kept}{notes}")
         return
     found = BY_SUFFIX[suffix]
     doc_id = _free_id(file.relative, found.to, converted, folder, {same_id(origin.doc_id) for origin in everything})
