@@ -97,6 +97,136 @@ def test_rows_with_joined_cells_stay_lines():
     assert "word" in text_of("<table><tr><td rowspan=99999 colspan=99999>word</td></tr><tr><td>b</td></tr></table>", "")
 
 
+def test_end_tags_that_html_lets_authors_leave_out_end_cells_rows_items_and_options():
+    table = "| Plan | Price |\n| --- | --- |\n| Basic | 5 |\n| Pro | 10 |\n"
+    for markup in (
+        "<table><tr><th>Plan<th>Price<tr><td>Basic<td>5<tr><td>Pro<td>10</table>",
+        "<table><thead><tr><th>Plan<th>Price<tbody><tr><td>Basic<td><b>5</b><tr><td>Pro<td>10</tbody></table>",
+        "<table><tr><th>Plan</th><th>Price</th></tr><tr><td>Basic<td>5</tr><tr><td>Pro<td><i>10<tfoot></table>",
+    ):
+        assert text_of(markup, "") == table
+    joined = "<table><tr><td rowspan=2>north<td>q1<td>10<tr><td>q2<td>20</table>"
+    assert text_of(joined, "") == "| north | q1 | 10 |\n| --- | --- | --- |\n| north | q2 | 20 |\n"
+    assert text_of("<ul><li>a<ol><li>b<li>c</ol><li>d</ul>", "") == "- a\n  1. b\n  2. c\n- d\n"
+    assert text_of("<table><tr><td><ul><li>a</ul><td>b</table><p>c</p>", "") == "- a\n\nb\n\nc\n"
+    assert text_of("<p>Pay by <select><option>card<option selected>cash<option>bill</select>.</p>", "") == "Pay by\n\ncash\n\n.\n"
+
+
+def test_a_small_table_in_a_cell_is_a_line_and_one_that_lays_out_the_page_is_not():
+    inner = "<table><tr><td>Adults</td><td>9</td></tr><tr><td>Children</td><td>4</td></tr></table>"
+    rows = "<tr><th>Place</th><th>Fees in euros</th></tr><tr><td>The swimming pool</td><td>{}</td></tr><tr><td>The library</td><td>none</td></tr>"
+    assert text_of(f"<table>{rows.format(inner)}</table>", "") == (
+        "| Place | Fees in euros |\n| --- | --- |\n| The swimming pool | Adults, 9; Children, 4 |\n| The library | none |\n"
+    )
+    layout = f"<table><tr><td>Menu</td><td>Search</td></tr><tr><td>Home</td><td>{inner}</td></tr></table>"
+    assert "| Adults | 9 |\n| --- | --- |\n| Children | 4 |" in text_of(layout, "")
+
+
+LISTS = {
+    "<ol start=5><li>a</li><li>b</li></ol>": "5. a\n6. b",
+    "<ol><li>a</li><li value=9>b</li><li>c</li></ol>": "1. a\n9. b\n10. c",
+    "<ol reversed><li>a<ol><li>x</ol><li>b</ol>": "2. a\n  1. x\n1. b",
+    "<ol reversed start=0><li>a<li>b</ol>": "0. a\n-1. b",
+    "<ol type=a start=26><li>a<li>b</ol>": "z. a\naa. b",
+    "<ol type=A><li>a<li type=i value=4>b</ol>": "A. a\niv. b",
+    "<ol type=I start=1999><li>a</ol>": "MCMXCIX. a",
+    "<ol style='color: red; list-style-type: lower-roman'><li>a<li>b</ol>": "i. a\nii. b",
+    "<ol style='list-style: inside upper-alpha'><li>a</ol>": "A. a",
+    "<ol start=x type=?><li>a</ol>": "1. a",
+    "<ol type=i start=5000><li>a</ol>": "5000. a",
+    "<ul type=a><li>a</ul>": "- a",
+}
+
+
+@pytest.mark.parametrize("markup", LISTS)
+def test_items_have_the_numbers_that_a_browser_shows(markup: str):
+    assert text_of(markup, "") == f"{LISTS[markup]}\n"
+
+
+DELETED = {
+    "was <del>100</del> 80": "was ~~100~~ 80",
+    "was <s> 100 <b>euros</b> </s>80": "was ~~100 euros~~ 80",
+    "was <strike>100</strike>": "was ~~100~~",
+    "was <span style='text-decoration: red line-through'>100</span> 80": "was ~~100~~ 80",
+    "<del><p>One</p><p>Two<br>Three</p></del>": "~~One~~\n\n~~Two~~\n~~Three~~",
+    "<del>a <s>b</s></del> <del> </del>c <ins>d</ins>": "~~a~~ ~~b~~ c d",
+    "<table><tr><td>a</td><td><s>b</s></td></tr><tr><td>c</td><td>d</td></tr></table>": "| a | ~~b~~ |\n| --- | --- |\n| c | d |",
+}
+
+
+@pytest.mark.parametrize("markup", DELETED)
+def test_deleted_text_is_marked(markup: str):
+    assert text_of(markup, "") == f"{DELETED[markup]}\n"
+
+
+FORMS = {
+    "<input type=radio checked> yes <input type=radio> no": "☒ yes ☐ no",
+    "<label><input type=checkbox CHECKED>Dogs</label><label><input type=checkbox>Cats</label>": "☒ Dogs ☐ Cats",
+    "amount <input value='450 EUR'>, on <input type=date value=2026-05-01>": "amount 450 EUR , on 2026-05-01",
+    "a<input type=hidden value=token><input type=submit value=Send><input type=password value=x>": "a",
+    "by <select><option>card</option><option>cash</option></select>": "by\n\ncard",
+    "by <select><optgroup label=x><option>card</option></optgroup><option selected>cash</option></select>": "by\n\ncash",
+    "<select multiple><option>card</option><option selected>cash</option></select>": "☐ card\n\n☒ cash",
+    "<textarea>A note</textarea>": "A note",
+}
+
+
+@pytest.mark.parametrize("markup", FORMS)
+def test_a_form_says_what_is_chosen(markup: str):
+    assert text_of(f"<form>{markup}</form>", "") == f"{FORMS[markup]}\n"
+
+
+MATHML = {
+    "<mfrac><mn>1</mn><mn>2</mn></mfrac>": "1/2",
+    "<mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mn>2</mn></mfrac><mi>x</mi>": "(a+1)/2 x",
+    "<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>": "1 1/2",
+    "<mfrac linethickness=0><mi>n</mi><mi>k</mi></mfrac>": "n; k",
+    "<msqrt><mn>9</mn></msqrt>": "√9",
+    "<msqrt><mi>x</mi><mo>+</mo><mn>9</mn></msqrt><mn>2</mn>": "√(x+9)2",
+    "<mroot><mi>x</mi><mn>3</mn></mroot>": "³√x",
+    "<msup><mi>x</mi><mn>2</mn></msup>": "x²",
+    "<msup><mi>x</mi><mi>max</mi></msup><mi>y</mi>": "x^max y",
+    "<msup><mn>10</mn><mrow><mo>-</mo><mn>3</mn></mrow></msup>": "10⁻³",
+    "<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>": "xᵢ²",
+    "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover><mi>i</mi>": "∑ᵢ₌₁ⁿi",
+    "<munder><mi>lim</mi><mi>t</mi></munder>": "limₜ",
+    "<mover><mi>x</mi><mo>¯</mo></mover>": "x\u0304",
+    "<mfenced open='[' close=']' separators=';'><mn>0</mn><mn>1</mn></mfenced>": "[0;1]",
+    "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr><mtr><mtd><mn>3</mn></mtd><mtd><mn>4</mn></mtd></mtr></mtable>": "[1, 2; 3, 4]",
+    "<semantics><mfrac><mn>3</mn><mn>4</mn></mfrac><annotation-xml><cn>0.75</cn></annotation-xml></semantics>": "3/4",
+    "<mi>f</mi><mo>&ApplyFunction;</mo><mi>x</mi>": "fx",
+    "<mfrac><mn>1</mn></mfrac>": "1",
+}
+
+
+@pytest.mark.parametrize("markup", MATHML)
+def test_equations_in_mathml_are_the_line_that_word_equations_are(markup: str):
+    assert text_of(f"<p>So <math>{markup}</math>.</p>", "") == f"So {MATHML[markup]}.\n"
+    prefixed = markup.replace("</", "<\0").replace("<", "<m:").replace("<m:\0", "</m:")
+    assert text_of(f"<p>So <m:math>{prefixed}</m:math>.</p>", "") == f"So {MATHML[markup]}.\n"
+
+
+def test_an_equation_nested_deeper_than_python_recurses_keeps_its_signs():
+    assert text_of(f"<p>So <math>{'<mrow>' * 3000}<mi>x</mi>{'</mrow>' * 3000}</math>.</p>", "") == "So x.\n"
+
+
+RAISED = {
+    "x<sup>max</sup>": "x^max",
+    "x<sup>n</sup>": "xⁿ",
+    "<i>x</i><sup><i>n+k</i></sup>": "x^(n+k)",
+    "10<sup>a</sup>": "10a",
+    "(a+b)<sup>k</sup>": "(a+b)^k",
+    "2<sup>nd</sup>, XIX<sup>e</sup>, M<sup>me</sup>, Shed<sup>TM</sup>": "2nd, XIXe, Mme, ShedTM",
+    "see<sup><a href='#n'>b</a></sup> and<sup>[2]</sup>": "seeb and[2]",
+    "<p>One</p><p><sup>a</sup> Two": "One\n\na Two",
+}
+
+
+@pytest.mark.parametrize("markup", RAISED)
+def test_raised_letters_do_not_join_the_name_before(markup: str):
+    assert text_of(markup, "") == f"{RAISED[markup]}\n"
+
+
 def test_equations_raised_numbers_and_soft_hyphens_keep_their_meaning():
     source = "<math><semantics><mrow><mi>E</mi><mo>=</mo><mi>m</mi></mrow><annotation encoding='application/x-tex'>E = m c^2</annotation></semantics></math>"
     assert text_of(f"<p>So {source} holds for 10<sup>6</sup> cells on 4 m<sup>2</sup> of soft&shy;ware<sup>th</sup>.</p>", "") == (

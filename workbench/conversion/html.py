@@ -1,7 +1,6 @@
 """HTML pages, as Markdown."""
 
 import copy
-import re
 from collections import Counter
 from collections.abc import Callable
 
@@ -10,17 +9,17 @@ from bs4.dammit import EncodingDetector
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.encoding import decode_text
+from workbench.conversion.mathml import linear_of_mathml, name_of_mathml
 from workbench.conversion.page_content import content_of, length
+from workbench.conversion.shown_state import write_shown_state
 from workbench.core.formatting import share
 from workbench.datasets.formats.markup import parsed_html, text_of_html, title_of_html, unread_elements
 
-# A raised number after a number or a unit, as in m².
-_NUMBER = re.compile(r"[+−-]?\d+")
-SUPERSCRIPTS = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
 # A main element beside more text than this may be one part of the content.
 _MUCH_OUTSIDE = 0.5
 # Tables with one of these keep their joined cells.
 _NOT_IN_CELLS = ["table", "pre", "ul", "ol", "menu", "dir", *(f"h{level}" for level in range(1, 7))]
+_CELLS = ["td", "th"]
 # No person reads a table with more.
 _MOST_COLUMNS, _MOST_CELLS = 200, 100_000
 
@@ -56,19 +55,10 @@ def _text(soup: BeautifulSoup, content: Tag, unread: Counter[str]) -> str:
     for element in content.find_all(["rt", "rp"]):
         unread["ruby text"] += element.name == "rt"
         element.decompose()
-    for element in content.find_all("math"):
-        # The source, if it is there, is beside the signs of the equation.
-        source = element.find("annotation", encoding="application/x-tex") if isinstance(element, Tag) else None
-        element.replace_with(soup.new_string(" ".join((source or element).get_text().split())))
-    _write_exponents(content)
+    for element in content.find_all(lambda tag: name_of_mathml(tag) == "math"):
+        element.replace_with(soup.new_string(linear_of_mathml(element)))
+    write_shown_state(content)
     return text_of_html(content)
-
-
-def _write_exponents(content: Tag) -> None:
-    """Write raised numbers as such, so that 10<sup>6</sup> does not become 106."""
-    for element in content.find_all("sup"):
-        if _NUMBER.fullmatch(text := element.get_text().strip()):
-            element.replace_with(text.translate(SUPERSCRIPTS))
 
 
 def markdown_of(markup: str, change: Callable[[BeautifulSoup], None]) -> str:
@@ -76,24 +66,44 @@ def markdown_of(markup: str, change: Callable[[BeautifulSoup], None]) -> str:
     soup = _parsed(markup)
     change(soup)
     divide_joined_cells(soup)
-    _write_exponents(soup)
+    write_shown_state(soup)
     return _titled(title_of_html(soup), text_of_html(soup))
 
 
 def divide_joined_cells(content: Tag) -> None:
     """Divide the cells of tables that are joined, so that rows stay lines. A cell of several rows is repeated in each of them.
 
-    Tables with lists, headings or other tables in them stay as they are.
+    Tables with lists, headings or other tables in them stay as they are, except for a small table in a cell, which becomes a line.
     """
+    _write_inner_tables(content)
     for table in content.find_all("table"):
         if isinstance(table, Tag) and not table.find(_NOT_IN_CELLS):
             rows = [row for row in table.find_all("tr") if isinstance(row, Tag)]
-            places = _places([[cell for cell in row.find_all(["td", "th"]) if isinstance(cell, Tag)] for row in rows])
+            places = _places([[cell for cell in row.find_all(_CELLS) if isinstance(cell, Tag)] for row in rows])
             columns = min(max((column + 1 for _, column in places), default=0), _MOST_COLUMNS)
-            if any(len(row.find_all(["td", "th"])) != columns for row in rows) and len(rows) * columns <= _MOST_CELLS:
+            if any(len(row.find_all(_CELLS)) != columns for row in rows) and len(rows) * columns <= _MOST_CELLS:
                 for number, row in enumerate(rows):
                     row.clear()
                     row.extend(places.get((number, column)) or Tag(name="td") for column in range(columns))
+
+
+def _write_inner_tables(content: Tag) -> None:
+    """Write a table inside of a cell as a line, so that the outer table keeps its rows. Tables that only lay out a page stay."""
+    for table in reversed(content.find_all("table")):
+        first = table.find("table")
+        if first is None or first.find("table"):
+            continue
+        inner = table.find_all("table")
+        rows = [row.find_all(_CELLS, recursive=False) for row in table.find_all("tr") if row.find_parent("table") is table]
+        laid_out = 2 * sum(map(length, inner)) > length(table) or any(each.find(_NOT_IN_CELLS) for each in inner)
+        if not laid_out and len(rows) > 1 and max(map(len, rows)) > 1:
+            for each in inner:
+                lines = (", ".join(filter(None, map(_line, row.find_all(_CELLS)))) for row in each.find_all("tr"))
+                each.replace_with(f" {'; '.join(filter(None, lines))} ")
+
+
+def _line(tag: Tag) -> str:
+    return " ".join(tag.get_text(" ").split())
 
 
 def _places(rows: list[list[Tag]]) -> dict[tuple[int, int], Tag]:

@@ -51,11 +51,11 @@ _TEXT = (".txt", ".text", ".log", *_MARKUP, ".csv", ".tsv", ".tab", ".srt", ".vt
 FORMATS = (
     DocumentFormat("markdown", _MARKDOWN, convert_text, version=2),
     DocumentFormat("text", _TEXT, convert_text, to=".txt", version=2),
-    DocumentFormat("html", (".html", ".htm", ".xhtml", ".xht", ".shtml"), convert_html, packages={"beautifulsoup4": "bs4"}, version=3),
+    DocumentFormat("html", (".html", ".htm", ".xhtml", ".xht", ".shtml"), convert_html, packages={"beautifulsoup4": "bs4"}, version=4),
     DocumentFormat("email", (".eml", ".mht", ".mhtml"), convert_email, packages={"beautifulsoup4": "bs4"}, version=2),
     DocumentFormat("pdf", (".pdf",), convert_pdf, packages={"pypdfium2": "pypdfium2", "simplemma": "simplemma"}, version=3),
-    DocumentFormat("docx", (".docx", ".docm"), convert_docx, packages={"mammoth": "mammoth", "lxml": "lxml"}, version=3),
-    DocumentFormat("pptx", (".pptx", ".pptm"), convert_pptx, packages={"python-pptx": "pptx", "lxml": "lxml"}, version=2),
+    DocumentFormat("docx", (".docx", ".docm"), convert_docx, packages={"mammoth": "mammoth", "lxml": "lxml"}, version=4),
+    DocumentFormat("pptx", (".pptx", ".pptm"), convert_pptx, packages={"python-pptx": "pptx", "lxml": "lxml"}, version=3),
     DocumentFormat("notebook", (".ipynb",), convert_notebook, packages={"nbformat": "nbformat"}, version=2),
 )
 # What a person can do with files that are not read.

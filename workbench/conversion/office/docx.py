@@ -26,13 +26,7 @@ def convert_docx(raw: bytes) -> ConvertedText:
     except (KeyError, IndexError, ValueError, AttributeError, BadZipFile, SyntaxError) as error:
         raise UnreadableFileError(f"cannot be read as .docx ({type(error).__name__}: {error})") from None
     unread["symbol"] += sum(message.message.startswith(_SYMBOL) for message in made.messages)
-    return ConvertedText(markdown_of(str(made.value), _changed), tuple(unread_note(unread)))
-
-
-def _changed(page: BeautifulSoup) -> None:
-    _below_title(page)
-    for box in page.find_all("input", type="checkbox"):
-        box.replace_with("☒" if isinstance(box, Tag) and box.has_attr("checked") else "☐")
+    return ConvertedText(markdown_of(str(made.value), _below_title), tuple(unread_note(unread)))
 
 
 def _below_title(page: BeautifulSoup) -> None:

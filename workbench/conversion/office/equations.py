@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.conversion.html import SUPERSCRIPTS
+from workbench.conversion.scripts import SUBSCRIPTS, SUPERSCRIPTS, grouped, script
 
-_SUBSCRIPTS = str.maketrans("0123456789+-−=()aeijkmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑᵢⱼₖₘₙₒₚᵣₛₜᵤᵥₓ")
+_SMALL = frozenset((*SUPERSCRIPTS.values(), *SUBSCRIPTS.values()))
 
 
 def linear(element: Any) -> str:
@@ -16,7 +16,26 @@ def linear(element: Any) -> str:
     if name.endswith("Pr"):
         return ""
     write = _FORMS.get(name)
-    return write(element) if write else "".join(map(linear, element))
+    return write(element) if write else _joined(element)
+
+
+def _joined(element: Any) -> str:
+    """Return the parts of an element, with a blank where the next one would change a number: 1 1/2, √9 x."""
+    text, after = "", ""
+    for child in element:
+        part, form = linear(child), _form(child)
+        if part:
+            number_before = form == "f" and text[-1:].isdecimal() and part[0].isalnum()
+            after_form = after and text[-1:].isalnum() and ord(text[-1]) not in _SMALL and part[0].isalnum()
+            text, after = f"{text}{' ' if number_before or after_form else ''}{part}", form
+    return text
+
+
+def _form(element: Any) -> str:
+    """Return the name of the form that an element is, also as the only part of others."""
+    while len(element) == 1 and _name(element) not in _FORMS:
+        element = element[0]
+    return _name(element) if _name(element) in _FORMS else ""
 
 
 def _name(element: Any) -> str:
@@ -36,32 +55,20 @@ def _value(element: Any, name: str, default: str) -> str:
     return default
 
 
-def _grouped(text: str) -> str:
-    """Return a text in brackets, unless it is one number or name, or has brackets around it already."""
-    whole = text.replace(".", "").replace(",", "").isalnum() or len(text) <= 1 or (text[0] + text[-1] == "()" and text.count("(") == 1)
-    return text if whole else f"({text})"
-
-
-def _script(text: str, mark: str, letters: dict[int, int]) -> str:
-    if not text:
-        return ""
-    return text.translate(letters) if all(ord(letter) in letters for letter in text) else f"{mark}{_grouped(text)}"
-
-
 def _above(element: Any, name: str = "sup") -> str:
-    return _script(_part(element, name), "^", SUPERSCRIPTS)
+    return script(_part(element, name), "^", SUPERSCRIPTS)
 
 
 def _below(element: Any, name: str = "sub") -> str:
-    return _script(_part(element, name), "_", _SUBSCRIPTS)
+    return script(_part(element, name), "_", SUBSCRIPTS)
 
 
 def _fraction(element: Any) -> str:
-    return f"{_grouped(_part(element, 'num'))}/{_grouped(_part(element, 'den'))}"
+    return f"{grouped(_part(element, 'num'))}/{grouped(_part(element, 'den'))}"
 
 
 def _radical(element: Any) -> str:
-    return f"{_script(_part(element, 'deg'), '', SUPERSCRIPTS)}√{_grouped(_part(element, 'e'))}"
+    return f"{script(_part(element, 'deg'), '', SUPERSCRIPTS)}√{grouped(_part(element, 'e'))}"
 
 
 def _operator(element: Any) -> str:

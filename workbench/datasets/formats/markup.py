@@ -5,13 +5,15 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
+from typing import Any
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
 from bs4.element import CData, NavigableString, PageElement
 from bs4.exceptions import ParserRejectedMarkup
 
 from workbench.core.formatting import count
+from workbench.datasets.formats.list_numbers import list_number
 from workbench.records import Document
 
 # Not <head>: its end tag is optional, and html.parser then puts the body into it.
@@ -32,8 +34,24 @@ _NAMES = """
     address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form
     header hgroup hr html legend li main menu nav ol option p pre section select summary table tbody td textarea tfoot th thead tr ul
 """
-_BLOCKS = frozenset(_NAMES.split()) | frozenset(_HEADINGS)
+BLOCKS = frozenset(_NAMES.split()) | frozenset(_HEADINGS)
 _LISTS = ("ul", "ol", "menu", "dir")
+# The label of an item that a converter has computed, such as `(a)`.
+LABEL = "data-workbench-label"
+_NUMBER_FORMS = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i", "upper-roman": "I"}
+_LIST_STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:[^;]*?([a-z]+-(?:alpha|latin|roman))", re.IGNORECASE)
+_INTEGER = re.compile(r"\s*([+-]?\d{1,9})(?!\d)")
+# The open tags that a tag ends, since HTML lets authors leave their end tags out, and the tags beyond which it ends none. Python's parser nests them.
+_CELLS = ("td", "th")
+_ENDS = {
+    **dict.fromkeys(_CELLS, frozenset(_CELLS)),
+    "tr": frozenset((*_CELLS, "tr")),
+    **dict.fromkeys(("thead", "tbody", "tfoot"), frozenset((*_CELLS, "tr", "thead", "tbody", "tfoot"))),
+    "li": frozenset(("li",)),
+    "option": frozenset(("option",)),
+    "optgroup": frozenset(("option", "optgroup")),
+}
+_ENDS_WITHIN = {**dict.fromkeys(_ENDS, frozenset(("table",))), "li": frozenset((*_LISTS, "table", *_CELLS))}
 # A table with one of these in a cell is not simple.
 _NOT_IN_CELLS = frozenset(("table", "tr", "td", "th", "pre", *_LISTS, *_HEADINGS))
 # Items of lists nested deeper are not indented further, so that a page cannot become longer than a few times its markup.
@@ -84,7 +102,7 @@ def text_of_html(root: Tag) -> str:
     """Return the text of a page, or of an element."""
     tables = _simple_tables(root)
     page = _Page(tables)
-    for event, element in _walk(root, _DROPPED, tables):
+    for event, element in walk(root, _DROPPED, tables):
         page.take(event, element)
     return page.text()
 
@@ -92,7 +110,7 @@ def text_of_html(root: Tag) -> str:
 def title_of_html(soup: BeautifulSoup) -> str:
     """Return the <title> of a page, or an empty text."""
     titles = (
-        element for event, element in _walk(soup, ("svg",)) if event == "open" and isinstance(element, Tag) and element.name == "title"
+        element for event, element in walk(soup, ("svg",)) if event == "open" and isinstance(element, Tag) and element.name == "title"
     )
     return next((" ".join(tag.get_text().split()) for tag in titles), "")
 
@@ -110,6 +128,16 @@ class _Soup(BeautifulSoup):
             raise ParserRejectedMarkup(f"more than {count(_MOST_OPEN)} tags are open at once; close them, such as </p>")
         super().pushTag(tag)
 
+    def handle_starttag(self, name: str, *arguments: Any, **options: Any) -> Tag | None:
+        ended, within = _ENDS.get(name, frozenset()), _ENDS_WITHIN.get(name, frozenset())
+        if any(self.open_tag_counter.get(each) for each in ended):
+            self.endData()
+            above = list(takewhile(lambda tag: tag.name not in within, reversed(self.tagStack)))
+            outermost = max((place for place, tag in enumerate(above) if tag.name in ended), default=-1)
+            for _ in range(outermost + 1):
+                self.popTag()
+        return super().handle_starttag(name, *arguments, **options)
+
 
 def _check_size(markup: str) -> None:
     """Raise ValueError for a page that would take more memory or time than is proportional to its length."""
@@ -125,7 +153,7 @@ def _check_size(markup: str) -> None:
 Tables = Mapping[int, list[list[Tag]]]
 
 
-def _walk(root: Tag, dropped: Collection[str] = (), tables: Tables | None = None) -> Iterator[tuple[str, PageElement]]:
+def walk(root: Tag, dropped: Collection[str] = (), tables: Tables | None = None) -> Iterator[tuple[str, PageElement]]:
     """Yield elements in page order, with "open" and "close" around a tag's content. Pages nest deeper than Python recurses.
 
     `dropped` tags are left out. With `tables`, a tag that becomes one block is yielded without its content.
@@ -150,7 +178,7 @@ def _simple_tables(soup: Tag) -> Tables:
     """Find all simple tables in one pass, so that nested tables take no longer than others."""
     simple: dict[int, list[list[Tag]]] = {}
     opened: list[_TableScan] = []
-    for event, element in _walk(soup, _DROPPED):
+    for event, element in walk(soup, _DROPPED):
         if not isinstance(element, Tag):
             continue
         if opened:
@@ -199,7 +227,7 @@ def _joined(cell: Tag) -> bool:
 
 @dataclass
 class _Page:
-    """The text so far: blocks (text, whether it is a list item) and the words of the open block."""
+    """The text so far: blocks (text, whether it is a list item), the words of the open block, and the open lists with the next number of each."""
 
     tables: Tables
     blocks: list[tuple[str, bool]] = field(default_factory=list)
@@ -212,7 +240,7 @@ class _Page:
             self.words.append(re.sub(r"\s+", " ", element))
         elif isinstance(element, Tag) and element.name == "br":
             self.words.append("\n")
-        elif isinstance(element, Tag) and element.name in _BLOCKS:
+        elif isinstance(element, Tag) and element.name in BLOCKS:
             self._end()
             if event == "close":
                 self._close(element)
@@ -240,16 +268,18 @@ class _Page:
         if tag.name in _HEADINGS:
             self.prefix = "#" * _HEADINGS[tag.name] + " "
         elif tag.name in _LISTS:
-            self.lists.append((tag, 0))
+            self.lists.append((tag, _first_number(tag)))
         elif tag.name == "li":
-            self.prefix = self._bullet()
+            indent = "  " * min(max(len(self.lists) - 1, 0), _DEEPEST)
+            self.prefix = f"{indent}{tag.get(LABEL) or self._bullet(tag)} "
 
-    def _bullet(self) -> str:
-        if not self.lists:
-            return "- "
-        tag, items = self.lists[-1]
-        self.lists[-1] = (tag, items + 1)
-        return "  " * min(len(self.lists) - 1, _DEEPEST) + (f"{items + 1}. " if tag.name == "ol" else "- ")
+    def _bullet(self, item: Tag) -> str:
+        if not self.lists or self.lists[-1][0].name != "ol":
+            return "-"
+        tag, number = self.lists[-1]
+        number = _integer(item, "value", number)
+        self.lists[-1] = (tag, number + (-1 if tag.has_attr("reversed") else 1))
+        return f"{list_number(number, _number_form(item) or _number_form(tag))}."
 
     def _end(self) -> None:
         """Close the open block. A blank block leaves its prefix to the next one, such as the paragraph inside an item."""
@@ -261,6 +291,21 @@ class _Page:
             self.prefix = ""
 
 
+def _first_number(tag: Tag) -> int:
+    items = len(tag.find_all("li", recursive=False)) if tag.has_attr("reversed") else 1
+    return _integer(tag, "start", items)
+
+
+def _integer(tag: Tag, name: str, otherwise: int) -> int:
+    found = _INTEGER.match(str(tag.get(name, "")))
+    return int(found[1]) if found else otherwise
+
+
+def _number_form(tag: Tag) -> str:
+    style = _LIST_STYLE.search(str(tag.get("style", "")))
+    return _NUMBER_FORMS.get(style[1].lower(), "") if style else str(tag.get("type", ""))
+
+
 def _fenced(tag: Tag) -> list[str]:
     lines = ("\n" if isinstance(element, Tag) and element.name == "br" else _literal(element) for _, element in _opened(tag))
     text = "".join(lines).strip("\n")
@@ -270,7 +315,7 @@ def _fenced(tag: Tag) -> list[str]:
 
 
 def _opened(tag: Tag) -> Iterator[tuple[str, PageElement]]:
-    return ((event, element) for event, element in _walk(tag, _DROPPED) if event == "open")
+    return ((event, element) for event, element in walk(tag, _DROPPED) if event == "open")
 
 
 def _literal(element: PageElement) -> str:
@@ -288,9 +333,9 @@ def _table(table: Tag, rows: list[list[Tag]]) -> list[str]:
 def _words(tag: Tag) -> str:
     """Return the text of a tag on one line. Blocks and breaks separate words, other tags do not."""
     parts = []
-    for event, element in _walk(tag, _DROPPED):
+    for event, element in walk(tag, _DROPPED):
         if isinstance(element, Tag):
-            parts.append(" " if element.name == "br" or element.name in _BLOCKS else "")
+            parts.append(" " if element.name == "br" or element.name in BLOCKS else "")
         elif event == "open" and type(element) is NavigableString:
             parts.append(str(element))
     return " ".join("".join(parts).split())

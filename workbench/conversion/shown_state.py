@@ -1,0 +1,93 @@
+"""What a page says by its looks, as text: raised numbers, deleted text, and what is chosen in a form."""
+
+import re
+
+from bs4 import Tag
+from bs4.element import NavigableString, PageElement
+
+from workbench.conversion.scripts import raised
+from workbench.datasets.formats.markup import BLOCKS, walk
+
+_DELETED = frozenset(("del", "s", "strike"))
+_STRUCK = re.compile(r"(?:^|;)\s*text-decoration(?:-line)?\s*:[^;]*\bline-through\b", re.IGNORECASE)
+_CHOICES = ("checkbox", "radio")
+# Fields whose value is not shown, or is the label of a button.
+_NO_VALUE = ("hidden", "password", "submit", "button", "reset", "image", "file", "color")
+
+
+def write_shown_state(content: Tag) -> None:
+    """Write the state of forms, deleted text (~~100~~) and raised text (10⁻³) as text."""
+    _write_forms(content)
+    _write_deleted(content)
+    for element in content.find_all("sup"):
+        if isinstance(element, Tag):
+            _write_raised(element)
+
+
+def _write_raised(element: Tag) -> None:
+    text = element.get_text()
+    written = raised(text, _text_before(element))
+    # A letter that is a link refers to a note.
+    if written != text and (element.find("a") is None or not any(letter.isalpha() for letter in text)):
+        element.replace_with(written)
+
+
+def _text_before(element: PageElement) -> str:
+    """Return the end of the text before an element in its block."""
+    while element.previous_sibling is None and element.parent is not None and element.parent.name not in BLOCKS:
+        element = element.parent
+    before = element.previous_sibling
+    return "" if before is None or (isinstance(before, Tag) and (before.name in BLOCKS or before.name == "br")) else before.get_text()
+
+
+def _write_deleted(content: Tag) -> None:
+    depth, texts = 0, list[NavigableString]()
+    for event, element in list(walk(content)):
+        if not isinstance(element, Tag):
+            if depth and type(element) is NavigableString and element.strip() and event == "open":
+                texts.append(element)
+            continue
+        deleted = _is_deleted(element)
+        if element.name in BLOCKS or element.name == "br" or deleted:
+            _strike(texts)
+            texts = []
+        depth += (1 if event == "open" else -1) if deleted else 0
+
+
+def _is_deleted(tag: Tag) -> bool:
+    return tag.name in _DELETED or bool(_STRUCK.search(str(tag.get("style", ""))))
+
+
+def _strike(texts: list[NavigableString]) -> None:
+    """Put the marks of Markdown around texts of one line, inside of the blanks around them."""
+    for number, text in enumerate(texts):
+        inside = text.strip()
+        begin, end = text.split(inside, 1)
+        if number == 0:
+            begin += "~~"
+        if number == len(texts) - 1:
+            end = f"~~{end}"
+        text.replace_with(f"{begin}{inside}{end}")
+
+
+def _write_forms(content: Tag) -> None:
+    for field in content.find_all("input"):
+        kind = str(field.get("type", "text")).lower()
+        if kind in _CHOICES:
+            field.replace_with(_choice(field.has_attr("checked")))
+        elif kind not in _NO_VALUE:
+            field.replace_with(f" {field.get('value', '')} ")
+    for select in content.find_all("select"):
+        options = select.find_all("option")
+        chosen = [option for option in options if option.has_attr("selected")]
+        if select.has_attr("multiple"):
+            for option in options:
+                option.insert(0, _choice(option in chosen))
+        else:
+            for option in options:
+                if option is not (chosen[-1] if chosen else options[0]):
+                    option.decompose()
+
+
+def _choice(chosen: bool) -> str:
+    return " ☒ " if chosen else " ☐ "
