@@ -72,6 +72,7 @@ EQUATIONS = {
         "[0|1]"
     ),
     "<m:sSup><m:e><m:r><m:t>e</m:t></m:r></m:e><m:sup><m:r><m:t>-kt</m:t></m:r></m:sup></m:sSup>": "e^(-kt)",
+    "<m:r><m:t>1</m:t></m:r><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f><m:r><m:t>t</m:t></m:r>": "1 1/2 t",
     "<m:func><m:fName><m:r><m:t>sin</m:t></m:r></m:fName><m:e><m:r><m:t>x</m:t></m:r></m:e></m:func>": "sin x",
     "<m:m><m:mr><m:e><m:r><m:t>1</m:t></m:r></m:e><m:e><m:r><m:t>2</m:t></m:r></m:e></m:mr>"
     "<m:mr><m:e><m:r><m:t>3</m:t></m:r></m:e><m:e><m:r><m:t>4</m:t></m:r></m:e></m:mr></m:m>": "[1, 2; 3, 4]",
@@ -235,3 +236,133 @@ def test_raised_numbers_do_not_join_the_number_before():
             "About 10", run("6", '<w:vertAlign w:val="superscript"/>'), " cells on 4 m", run("2", '<w:vertAlign w:val="superscript"/>')
         )
     ).text == ("About 10⁶ cells on 4 m²\n")
+
+
+def level(number: int, text: str, form: str = "decimal", start: int = 1, more: str = "") -> str:
+    return f'<w:lvl w:ilvl="{number}"><w:start w:val="{start}"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
+
+
+def numbering(levels: str, lists: str = "", more: str = "") -> str:
+    definition = f'<w:abstractNum w:abstractNumId="0">{levels}</w:abstractNum>'
+    return f'<w:numbering>{definition}{more}<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>{lists}</w:numbering>'
+
+
+def other_list(number: int, inside: str = "", definition: int = 0) -> str:
+    return f'<w:num w:numId="{number}"><w:abstractNumId w:val="{definition}"/>{inside}</w:num>'
+
+
+def item(text: str, depth: int = 0, number: int = 1, style: str = "", mark: str = "") -> str:
+    named = f'<w:pStyle w:val="{style}"/>' if style else ""
+    listed = "" if style else f'<w:numPr><w:ilvl w:val="{depth}"/><w:numId w:val="{number}"/></w:numPr>'
+    return f"<w:p><w:pPr>{named}{listed}<w:rPr>{mark}</w:rPr></w:pPr>{run(text) if text else ''}</w:p>"
+
+
+FORMS = {
+    "decimal": (1, "1.", "2."),
+    "lowerLetter": (26, "z.", "aa."),
+    "upperLetter": (27, "AA.", "BB."),
+    "lowerRoman": (4, "iv.", "v."),
+    "upperRoman": (9, "IX.", "X."),
+    "decimalZero": (9, "09.", "10."),
+    "ordinal": (1, "1st.", "2nd."),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_has_the_numbers_that_word_shows_and_goes_on_behind_a_paragraph(form: str):
+    start, first, second = FORMS[form]
+    made = word(item("Open.") + paragraph("Mind the dog.") + item("Close."), {"numbering": numbering(level(0, "%1.", form, start))})
+    assert (made.text, made.notes) == (f"{first} Open.\n\nMind the dog.\n\n{second} Close.\n", ())
+
+
+def test_clauses_have_their_labels_and_deeper_levels_begin_again():
+    levels = (
+        level(0, "%1.") + level(1, "%1.%2") + level(2, "(%3)", "lowerLetter") + level(3, "%1.%4", start=3, more='<w:lvlRestart w:val="0"/>')
+    )
+    depths = (0, 1, 2, 2, 1, 2, 3, 0, 1, 3)
+    made = word("".join(item("x", depth) for depth in depths), {"numbering": numbering(levels)})
+    assert [line.split() for line in made.text.splitlines()] == [
+        [label, "x"] for label in ("1.", "1.1", "(a)", "(b)", "1.2", "(a)", "1.3", "2.", "2.1", "2.4")
+    ]
+
+
+def test_lists_of_one_definition_count_together_unless_they_begin_again():
+    body = item("x") + item("x", number=2) + item("x", number=3) + item("x", number=3) + item("x", number=4) + item("x", number=5)
+    lists = (
+        other_list(2)
+        + other_list(3, '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>')
+        + other_list(4, f'<w:lvlOverride w:ilvl="0">{level(0, "Step %1:")}</w:lvlOverride>')
+        + other_list(5, definition=6)
+        + other_list(9, definition=5)
+    )
+    linked = '<w:abstractNum w:abstractNumId="5"><w:styleLink w:val="S"/>' + level(0, "§ %1", "upperRoman") + "</w:abstractNum>"
+    link = '<w:abstractNum w:abstractNumId="6"><w:numStyleLink w:val="S"/></w:abstractNum>'
+    made = word(body, {"numbering": numbering(level(0, "%1."), lists, linked + link), "styles": STYLES})
+    assert made.text == "1. x\n2. x\n7. x\n8. x\nStep 9: x\n§ I x\n"
+
+
+STYLES = (
+    "<w:styles>"
+    '<w:style w:styleId="H1"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>'
+    '<w:style w:type="paragraph" w:styleId="H2"><w:name w:val="heading 2"/><w:basedOn w:val="H1"/></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Clause"><w:pPr><w:numPr><w:ilvl w:val="2"/><w:numId w:val="1"/></w:numPr></w:pPr></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Plain"><w:basedOn w:val="Clause"/><w:pPr><w:numPr><w:numId w:val="0"/></w:numPr></w:pPr></w:style>'
+    '<w:style w:type="numbering" w:styleId="S"><w:pPr><w:numPr><w:numId w:val="9"/></w:numPr></w:pPr></w:style>'
+    '<w:style w:type="character" w:styleId="Struck"><w:rPr><w:strike/></w:rPr></w:style>'
+    "</w:styles>"
+)
+OUTLINE = (
+    level(0, "Part %1", "upperRoman", more='<w:pStyle w:val="H1"/>')
+    + level(1, "%1.%2", more='<w:pStyle w:val="H2"/><w:isLgl/>')
+    + level(2, "(%3)", "lowerLetter")
+)
+
+
+def test_headings_and_styles_have_their_numbers():
+    body = "".join(item(style, style=style) for style in ("H1", "H2", "Clause", "Clause", "Plain", "H2", "H1", "H2"))
+    made = word(body, {"numbering": numbering(OUTLINE), "styles": STYLES})
+    assert made.text == ("# Part I H1\n\n## 1.1 H2\n\n    (a) Clause\n    (b) Clause\n\nPlain\n\n## 1.2 H2\n\n# Part II H1\n\n## 2.1 H2\n")
+
+
+def test_numbers_in_a_table_are_text_of_their_cells():
+    first, second = (f"<w:tc>{item(text)}</w:tc>" for text in ("", "Close."))
+    made = word(
+        f"<w:tbl>{row(first, 'Ada')}{row(second, 'Bo')}</w:tbl>{item('')}{item('After.')}", {"numbering": numbering(level(0, "%1."))}
+    )
+    assert made.text == "| 1. | Ada |\n| --- | --- |\n| 2. Close. | Bo |\n\n4. After.\n"
+
+
+def test_bullets_stay_and_paragraphs_without_a_shown_number_are_none():
+    levels = level(0, "•", "bullet") + level(1, "%2)") + level(2, "", "none") + level(3, "%2%4.", "none")
+    made = word(item("a") + item("b", 1) + item("c", 2) + item("e", 3) + item("d"), {"numbering": numbering(levels)})
+    assert made.text == "- a\n  1) b\n\nc\n\n      1. e\n- d\n"
+    hidden = item("x", mark="<w:vanish/>").replace("<w:r>", "<w:r><w:rPr><w:vanish/></w:rPr>")
+    merged = item("x", mark='<w:del w:id="1"/>') + item("y")
+    assert word(hidden + merged, {"numbering": numbering(level(0, "%1."))}).text == "1. xy\n"
+
+
+STRUCK = {
+    "one line": run("100", "<w:strike/>"),
+    "two lines": run("100", "<w:dstrike/>"),
+    "parts": run("1", "<w:strike/>") + run("00", "<w:b/><w:strike/>"),
+    "style": run("100", '<w:rStyle w:val="Struck"/>'),
+}
+
+
+@pytest.mark.parametrize("kind", STRUCK)
+def test_struck_text_is_marked(kind: str):
+    made = word(paragraph("It was ", STRUCK[kind], run(" 80", '<w:strike w:val="0"/>')), {"styles": STYLES})
+    assert made.text == "It was ~~100~~ 80\n"
+
+
+def test_raised_letters_do_not_join_the_name_before():
+    assert word(paragraph("x", run("max", '<w:vertAlign w:val="superscript"/>'))).text == "x^max\n"
+
+
+def test_a_table_in_a_cell_leaves_the_rows_of_the_outer_one():
+    inner = f"<w:tbl>{row('Adults', '9')}{row('Children', '4')}</w:tbl>"
+    both = f"<w:tc>{paragraph('Fees')}{inner}<w:p/></w:tc>"
+    made = word(f"<w:tbl>{row('Place', 'In euros')}{row('The swimming pool', both)}{row('The library', 'none')}</w:tbl>")
+    assert made.text == (
+        "| Place | In euros |\n| --- | --- |\n| The swimming pool | Fees Adults, 9; Children, 4 |\n| The library | none |\n"
+    )

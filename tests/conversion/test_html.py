@@ -149,7 +149,8 @@ DELETED = {
     "was <strike>100</strike>": "was ~~100~~",
     "was <span style='text-decoration: red line-through'>100</span> 80": "was ~~100~~ 80",
     "<del><p>One</p><p>Two<br>Three</p></del>": "~~One~~\n\n~~Two~~\n~~Three~~",
-    "<del>a <s>b</s></del> <del> </del>c <ins>d</ins>": "~~a~~ ~~b~~ c d",
+    "<s>a</s><b><s>b</s></b> <s>c</s>": "~~ab~~ ~~c~~",
+    "<del>a <s>b</s></del> <del> </del>c <ins>d</ins>": "~~a b~~ c d",
     "<table><tr><td>a</td><td><s>b</s></td></tr><tr><td>c</td><td>d</td></tr></table>": "| a | ~~b~~ |\n| --- | --- |\n| c | d |",
 }
 

@@ -27,7 +27,7 @@ _OWN_IMAGES = re.compile(r"<img\b[^>]*\bsrc\s*=\s*[\"']?cid:[^>]*>", re.IGNORECA
 
 def convert_email(raw: bytes) -> ConvertedText:
     """Convert a message. Of a text in several forms the plain one is read, and a note names the attachments. Raises UnreadableFileError if it is no message."""
-    message = BytesParser(policy=_Policy()).parsebytes(raw)
+    message = cast(EmailMessage, BytesParser(policy=_Policy()).parsebytes(raw))
     if not any(field in message for field in ("From", "Subject", "MIME-Version", "Content-Type")):
         raise UnreadableFileError("is no email, as it has no sender, subject or type")
     parts = _Parts()

@@ -43,15 +43,18 @@ def _text_before(element: PageElement) -> str:
 def _write_deleted(content: Tag) -> None:
     depth, texts = 0, list[NavigableString]()
     for event, element in list(walk(content)):
-        if not isinstance(element, Tag):
-            if depth and type(element) is NavigableString and element.strip() and event == "open":
+        if isinstance(element, Tag):
+            if element.name in BLOCKS or element.name == "br":
+                _strike(texts)
+                texts = []
+            depth += (1 if event == "open" else -1) if _is_deleted(element) else 0
+        elif event == "open" and type(element) is NavigableString:
+            if depth and element.strip():
                 texts.append(element)
-            continue
-        deleted = _is_deleted(element)
-        if element.name in BLOCKS or element.name == "br" or deleted:
-            _strike(texts)
-            texts = []
-        depth += (1 if event == "open" else -1) if deleted else 0
+            elif not depth:
+                _strike(texts)
+                texts = []
+    _strike(texts)
 
 
 def _is_deleted(tag: Tag) -> bool:

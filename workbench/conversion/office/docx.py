@@ -1,5 +1,6 @@
 """Word documents, as Markdown."""
 
+import re
 from zipfile import BadZipFile
 
 from bs4 import BeautifulSoup, Tag
@@ -7,11 +8,13 @@ from bs4 import BeautifulSoup, Tag
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.html import markdown_of
 from workbench.conversion.office.archives import office_file
-from workbench.conversion.office.word_markup import prepared
+from workbench.conversion.office.word_markup import LABEL_BEGIN, LABEL_END, prepared
+from workbench.datasets.formats.markup import LABEL
 
 _STYLES = "p[style-name='Title'] => h1.title:fresh\np[style-name='Subtitle'] => p:fresh"
 # The start of mammoth's message on a symbol of a font that it has no letter for.
 _SYMBOL = "A w:sym element"
+_LABEL = re.compile(f"{LABEL_BEGIN}([^{LABEL_END}]*){LABEL_END}")
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
 
 
@@ -24,9 +27,20 @@ def convert_docx(raw: bytes) -> ConvertedText:
         file, unread = prepared(file)
         made = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=lambda _: [])
     except (KeyError, IndexError, ValueError, AttributeError, BadZipFile, SyntaxError) as error:
-        raise UnreadableFileError(f"cannot be read as .docx ({type(error).__name__}: {error})") from None
+        raise UnreadableFileError("cannot be read as .docx; open it in Word or LibreOffice and save it again as .docx") from error
     unread["symbol"] += sum(message.message.startswith(_SYMBOL) for message in made.messages)
-    return ConvertedText(markdown_of(str(made.value), _below_title), tuple(unread_note(unread)))
+    return ConvertedText(markdown_of(str(made.value), _changed), tuple(unread_note(unread)))
+
+
+def _changed(page: BeautifulSoup) -> None:
+    _below_title(page)
+    for text in page.find_all(string=_LABEL):
+        label, around = _LABEL.search(text), text.find_parent(["li", "p", "td", "th", *_HEADINGS])
+        if label and around is not None and around.name == "li":
+            around[LABEL] = label[1]
+            text.replace_with(_LABEL.sub("", text))
+        else:
+            text.replace_with(_LABEL.sub(r"\1 ", text))
 
 
 def _below_title(page: BeautifulSoup) -> None:

@@ -1,18 +1,14 @@
-"""The XML of office files: names of elements in both forms of the format, and content that a file has in several forms."""
+"""The XML of office files: names of elements, and content that a file has in several forms."""
 
 from collections.abc import Iterator
 from typing import Any
 
 _PREFIXES = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "w",
-    "http://purl.oclc.org/ooxml/wordprocessingml/main": "w",
     "http://schemas.openxmlformats.org/officeDocument/2006/math": "m",
-    "http://purl.oclc.org/ooxml/officeDocument/math": "m",
     "http://schemas.openxmlformats.org/drawingml/2006/main": "a",
-    "http://purl.oclc.org/ooxml/drawingml/main": "a",
     "http://schemas.microsoft.com/office/drawing/2010/main": "a14",
     "http://schemas.openxmlformats.org/drawingml/2006/picture": "pic",
-    "http://purl.oclc.org/ooxml/drawingml/picture": "pic",
     "http://schemas.openxmlformats.org/markup-compatibility/2006": "mc",
 }
 
@@ -48,6 +44,11 @@ def text_of(element: Any) -> str:
 def attribute(element: Any, name: str) -> str:
     """Return the value of an attribute of any namespace, or an empty text."""
     return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
+
+
+def value_of(element: Any) -> str:
+    """Return the value of an element of properties, or an empty text if there is none."""
+    return "" if element is None else attribute(element, "val")
 
 
 def replace(element: Any, by: list[Any]) -> None:

@@ -1,7 +1,7 @@
 """The XML of a Word document, prepared for mammoth, which leaves out what it does not know without its text.
 
-Equations, fields, text boxes, ruby and right-to-left text get a form that mammoth reads. Hidden text and the parts that are not read are removed and
-counted.
+Equations, fields, text boxes, ruby, right-to-left text and the numbers of lists get a form that mammoth reads. Hidden text and the parts that are not
+read are removed and counted.
 """
 
 import re
@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from workbench.conversion.office.equations import linear
+from workbench.conversion.office.list_labels import ListCounters, Lists
 from workbench.conversion.office.markup import (
     all_named,
     attribute,
@@ -22,10 +23,14 @@ from workbench.conversion.office.markup import (
     remove,
     replace,
     text_of,
+    value_of,
 )
 
 _TEXTS = re.compile(r"word/(?:document|footnotes|endnotes|comments|header|footer)\d*\.xml")
 _STYLES = re.compile(r"word/styles\d*\.xml")
+_NUMBERING = re.compile(r"word/numbering\d*\.xml")
+# Around the label of a numbered paragraph, in the text that mammoth makes.
+LABEL_BEGIN, LABEL_END = "\U000f0001", "\U000f0002"
 # Elements around text that mammoth does not know: their content stays in their place.
 _AROUND = frozenset(("w:fldSimple", "w:bdo", "w:dir", "w:ruby", "w:rubyBase"))
 # What mammoth reads, with the text in it. Text in other elements is counted.
@@ -46,6 +51,7 @@ _GRAPHICS = {
     "imagedata": "image",
 }
 _GRAPHIC_PARENTS = ("w:drawing", "w:pict", "w:object")
+_STRUCK = ("w:strike", "w:dstrike")
 _OFF = ("0", "false", "off")
 
 
@@ -56,13 +62,19 @@ def prepared(file: BytesIO) -> tuple[BytesIO, Counter[str]]:
     made, unread = BytesIO(), Counter[str]()
     with zipfile.ZipFile(file) as source, zipfile.ZipFile(made, "w") as target:
         names = [name for name in source.namelist() if name.lower().endswith((".xml", ".rels"))]
-        hidden = _hidden_styles(etree.fromstring(source.read(name), parser()) for name in names if _STYLES.fullmatch(name))
+        styles, numberings = (
+            [etree.fromstring(source.read(name), parser()) for name in names if pattern.fullmatch(name)]
+            for pattern in (_STYLES, _NUMBERING)
+        )
+        lists, hidden, struck = Lists.read(numberings, styles), _styles_with(styles, "w:vanish"), _styles_with(styles, *_STRUCK)
         for name in dict.fromkeys(names):
             content = source.read(name)
             if _TEXTS.fullmatch(name):
                 root = etree.fromstring(content, parser())
-                unread += _WordPart(root, hidden).prepare()
+                unread += _WordPart(root, hidden, struck, lists).prepare()
                 content = etree.tostring(root)
+            elif _STYLES.fullmatch(name):
+                content = _with_types(content)
             target.writestr(name, content)
     made.seek(0)
     return made, unread
@@ -71,8 +83,8 @@ def prepared(file: BytesIO) -> tuple[BytesIO, Counter[str]]:
 class _WordPart:
     """A part of a document with text: its body, its notes, comments, a header or a footer."""
 
-    def __init__(self, root: Any, hidden: frozenset[str]) -> None:
-        self._root, self._hidden, self._unread = root, hidden, Counter[str]()
+    def __init__(self, root: Any, hidden: frozenset[str], struck: frozenset[str], lists: Lists) -> None:
+        self._root, self._hidden, self._struck, self._lists, self._unread = root, hidden, struck, lists, Counter[str]()
 
     def prepare(self) -> Counter[str]:
         """Change the XML, and return the numbers of the parts that are not read."""
@@ -90,6 +102,8 @@ class _WordPart:
         self._count_graphics()
         self._write_small_parts()
         self._unwrap()
+        self._mark_struck()
+        self._write_labels()
         self._count_others()
         return self._unread
 
@@ -100,20 +114,10 @@ class _WordPart:
 
     def _remove_hidden(self) -> None:
         for run in list(all_named(self._root, "w:r")):
-            if self._is_hidden(run):
+            if _is_set(run, self._hidden, "w:vanish"):
                 self._unread["hidden passage"] += bool(text_of(run))
                 for text in list(all_named(run, "w:t", "w:sym", "w:drawing", "w:pict", "w:object")):
                     remove(text)
-
-    def _is_hidden(self, run: Any) -> bool:
-        properties = child_of(run, "w:rPr")
-        if (own := child_of(properties, "w:vanish")) is not None:
-            return _is_on(own)
-        if (style := child_of(properties, "w:rStyle")) is not None and _value(style) in self._hidden:
-            return True
-        paragraph = next((each for each in run.iterancestors() if name_of(each) == "w:p"), None)
-        style = child_of(child_of(paragraph, "w:pPr"), "w:pStyle")
-        return style is not None and _value(style) in self._hidden
 
     def _write_equations(self) -> None:
         for equation in list(all_named(self._root, "m:oMathPara")):
@@ -152,9 +156,9 @@ class _WordPart:
         for element in list(all_named(self._root, "w:cr", "w:ptab")):
             replace(element, [_new(self._root, "br" if name_of(element) == "w:cr" else "tab")])
         for field in list(all_named(self._root, "w:ddList")):
-            entries = [_value(each) for each in field if name_of(each) == "w:listEntry"]
+            entries = [value_of(each) for each in field if name_of(each) == "w:listEntry"]
             chosen = child_of(field, "w:result")
-            number = int(_value(chosen) or 0) if chosen is not None else 0
+            number = int(value_of(chosen) or 0) if chosen is not None else 0
             character = next(each for each in field.iterancestors() if name_of(each) == "w:fldChar")
             if number < len(entries):
                 character.addnext(_new(self._root, "t", entries[number]))
@@ -165,6 +169,46 @@ class _WordPart:
     def _unwrap(self) -> None:
         for element in reversed(list(all_named(self._root, *_AROUND))):
             replace(element, list(element))
+
+    def _mark_struck(self) -> None:
+        """Give struck text the one property that mammoth reads."""
+        for run in list(all_named(self._root, "w:r")):
+            if text_of(run) and _is_set(run, self._struck, *_STRUCK):
+                properties = child_of(run, "w:rPr")
+                if properties is None:
+                    run.insert(0, properties := _new(self._root, "rPr"))
+                for own in [each for each in properties if name_of(each) == "w:strike"]:
+                    remove(own)
+                properties.append(_new(self._root, "strike"))
+
+    def _write_labels(self) -> None:
+        """Write the labels of numbered paragraphs. In a table they are text, since a list would divide its row."""
+        counters = ListCounters(self._lists)
+        for paragraph in list(all_named(self._root, "w:p")):
+            properties = child_of(paragraph, "w:pPr")
+            mark = child_of(properties, "w:rPr")
+            found = self._lists.list_of(paragraph)
+            hidden = (own := child_of(mark, "w:vanish")) is not None and _is_on(own) and not text_of(paragraph)
+            if found is None or hidden or child_of(mark, "w:del") is not None:
+                continue
+            if (label := counters.next_label(*found)) is not None:
+                cell = any(name_of(each) == "w:tc" for each in paragraph.iterancestors())
+                self._set_list(paragraph, found if label and not cell else ("0", 0))
+                if label and (cell or text_of(paragraph)):
+                    paragraph.insert(1, _run(self._root, f"{LABEL_BEGIN}{label}{LABEL_END}"))
+
+    def _set_list(self, paragraph: Any, found: tuple[str, int]) -> None:
+        properties = child_of(paragraph, "w:pPr")
+        if properties is None:
+            properties = _new(self._root, "pPr")
+        paragraph.insert(0, properties)
+        for own in [each for each in properties if name_of(each) == "w:numPr"]:
+            remove(own)
+        made = _new(self._root, "numPr")
+        for name, value in (("numId", found[0]), ("ilvl", found[1])):
+            made.append(each := _new(self._root, name))
+            each.set(each.tag.replace(name, "val"), str(value))
+        properties.append(made)
 
     def _count_others(self) -> None:
         """Remove elements that mammoth does not read, and count those with text."""
@@ -180,33 +224,52 @@ class _WordPart:
                     remove(child)
 
 
-def _hidden_styles(roots: Iterable[Any]) -> frozenset[str]:
-    """Return the ids of the styles whose text is hidden, also by a style that they are based on."""
+def _is_set(run: Any, styles: frozenset[str], *names: str) -> bool:
+    """Return whether a run has one of some properties, itself or by one of the `styles` that have it."""
+    properties = child_of(run, "w:rPr")
+    own = [each for each in properties if name_of(each) in names] if properties is not None else []
+    if own:
+        return any(map(_is_on, own))
+    if value_of(child_of(properties, "w:rStyle")) in styles:
+        return True
+    paragraph = next((each for each in run.iterancestors() if name_of(each) == "w:p"), None)
+    return value_of(child_of(child_of(paragraph, "w:pPr"), "w:pStyle")) in styles
+
+
+def _styles_with(roots: Iterable[Any], *names: str) -> frozenset[str]:
+    """Return the ids of the styles whose text has one of some properties, also by a style that they are based on."""
     own, based = dict[str, bool](), dict[str, str]()
     for root in roots:
         for style in all_named(root, "w:style"):
-            name = attribute(style, "styleId")
-            if (vanish := child_of(child_of(style, "w:rPr"), "w:vanish")) is not None:
-                own[name] = _is_on(vanish)
+            name, properties = attribute(style, "styleId"), child_of(style, "w:rPr")
+            if found := [each for each in properties if name_of(each) in names] if properties is not None else []:
+                own[name] = any(map(_is_on, found))
             if (base := child_of(style, "w:basedOn")) is not None:
-                based[name] = _value(base)
-    hidden = set()
+                based[name] = value_of(base)
+    having = set()
     for name in own.keys() | based.keys():
         style, seen = name, set[str]()
         while style not in own and style in based and style not in seen:
             seen.add(style)
             style = based[style]
         if own.get(style):
-            hidden.add(name)
-    return frozenset(hidden)
+            having.add(name)
+    return frozenset(having)
 
 
-def _value(element: Any) -> str:
-    return attribute(element, "val")
+def _with_types(styles: bytes) -> bytes:
+    """Return the part with the styles, in which each has its type. Without one it is of paragraphs (ECMA-376, 17.7.4.17)."""
+    from lxml import etree
+
+    root = etree.fromstring(styles, parser())
+    for style in all_named(root, "w:style"):
+        if not attribute(style, "type"):
+            style.set(style.tag.replace("}style", "}type"), "paragraph")
+    return bytes(etree.tostring(root))
 
 
 def _is_on(element: Any) -> bool:
-    return _value(element).lower() not in _OFF
+    return value_of(element).lower() not in _OFF
 
 
 def _new(root: Any, local: str, text: str = "") -> Any:
