@@ -122,6 +122,56 @@ def test_archives_that_unpack_to_far_more_than_their_size_are_not_unpacked():
     assert refused(".pptx", old + "EncryptedPackage".encode("utf-16-le")) == "is encrypted; remove its password"
 
 
+def changed(raw: bytes, changes: dict[str, str], without: str = "") -> bytes:
+    """Return an office file with other texts in its parts, and without one of them."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(raw)) as source, zipfile.ZipFile(file, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name.endswith((".xml", ".rels")):
+                for old, new in changes.items():
+                    content = content.replace(old.encode(), new.encode())
+            if name != without:
+                target.writestr(name, content)
+    return file.getvalue()
+
+
+STRICT = {
+    f"http://schemas.openxmlformats.org/{name}/2006/": f"http://purl.oclc.org/ooxml/{name}/"
+    for name in ("officeDocument", "wordprocessingml", "drawingml", "presentationml")
+}
+KINDS = {
+    f"presentationml.{kind}.main": {"presentationml.presentation.main": f"presentationml.{kind}.main"} for kind in ("slideshow", "template")
+}
+
+
+@pytest.mark.parametrize(("suffix", "changes"), [(".docx", STRICT), (".pptx", STRICT), *((".pptx", changes) for changes in KINDS.values())])
+def test_office_files_in_rarer_forms_have_the_same_text(suffix: str, changes: dict[str, str]):
+    raw = (word_file if suffix == ".docx" else slides)(BIKES, "Bikes")
+    rarer = changed(raw, changes)
+    assert rarer != raw
+    assert convert(suffix, rarer) == convert(suffix, raw)
+
+
+def test_office_files_that_cannot_be_read_come_with_advice():
+    advice = {
+        ".docx": "open it in Word or LibreOffice and save it again as .docx",
+        ".pptx": "open it in PowerPoint or LibreOffice and save it again as .pptx",
+    }
+    word, presentation = word_file(BIKES, "x"), slides(BIKES, "x")
+    broken = [
+        (".docx", changed(word, {"<w:body>": "<w:body><w:p>"})),
+        (".docx", changed(word, {}, without="word/document.xml")),
+        (".pptx", changed(presentation, {"<p:cSld": "<p:cSld <"})),
+        (".pptx", changed(presentation, {}, without="ppt/slides/slide1.xml")),
+        (".pptx", changed(presentation, {"relationships/officeDocument": "relationships/other"})),
+        (".pptx", changed(presentation, {"presentation.main+xml": "other.main+xml"})),
+    ]
+    for suffix, raw in broken:
+        assert refused(suffix, raw) == f"cannot be read as {suffix}; {advice[suffix]}"
+    assert "Lending a bike" in convert(".docx", changed(word, {'<w:style w:type="paragraph"': "<w:style"})).text
+
+
 @pytest.mark.parametrize(("suffix", "made", "part"), [(".docx", word_file, "word/document.xml"), (".pptx", slides, "ppt/presentation.xml")])
 def test_xml_with_external_entities_is_not_parsed(suffix, made, part):
     evil = b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/hostname">]><d>&e;</d>'

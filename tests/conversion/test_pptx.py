@@ -150,6 +150,73 @@ def test_a_part_that_is_not_read_is_named(change: Callable[[Any], object], what:
     assert (made.text, made.notes) == ("# Fees\n", (f"has {what} that is not read",))
 
 
+def runs(*texts: str, **properties: str) -> str:
+    values = " ".join(f'{name}="{value}"' for name, value in properties.items())
+    return "".join(f"<a:r><a:rPr {values}/><a:t>{text}</a:t></a:r>" for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "text"),
+    [
+        (runs("10") + runs("-", "3", baseline="30000") + runs(" m"), "10⁻³ m"),
+        (runs("x") + runs("max", baseline="30000"), "x^max"),
+        (runs("2") + runs("nd", baseline="30000") + runs(" of H") + runs("2", baseline="-25000") + runs("O"), "2nd of H2O"),
+        (runs("was ") + runs("100 ", "euros ", strike="sngStrike") + runs("80"), "was ~~100 euros~~ 80"),
+        (runs("was ") + runs("100", strike="dblStrike") + runs(" 80", strike="noStrike"), "was ~~100~~ 80"),
+    ],
+)
+def test_raised_and_struck_text_is_marked(paragraph: str, text: str):
+    assert deck(lambda slide: add(slide, shape(paragraph))).text == f"# Fees\n\n{text}\n"
+
+    def change(slide: Any) -> None:
+        table = slide.shapes.add_table(1, 2, *PLACE).table
+        table.cell(0, 1).text_frame._txBody[-1].extend(etree.fromstring(f'<all xmlns:a="{NAMESPACES["a"]}">{paragraph}</all>'))
+
+    assert deck(change).text == f"# Fees\n\n|  | {text} |\n| --- | --- |\n"
+
+
+def numbered(text: str, scheme: str, level: int = 0, start: str = "") -> str:
+    number = f'<a:buAutoNum type="{scheme}" {f"startAt={chr(34)}{start}{chr(34)}" if start else ""}/>' if scheme else ""
+    return f'<a:p><a:pPr lvl="{level}">{number}</a:pPr>{runs(text)}</a:p>'
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "text"),
+    [
+        ([("a", "arabicPeriod", 0, "4"), ("b", "arabicPeriod", 0, "4")], "4. a\n5. b"),
+        ([("a", "alphaLcParenBoth"), ("", ""), ("b", "alphaLcParenBoth")], "(a) a\n(b) b"),
+        ([("a", "romanUcPeriod"), ("c", ""), ("b", "romanUcPeriod")], "I. a\n\nc\n\nI. b"),
+        (
+            [("a", "arabicParenR"), ("b", "alphaUcPeriod", 1), ("c", "arabicParenR"), ("d", "alphaUcPeriod", 1)],
+            "1) a\n  A. b\n2) c\n  A. d",
+        ),
+        ([("a", "romanLcParenR", 0, "3"), ("b", "arabicPlain")], "iii) a\n1 b"),
+    ],
+)
+def test_numbered_paragraphs_have_their_numbers(paragraphs: list[Any], text: str):
+    written = "".join(numbered(*each) for each in paragraphs)
+    made = deck(lambda slide: add(slide, shape("").replace("<a:p></a:p>", written)))
+    assert made.text == f"# Fees\n\n{text}\n"
+
+
+def test_a_placeholder_has_the_numbers_of_its_layout_and_a_list_of_bullets_stays():
+    for own, text in (("", "3. a\n4. b"), ("<a:buChar char='•'/>", "- a\n- b")):
+        made = pptx.Presentation()
+        style = (
+            f'<a:lstStyle xmlns:a="{NAMESPACES["a"]}"><a:lvl1pPr><a:buAutoNum type="arabicPeriod" startAt="3"/></a:lvl1pPr></a:lstStyle>'
+        )
+        body = made.slide_layouts[1].placeholders[1].text_frame._txBody
+        body.replace(body.find("{*}lstStyle"), etree.fromstring(style))
+        slide = made.slides.add_slide(made.slide_layouts[1])
+        slide.shapes.title.text = "Fees"
+        frame = slide.placeholders[1].text_frame
+        frame.text = "a\nb"
+        for paragraph in frame.paragraphs:
+            if own:
+                paragraph._p.get_or_add_pPr().append(etree.fromstring(own.replace("<a:buChar", f'<a:buChar xmlns:a="{NAMESPACES["a"]}"')))
+        assert convert(".pptx", saved(made.save)).text == f"# Fees\n\n{text}\n"
+
+
 def test_a_hidden_slide_is_named_and_all_texts_of_the_notes_are_read():
     made = pptx.Presentation()
     for number in (1, 2):

@@ -1,6 +1,7 @@
-"""Raised and lowered text on a line: 10⁻³, x^max."""
+"""Raised, lowered and struck text on a line: 10⁻³, x^max, ~~100~~."""
 
 import re
+from collections.abc import Sequence
 
 SUPERSCRIPTS = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
 SUBSCRIPTS = str.maketrans("0123456789+-−=()aeijkmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑᵢⱼₖₘₙₒₚᵣₛₜᵤᵥₓ")
@@ -58,3 +59,14 @@ def raised(text: str, before: str) -> str:
     if inside.lower() in _ENDS or (inside.lower() in _NUMBER_ENDS and (before[-1].isdecimal() or before[-1] in "IVXLC")):
         return text
     return script(inside, "^", SUPERSCRIPTS)
+
+
+def struck(texts: Sequence[str]) -> list[str]:
+    """Return the nonblank texts of a line with the marks of Markdown around all of them, inside of the blanks around them."""
+    marked = list(texts)
+    if marked:
+        last = marked[-1].rstrip()
+        marked[-1] = f"{last}~~{marked[-1][len(last) :]}"
+        first = marked[0].lstrip()
+        marked[0] = f"{marked[0][: len(marked[0]) - len(first)]}~~{first}"
+    return marked

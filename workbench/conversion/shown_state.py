@@ -5,7 +5,7 @@ import re
 from bs4 import Tag
 from bs4.element import NavigableString, PageElement
 
-from workbench.conversion.scripts import raised
+from workbench.conversion.scripts import raised, struck
 from workbench.datasets.formats.markup import BLOCKS, walk
 
 _DELETED = frozenset(("del", "s", "strike"))
@@ -62,15 +62,8 @@ def _is_deleted(tag: Tag) -> bool:
 
 
 def _strike(texts: list[NavigableString]) -> None:
-    """Put the marks of Markdown around texts of one line, inside of the blanks around them."""
-    for number, text in enumerate(texts):
-        inside = text.strip()
-        begin, end = text.split(inside, 1)
-        if number == 0:
-            begin += "~~"
-        if number == len(texts) - 1:
-            end = f"~~{end}"
-        text.replace_with(f"{begin}{inside}{end}")
+    for text, marked in zip(texts, struck(texts), strict=True):
+        text.replace_with(marked)
 
 
 def _write_forms(content: Tag) -> None:

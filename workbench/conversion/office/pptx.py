@@ -1,19 +1,27 @@
 """Presentations, as Markdown: a heading for each slide."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.charts import chart_blocks, diagram_blocks, table_of
 from workbench.conversion.office.equations import linear
-from workbench.conversion.office.markup import all_named, choose_alternatives, parser, remove, replace
+from workbench.conversion.office.markup import all_named, attribute, child_of, choose_alternatives, parser, remove, replace
+from workbench.conversion.scripts import raised, struck
+from workbench.datasets.formats.list_numbers import list_number
 
 # Shapes of a row of a slide differ a little in height: 0.1 inches in English Metric Units.
 _ROW = 91_440
 _DEEPEST = 20
 _OFF = ("0", "false")
+_STRIKES = ("sngStrike", "dblStrike")
+# A part of the height of the type, in thousandths of a per cent.
+_RAISED = re.compile(r"[1-9]")
+_NUMBER_FORMS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 
 
 def convert_pptx(raw: bytes) -> ConvertedText:
@@ -30,7 +38,7 @@ def convert_pptx(raw: bytes) -> ConvertedText:
     try:
         slides = [_slide(slide, number, unread) for number, slide in enumerate(Presentation(file).slides, 1)]
     except (PythonPptxError, LxmlError, KeyError, ValueError, AttributeError, IndexError) as error:
-        raise UnreadableFileError(f"cannot be read as .pptx ({type(error).__name__}: {error})") from None
+        raise UnreadableFileError("cannot be read as .pptx; open it in PowerPoint or LibreOffice and save it again as .pptx") from error
     return ConvertedText("\n\n".join(block for slide in slides for block in slide), tuple(unread_note(unread)))
 
 
@@ -43,7 +51,7 @@ def _slide(slide: Any, number: int, unread: Counter[str]) -> list[str]:
     for drawing in list(slide.element.iter("{*}contentPart")):
         unread["drawing in ink"] += 1
         remove(drawing)
-    _write_equations(slide.element)
+    _write_looks(slide.element)
     title = slide.shapes.title
     heading = " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
     blocks = list(_blocks((shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id), unread))
@@ -57,8 +65,9 @@ def _notes(slide: Any, unread: Counter[str]) -> Iterator[str]:
     if slide.has_notes_slide:
         page = slide.notes_slide
         choose_alternatives(page.element)
+        _write_looks(page.element)
         if page.notes_text_frame is not None:
-            yield from filter(None, [page.notes_text_frame.text.strip()])
+            yield from filter(None, [_text(page.notes_text_frame)])
         yield from _blocks((shape for shape in page.shapes if not shape.is_placeholder), unread)
 
 
@@ -69,13 +78,39 @@ def _comments(part: Any) -> int:
     return sum(len(etree.fromstring(blob, parser())) for blob in comments)
 
 
-def _write_equations(root: Any) -> None:
+def _write_looks(root: Any) -> None:
+    """Write equations, raised and struck text as text."""
     for equation in list(all_named(root, "a14:m")):
         namespace = equation.getparent().tag.rpartition("}")[0]
         run, text = (equation.makeelement(f"{namespace}}}{name}") for name in ("r", "t"))
         text.text = "".join(map(linear, equation))
         run.append(text)
         replace(equation, [run])
+    for paragraph in all_named(root, "a:p"):
+        texts = [(run, text) for run in paragraph if (text := child_of(run, "a:t")) is not None and text.text]
+        _write_raised(texts)
+        for is_struck, group in groupby(texts, lambda each: _property(each[0], "strike") in _STRIKES and bool(each[1].text.strip())):
+            if is_struck:
+                struck_texts = [text for _, text in group]
+                for text, marked in zip(struck_texts, struck([each.text for each in struck_texts]), strict=True):
+                    text.text = marked
+
+
+def _write_raised(texts: list[tuple[Any, Any]]) -> None:
+    before = ""
+    for is_raised, group in groupby(texts, lambda each: _RAISED.match(_property(each[0], "baseline")) is not None):
+        several = [text for _, text in group]
+        whole = "".join(each.text for each in several)
+        if is_raised:
+            several[0].text, rest = raised(whole, before), several[1:]
+            for each in rest:
+                each.text = ""
+        before = whole
+
+
+def _property(run: Any, name: str) -> str:
+    properties = child_of(run, "a:rPr")
+    return "" if properties is None else attribute(properties, name)
 
 
 def _blocks(shapes: Iterable[Any], unread: Counter[str], depth: int = 0) -> Iterator[str]:
@@ -85,13 +120,17 @@ def _blocks(shapes: Iterable[Any], unread: Counter[str], depth: int = 0) -> Iter
         elif hasattr(shape, "shapes"):
             yield from _blocks(shape.shapes, unread, depth + 1) if depth < _DEEPEST else ()
         elif getattr(shape, "has_table", False):
-            yield from table_of([[" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows])
+            yield from table_of([[_cell(cell) for cell in row.cells] for row in shape.table.rows])
         elif shape.element.tag.endswith("}graphicFrame"):
             yield from _graphic(shape, unread)
         elif shape.has_text_frame:
-            yield from filter(None, [_text(shape)])
+            yield from filter(None, [_text(shape.text_frame, shape.is_placeholder, list(_inherited_levels(shape)))])
         elif shape.element.tag.endswith("}pic"):
             unread["media file" if shape.element.xpath(".//a:videoFile | .//a:audioFile") else "image"] += 1
+
+
+def _cell(cell: Any) -> str:
+    return " ".join(" ".join(filter(None, (label, text))) for _, label, text in _labelled(cell.text_frame))
 
 
 def _graphic(frame: Any, unread: Counter[str]) -> Iterator[str]:
@@ -115,10 +154,62 @@ def _place(shape: Any) -> tuple[int, int]:
     return int(shape.top or 0) // _ROW, int(shape.left or 0)
 
 
-def _text(shape: Any) -> str:
-    """Return the paragraphs of a shape: as a list in the body of a slide, where every paragraph has a bullet, or else as lines."""
-    paragraphs = [(paragraph.level, " ".join(paragraph.text.split())) for paragraph in shape.text_frame.paragraphs]
-    texts = [(level, text) for level, text in paragraphs if text]
-    if shape.is_placeholder and len(texts) > 1:
-        return "\n".join(f"{'  ' * level}- {text}" for level, text in texts)
-    return "\n\n".join(text for _, text in texts)
+def _text(frame: Any, listed: bool = False, levels: Sequence[Any] = ()) -> str:
+    """Return the paragraphs of a text frame as lines: as items of a list if they are numbered, or if `listed`, as those in the body of a slide.
+
+    `levels` are styles of levels that the frame inherits.
+    """
+    paragraphs = list(_labelled(frame, levels))
+    listed = listed and len(paragraphs) > 1
+    made, item_before = "", False
+    for level, label, text in paragraphs:
+        item = listed or bool(label)
+        between = "\n" if item and item_before else "\n\n"
+        mark = "  " * level + f"{label or '-'} " if item else ""
+        made += f"{between if made else ''}{mark}{text}"
+        item_before = item
+    return made
+
+
+def _labelled(frame: Any, levels: Sequence[Any] = ()) -> Iterator[tuple[int, str, str]]:
+    """Yield the level, the number and the text of each paragraph. PowerPoint counts the paragraphs of a level with the same scheme in a row."""
+    counting = dict[int, tuple[str, int]]()
+    styles = [child_of(frame._txBody, "a:lstStyle"), *levels]
+    for paragraph in frame.paragraphs:
+        level, text = paragraph.level, " ".join(paragraph.text.split())
+        if not text:
+            continue
+        scheme = _numbering_scheme([child_of(paragraph._p, "a:pPr"), *(child_of(style, f"a:lvl{level + 1}pPr") for style in styles)])
+        counting = {each: count for each, count in counting.items() if each < level or (each == level and scheme is not None)}
+        label = ""
+        if scheme is not None:
+            name, start = attribute(scheme, "type"), attribute(scheme, "startAt")
+            kind = f"{name} {start}"
+            before, number = counting.get(level, ("", 0))
+            number = number + 1 if before == kind else int(start) if start.isdecimal() else 1
+            counting[level] = (kind, number)
+            label = _label(name, number)
+        yield level, label, text
+
+
+def _numbering_scheme(properties: Iterable[Any]) -> Any:
+    """Return the scheme of the first properties that say whether a paragraph has a number or a bullet, or None if it has no number."""
+    for each in properties:
+        for name in ("a:buAutoNum", "a:buNone", "a:buChar", "a:buBlip"):
+            if (found := child_of(each, name)) is not None:
+                return found if name == "a:buAutoNum" else None
+    return None
+
+
+def _label(scheme: str, number: int) -> str:
+    form = next((form for start, form in _NUMBER_FORMS.items() if scheme.startswith(start)), "1")
+    text = list_number(number, form, repeated=True)
+    if scheme.endswith("ParenBoth"):
+        return f"({text})"
+    return f"{text})" if scheme.endswith("ParenR") else text if scheme.endswith("Plain") else f"{text}."
+
+
+def _inherited_levels(shape: Any) -> Iterator[Any]:
+    """Yield the styles of levels that a placeholder inherits from its layout and from the master."""
+    while shape.is_placeholder and (shape := getattr(shape, "_base_placeholder", None)) is not None:
+        yield child_of(getattr(shape.element, "txBody", None), "a:lstStyle")
