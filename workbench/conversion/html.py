@@ -9,7 +9,7 @@ from bs4.dammit import EncodingDetector
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
 from workbench.conversion.encoding import decode_text
-from workbench.conversion.mathml import linear_of_mathml, name_of_mathml
+from workbench.conversion.equations.mathml import linear_of_mathml, name_of_mathml
 from workbench.conversion.page_content import content_of, length
 from workbench.conversion.shown_state import write_shown_state
 from workbench.core.formatting import share

@@ -5,7 +5,7 @@ import re
 from bs4 import Tag
 from bs4.element import NavigableString, PageElement
 
-from workbench.conversion.scripts import raised, struck
+from workbench.conversion.equations.scripts import raised, struck
 from workbench.datasets.formats.markup import BLOCKS, walk
 
 _DELETED = frozenset(("del", "s", "strike"))

@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import Any
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
+from workbench.conversion.equations.scripts import raised, struck
+from workbench.conversion.equations.word import linear
 from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.charts import chart_blocks, diagram_blocks, table_of
-from workbench.conversion.office.equations import linear
 from workbench.conversion.office.markup import all_named, attribute, child_of, choose_alternatives, parser, remove, replace
-from workbench.conversion.scripts import raised, struck
 from workbench.datasets.formats.list_numbers import list_number
 
 # Shapes of a row of a slide differ a little in height: 0.1 inches in English Metric Units.

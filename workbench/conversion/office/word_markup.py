@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from io import BytesIO
 from typing import Any
 
-from workbench.conversion.office.equations import linear
+from workbench.conversion.equations.word import linear
 from workbench.conversion.office.list_labels import ListCounters, Lists
 from workbench.conversion.office.markup import (
     all_named,

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 from bs4 import Tag
 from bs4.element import NavigableString
 
-from workbench.conversion.office.equations import linear
+from workbench.conversion.equations.word import linear
 
 # Operators that are not seen: functions, products, separators and sums.
 _INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.conversion.scripts import SUBSCRIPTS, SUPERSCRIPTS, grouped, script
+from workbench.conversion.equations.scripts import SUBSCRIPTS, SUPERSCRIPTS, grouped, script
 
 _SMALL = frozenset((*SUPERSCRIPTS.values(), *SUBSCRIPTS.values()))
 
