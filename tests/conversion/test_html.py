@@ -163,6 +163,8 @@ def test_deleted_text_is_marked(markup: str):
 FORMS = {
     "<input type=radio checked> yes <input type=radio> no": "☒ yes ☐ no",
     "<label><input type=checkbox CHECKED>Dogs</label><label><input type=checkbox>Cats</label>": "☒ Dogs ☐ Cats",
+    "<div><input type=checkbox></div><p>Menu</p>": "Menu",
+    "<table><tr><td>Dogs<td><input type=checkbox checked><tr><td>Cats<td><input type=checkbox></table>": "| Dogs | ☒ |\n| --- | --- |\n| Cats | ☐ |",
     "amount <input value='450 EUR'>, on <input type=date value=2026-05-01>": "amount 450 EUR , on 2026-05-01",
     "a<input type=hidden value=token><input type=submit value=Send><input type=password value=x>": "a",
     "by <select><option>card</option><option>cash</option></select>": "by\n\ncard",

@@ -70,7 +70,8 @@ def _write_forms(content: Tag) -> None:
     for field in content.find_all("input"):
         kind = str(field.get("type", "text")).lower()
         if kind in _CHOICES:
-            field.replace_with(_choice(field.has_attr("checked")))
+            # One without any text beside it opens a menu.
+            field.replace_with(_choice(field.has_attr("checked")) if _has_text_beside(field) else "")
         elif kind not in _NO_VALUE:
             field.replace_with(f" {field.get('value', '')} ")
     for select in content.find_all("select"):
@@ -83,6 +84,11 @@ def _write_forms(content: Tag) -> None:
             for option in options:
                 if option is not (chosen[-1] if chosen else options[0]):
                     option.decompose()
+
+
+def _has_text_beside(field: Tag) -> bool:
+    row = field.find_parent([*(BLOCKS - {"td", "th"})])
+    return row is None or any(text.strip() for text in row.strings)
 
 
 def _choice(chosen: bool) -> str:
