@@ -359,6 +359,14 @@ def test_raised_letters_do_not_join_the_name_before():
     assert word(paragraph("x", run("max", '<w:vertAlign w:val="superscript"/>'))).text == "x^max\n"
 
 
+def test_a_row_that_begins_in_a_later_column_keeps_its_columns():
+    later = row("9", "4").replace("<w:tr>", '<w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr>')
+    assert (
+        word(f"<w:tbl>{row('', 'Adults', 'Children')}{later}</w:tbl>").text
+        == "|  | Adults | Children |\n| --- | --- | --- |\n|  | 9 | 4 |\n"
+    )
+
+
 def test_a_table_in_a_cell_leaves_the_rows_of_the_outer_one():
     inner = f"<w:tbl>{row('Adults', '9')}{row('Children', '4')}</w:tbl>"
     both = f"<w:tc>{paragraph('Fees')}{inner}<w:p/></w:tc>"

@@ -102,6 +102,7 @@ def test_end_tags_that_html_lets_authors_leave_out_end_cells_rows_items_and_opti
     for markup in (
         "<table><tr><th>Plan<th>Price<tr><td>Basic<td>5<tr><td>Pro<td>10</table>",
         "<table><thead><tr><th>Plan<th>Price<tbody><tr><td>Basic<td><b>5</b><tr><td>Pro<td>10</tbody></table>",
+        "<table><th>Plan</th><th>Price</th></tr><td>Basic</td><td>5</td></tr><td>Pro</td><td>10</td></table>",
         "<table><tr><th>Plan</th><th>Price</th></tr><tr><td>Basic<td>5</tr><tr><td>Pro<td><i>10<tfoot></table>",
     ):
         assert text_of(markup, "") == table
@@ -199,6 +200,11 @@ MATHML = {
     "<semantics><mfrac><mn>3</mn><mn>4</mn></mfrac><annotation-xml><cn>0.75</cn></annotation-xml></semantics>": "3/4",
     "<mi>f</mi><mo>&ApplyFunction;</mo><mi>x</mi>": "fx",
     "<mfrac><mn>1</mn></mfrac>": "1",
+    "<msup><mfrac><mn>2</mn><mn>3</mn></mfrac><mn>2</mn></msup>": "(2/3)²",
+    "<msup><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow><mn>3</mn></msup>": "(x²)³",
+    "<mmultiscripts><mi>U</mi><mn>9</mn><mn>2</mn><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>": "₉₂²³⁸U₉²",
+    "<mmultiscripts><mi>C</mi><mprescripts/><none/><mn>14</mn></mmultiscripts>": "¹⁴C",
+    "<mn>10</mn><mspace width='1em'/><mtext>m s</mtext>": "10 m s",
 }
 
 
@@ -221,6 +227,8 @@ RAISED = {
     "(a+b)<sup>k</sup>": "(a+b)^k",
     "2<sup>nd</sup>, XIX<sup>e</sup>, M<sup>me</sup>, Shed<sup>TM</sup>": "2nd, XIXe, Mme, ShedTM",
     "see<sup><a href='#n'>b</a></sup> and<sup>[2]</sup>": "seeb and[2]",
+    "5<sup>1</sup>/<sub>2</sub> and <sup>3</sup>&frasl;<sub>4</sub>": "5 1/2 and 3⁄4",
+    "101<sub>2</sub> is 5<sub>10</sub>, H<sub>2</sub>O": "101₂ is 5₁₀, H2O",
     "<p>One</p><p><sup>a</sup> Two": "One\n\na Two",
 }
 

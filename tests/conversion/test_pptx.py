@@ -161,6 +161,7 @@ def runs(*texts: str, **properties: str) -> str:
         (runs("10") + runs("-", "3", baseline="30000") + runs(" m"), "10⁻³ m"),
         (runs("x") + runs("max", baseline="30000"), "x^max"),
         (runs("2") + runs("nd", baseline="30000") + runs(" of H") + runs("2", baseline="-25000") + runs("O"), "2nd of H2O"),
+        (runs("101") + runs("2", baseline="-25000") + runs("10") + runs("3", "4", baseline="30000", strike="sngStrike"), "101₂10~~³⁴~~"),
         (runs("was ") + runs("100 ", "euros ", strike="sngStrike") + runs("80"), "was ~~100 euros~~ 80"),
         (runs("was ") + runs("100", strike="dblStrike") + runs(" 80", strike="noStrike"), "was ~~100~~ 80"),
     ],

@@ -5,11 +5,12 @@ import re
 from bs4 import Tag
 from bs4.element import NavigableString, PageElement
 
-from workbench.conversion.equations.scripts import raised, struck
+from workbench.conversion.equations.scripts import lowered, raised, struck
 from workbench.datasets.formats.markup import BLOCKS, walk
 
 _DELETED = frozenset(("del", "s", "strike"))
 _STRUCK = re.compile(r"(?:^|;)\s*text-decoration(?:-line)?\s*:[^;]*\bline-through\b", re.IGNORECASE)
+_FRACTION_LINES = ("/", "⁄", "∕")
 _CHOICES = ("checkbox", "radio")
 # Fields whose value is not shown, or is the label of a button.
 _NO_VALUE = ("hidden", "password", "submit", "button", "reset", "image", "file", "color")
@@ -19,17 +20,27 @@ def write_shown_state(content: Tag) -> None:
     """Write the state of forms, deleted text (~~100~~) and raised text (10⁻³) as text."""
     _write_forms(content)
     _write_deleted(content)
-    for element in content.find_all("sup"):
-        if isinstance(element, Tag):
-            _write_raised(element)
+    for element in content.find_all(["sup", "sub"]):
+        _write_script(element)
 
 
-def _write_raised(element: Tag) -> None:
-    text = element.get_text()
-    written = raised(text, _text_before(element))
+def _write_script(element: Tag) -> None:
+    text, before = element.get_text(), _text_before(element)
+    if element.name == "sub":
+        written = lowered(text, before)
+    elif _is_numerator(element):
+        written = f" {text}" if before[-1:].isdecimal() else text
+    else:
+        written = raised(text, before)
     # A letter that is a link refers to a note.
     if written != text and (element.find("a") is None or not any(letter.isalpha() for letter in text)):
         element.replace_with(written)
+
+
+def _is_numerator(element: Tag) -> bool:
+    line = element.next_sibling
+    below = line.next_sibling if isinstance(line, NavigableString) and line.strip() in _FRACTION_LINES else None
+    return isinstance(below, Tag) and below.name == "sub"
 
 
 def _text_before(element: PageElement) -> str:
@@ -79,7 +90,7 @@ def _write_forms(content: Tag) -> None:
         chosen = [option for option in options if option.has_attr("selected")]
         if select.has_attr("multiple"):
             for option in options:
-                option.insert(0, _choice(option in chosen))
+                option.insert(0, _choice(option.has_attr("selected")))
         else:
             for option in options:
                 if option is not (chosen[-1] if chosen else options[0]):

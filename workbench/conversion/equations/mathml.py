@@ -39,7 +39,11 @@ def _word_equation(tag: Tag) -> Element:
     if inside:
         return _group("r", inside)
     text = Element("t")
-    text.text = " ".join("".join(str(each) for each in tag.children if type(each) is NavigableString).translate(_INVISIBLE).split())
+    text.text = (
+        " "
+        if name == "mspace"
+        else " ".join("".join(str(each) for each in tag.children if type(each) is NavigableString).translate(_INVISIBLE).split())
+    )
     return text
 
 
@@ -104,6 +108,20 @@ def _table(_: Tag, inside: list[Tag]) -> Element:
     return made
 
 
+def _scripts(_: Tag, inside: list[Tag]) -> Element:
+    """Return an element with pairs of scripts behind it and, after `mprescripts`, before it."""
+    names = [name_of_mathml(part) for part in inside]
+    middle = names.index("mprescripts") if "mprescripts" in names else len(inside)
+    made = _group("e", inside[:1])
+    for form, scripts in (("sSubSup", inside[1:middle]), ("sPre", inside[middle + 1 :])):
+        for lower, upper in zip(scripts[::2], scripts[1::2], strict=False):
+            scripted = Element(form)
+            scripted.extend([made, _group("sub", [lower]), _group("sup", [upper])])
+            made = Element("e")
+            made.append(scripted)
+    return made
+
+
 _FORMS: Mapping[str, Callable[[Tag, list[Tag]], Element | None]] = {
     "mfrac": _fraction,
     "msqrt": _root,
@@ -115,6 +133,7 @@ _FORMS: Mapping[str, Callable[[Tag, list[Tag]], Element | None]] = {
     "mover": _over,
     "munderover": _parts("sSubSup", "e", "sub", "sup"),
     "mfenced": _fenced,
+    "mmultiscripts": _scripts,
     "mtable": _table,
     "semantics": lambda _, inside: _group("r", inside[:1]),
 }

@@ -61,6 +61,12 @@ def raised(text: str, before: str) -> str:
     return script(inside, "^", SUPERSCRIPTS)
 
 
+def lowered(text: str, before: str) -> str:
+    """Return text that is lowered behind the text `before`: 10₂ is not 102. Behind letters it stays, as in H2O."""
+    inside = text.strip()
+    return inside.translate(SUBSCRIPTS) if before[-1:].isdecimal() and inside.isdecimal() else text
+
+
 def struck(texts: Sequence[str]) -> list[str]:
     """Return the nonblank texts of a line with the marks of Markdown around all of them, inside of the blanks around them."""
     marked = list(texts)

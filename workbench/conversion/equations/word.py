@@ -5,6 +5,7 @@ from typing import Any
 
 from workbench.conversion.equations.scripts import SUBSCRIPTS, SUPERSCRIPTS, grouped, script
 
+_BRACKETED = ("f", "rad", "sSup", "sSubSup")
 _SMALL = frozenset((*SUPERSCRIPTS.values(), *SUBSCRIPTS.values()))
 
 
@@ -33,9 +34,12 @@ def _joined(element: Any) -> str:
 
 def _form(element: Any) -> str:
     """Return the name of the form that an element is, also as the only part of others."""
-    while len(element) == 1 and _name(element) not in _FORMS:
-        element = element[0]
-    return _name(element) if _name(element) in _FORMS else ""
+    while _name(element) not in _FORMS:
+        parts = [part for part in element if not _name(part).endswith("Pr")]
+        if len(parts) != 1:
+            return ""
+        element = parts[0]
+    return _name(element)
 
 
 def _name(element: Any) -> str:
@@ -53,6 +57,12 @@ def _value(element: Any, name: str, default: str) -> str:
             if _name(each) == name:
                 return next((str(value) for key, value in each.attrib.items() if str(key).endswith("}val")), default)
     return default
+
+
+def _base(element: Any) -> str:
+    """Return what has a script, in brackets if the script would belong to a part of it, as in (1/2)²."""
+    text = _part(element, "e")
+    return f"({text})" if any(_name(part) == "e" and _form(part) in _BRACKETED for part in element) else text
 
 
 def _above(element: Any, name: str = "sup") -> str:
@@ -108,9 +118,9 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
     "eqArr": _equations,
     "acc": _accented,
     "func": _function,
-    "sSup": lambda element: f"{_part(element, 'e')}{_above(element)}",
-    "sSub": lambda element: f"{_part(element, 'e')}{_below(element)}",
-    "sSubSup": lambda element: f"{_part(element, 'e')}{_below(element)}{_above(element)}",
+    "sSup": lambda element: f"{_base(element)}{_above(element)}",
+    "sSub": lambda element: f"{_base(element)}{_below(element)}",
+    "sSubSup": lambda element: f"{_base(element)}{_below(element)}{_above(element)}",
     "sPre": lambda element: f"{_below(element)}{_above(element)}{_part(element, 'e')}",
     "limLow": lambda element: f"{_part(element, 'e')}{_below(element, 'lim')}",
     "limUpp": lambda element: f"{_part(element, 'e')}{_above(element, 'lim')}",

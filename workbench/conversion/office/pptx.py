@@ -1,13 +1,12 @@
 """Presentations, as Markdown: a heading for each slide."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
-from workbench.conversion.equations.scripts import raised, struck
+from workbench.conversion.equations.scripts import lowered, raised, struck
 from workbench.conversion.equations.word import linear
 from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.charts import chart_blocks, diagram_blocks, table_of
@@ -19,8 +18,6 @@ _ROW = 91_440
 _DEEPEST = 20
 _OFF = ("0", "false")
 _STRIKES = ("sngStrike", "dblStrike")
-# A part of the height of the type, in thousandths of a per cent.
-_RAISED = re.compile(r"[1-9]")
 _NUMBER_FORMS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 
 
@@ -88,24 +85,32 @@ def _write_looks(root: Any) -> None:
         replace(equation, [run])
     for paragraph in all_named(root, "a:p"):
         texts = [(run, text) for run in paragraph if (text := child_of(run, "a:t")) is not None and text.text]
-        _write_raised(texts)
-        for is_struck, group in groupby(texts, lambda each: _property(each[0], "strike") in _STRIKES and bool(each[1].text.strip())):
+        _write_scripts(texts)
+        for is_struck, group in groupby(
+            texts, lambda each: _property(each[0], "strike") in _STRIKES and bool((each[1].text or "").strip())
+        ):
             if is_struck:
                 struck_texts = [text for _, text in group]
                 for text, marked in zip(struck_texts, struck([each.text for each in struck_texts]), strict=True):
                     text.text = marked
 
 
-def _write_raised(texts: list[tuple[Any, Any]]) -> None:
+def _write_scripts(texts: list[tuple[Any, Any]]) -> None:
     before = ""
-    for is_raised, group in groupby(texts, lambda each: _RAISED.match(_property(each[0], "baseline")) is not None):
+    for height, group in groupby(texts, lambda each: _height(each[0])):
         several = [text for _, text in group]
         whole = "".join(each.text for each in several)
-        if is_raised:
-            several[0].text, rest = raised(whole, before), several[1:]
-            for each in rest:
+        if height:
+            several[0].text = (raised if height > 0 else lowered)(whole, before)
+            for each in several[1:]:
                 each.text = ""
         before = whole
+
+
+def _height(run: Any) -> int:
+    """Return 1 for raised text, -1 for lowered text, else 0."""
+    baseline = _property(run, "baseline")
+    return 0 if not baseline.strip("-0%") else -1 if baseline.startswith("-") else 1
 
 
 def _property(run: Any, name: str) -> str:

@@ -52,6 +52,8 @@ _GRAPHICS = {
 }
 _GRAPHIC_PARENTS = ("w:drawing", "w:pict", "w:object")
 _STRUCK = ("w:strike", "w:dstrike")
+# Word allows no more.
+_MOST_COLUMNS = 63
 _OFF = ("0", "false", "off")
 
 
@@ -162,6 +164,12 @@ class _WordPart:
             character = next(each for each in field.iterancestors() if name_of(each) == "w:fldChar")
             if number < len(entries):
                 character.addnext(_new(self._root, "t", entries[number]))
+        for element in list(all_named(self._root, "w:gridBefore")):
+            # A row that begins in a later column.
+            columns = value_of(element)
+            for _ in range(min(int(columns), _MOST_COLUMNS) if columns.isdecimal() else 0):
+                element.getparent().addnext(cell := _new(self._root, "tc"))
+                cell.append(_new(self._root, "p"))
         for element in list(all_named(self._root, "w:altChunk", "w:subDoc")):
             self._unread["embedded document"] += 1
             remove(element)

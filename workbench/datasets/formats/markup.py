@@ -41,7 +41,7 @@ LABEL = "data-workbench-label"
 _NUMBER_FORMS = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i", "upper-roman": "I"}
 _LIST_STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:[^;]*?([a-z]+-(?:alpha|latin|roman))", re.IGNORECASE)
 _INTEGER = re.compile(r"\s*([+-]?\d{1,9})(?!\d)")
-# The open tags that a tag ends, since HTML lets authors leave their end tags out, and the tags beyond which it ends none. Python's parser nests them.
+# The open tags that a tag ends, since HTML lets authors leave end tags out, and the tags beyond which it ends none. Python's parser nests them.
 _CELLS = ("td", "th")
 _ENDS = {
     **dict.fromkeys(_CELLS, frozenset(_CELLS)),
@@ -130,12 +130,14 @@ class _Soup(BeautifulSoup):
 
     def handle_starttag(self, name: str, *arguments: Any, **options: Any) -> Tag | None:
         ended, within = _ENDS.get(name, frozenset()), _ENDS_WITHIN.get(name, frozenset())
-        if any(self.open_tag_counter.get(each) for each in ended):
+        in_table = name in _CELLS and bool(self.open_tag_counter.get("table"))
+        if in_table or any(self.open_tag_counter.get(each) for each in ended):
             self.endData()
-            above = list(takewhile(lambda tag: tag.name not in within, reversed(self.tagStack)))
-            outermost = max((place for place, tag in enumerate(above) if tag.name in ended), default=-1)
-            for _ in range(outermost + 1):
+            above = [tag.name for tag in takewhile(lambda tag: tag.name not in within, reversed(self.tagStack))]
+            for _ in range(max((place + 1 for place, each in enumerate(above) if each in ended), default=0)):
                 self.popTag()
+            if in_table and "tr" not in above:
+                super().handle_starttag("tr", None, None, {})
         return super().handle_starttag(name, *arguments, **options)
 
 
