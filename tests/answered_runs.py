@@ -161,7 +161,7 @@ class _Maker:
         row |= {"repeat": variant.repeat, "query_id": question["query_id"], "answer": "", "refused": False, "citations": "[]"}
         row |= {"confidence": np.nan, "error": "", "reason": "", "correct": pd.NA, "outcome": "", "passages": "[]", "context_tokens": 0.0}
         row |= {"gold": False, "planted": "", "input_tokens": 240, "output_tokens": 12, "cost": np.nan, "model": "made", "score": np.nan}
-        row |= {"truncated": False}
+        row |= {"truncated": False, "reasoned": False}
         if variant.condition == "counterfactual" and place % 10 == 9:
             return row | {"reason": NO_ALTERED}
         passages, gold = self._passages(variant, place, expected)

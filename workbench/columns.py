@@ -164,6 +164,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "boolean": {
         "correct": "the label of a recorded answer; missing without one",
         "truncated": "whether the answer was cut off at the token limit; missing if the generator or target does not report it",
+        "reasoned": "whether the model reasoned before the answer, which is no part of it",
         "enrich": "whether title and headings were embedded with every chunk",
     },
 }

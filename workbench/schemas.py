@@ -135,9 +135,9 @@ SCHEMAS: dict[str, TableSchema] = {
             "answers",
             "configuration, question, condition, variant and repeat, if the run has answers",
             "configuration condition variant repeat query_id answer refused citations confidence error reason correct outcome passages "
-            "context_tokens gold planted input_tokens output_tokens cost model truncated",
+            "context_tokens gold planted input_tokens output_tokens cost model truncated reasoned",
             required=False,
-            added=("truncated",),
+            added=("truncated", "reasoned"),
             answer=("str", "the answer"),
             error=("str", "why a call gave no answer, else empty"),
             reason=("str", "why the question has no such context and is not asked, else empty"),

@@ -100,13 +100,10 @@ def test_reasoning_that_was_cut_is_no_answer_and_an_answer_that_was_cut_is_one(c
     assert (short.text, short.error) == ("A bed, or a", "")
 
 
-def test_a_cut_reply_without_marks_is_reasoning_where_the_model_marks_only_its_end(chat_server: Callable[[], Loopback]) -> None:
-    cut, whole = ("Is it a bed? The passage", "length"), ("Is it a bed? Yes.\n</think>\n\nA bed.", "stop")
-    for texts in ([cut, whole], [whole, cut]):
-        found = {answer.text: answer.error for answer in asked_for(texts, chat_server)}
-        assert found == {"A bed.": "", "": "the reply is reasoning without an answer because it used all of its tokens"}
-    plain, marked = ("A bed.", "stop"), ("<think>Is it?</think>A bed.", "stop")
-    assert [answer.text for answer in asked_for([cut, plain, marked], chat_server)] == [cut[0], "A bed.", "A bed."]
+def test_an_answer_says_how_the_reasoning_before_it_was_marked_and_whether_it_was_cut(chat_server: Callable[[], Loopback]) -> None:
+    texts = [("A bed.", "stop"), ("<think>Is it?</think>A bed.", "stop"), ("Is it?</think>A bed.", "length"), ("Is it a", "length")]
+    found = [(answer.reasoned, answer.unopened, answer.truncated) for answer in asked_for(texts, chat_server)]
+    assert found == [(False, False, False), (True, False, False), (True, True, True), (False, False, True)]
 
 
 def test_a_spent_budget_is_an_error_of_the_other_questions(chat_server: Callable[[], Loopback]) -> None:

@@ -29,7 +29,8 @@ class GeneratedAnswer(ModelUse):
 
     `citations` are the numbers of the cited passages, from 0. `confidence` is between 0 and 1, None if the generator reports none. `refused` is
     the generator's own decision not to answer, None if only the text shows it. `correct` and `outcome` (what the answer made of a planted text)
-    are the labels of a recorded answer. `truncated` says whether the answer was cut off at a token limit, None if that is not known.
+    are the labels of a recorded answer. `truncated` says whether the answer was cut off at a token limit, None if that is not known. `reasoned`
+    and `unopened` are those of the model's `Reply`, for a generator that removes the reasoning itself.
     """
 
     text: str = ""
@@ -40,6 +41,8 @@ class GeneratedAnswer(ModelUse):
     correct: bool | None = None
     outcome: str = ""
     truncated: bool | None = None
+    reasoned: bool = False
+    unopened: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
 from workbench.context.conditions import NONE
-from workbench.llm.answers import CUT_REASONING
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply, use_of
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
@@ -93,27 +92,24 @@ class PromptedGenerator(Generator):
         return ChatCall(messages, self.max_tokens, self.temperature, seed, repeat=repeat)
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
-        """Yield the answers as the calls finish.
-
-        If the model's reasoning has an end without a beginning, since its template writes the beginning into the prompt, then a reply that was
-        cut and has neither is reasoning.
-        """
-        calls, unopened, cut = [self.call(request) for request in requests], False, dict[int, Reply | CallFailure]()
+        """Yield the answers as the calls finish."""
+        calls = [self.call(request) for request in requests]
         for place, outcome in ask_all(self.client(), calls, resources.calls):
-            if isinstance(outcome, Reply) and outcome.finish_reason == "length" and not outcome.reasoned:
-                cut[place] = outcome
-                continue
-            unopened = unopened or (isinstance(outcome, Reply) and outcome.unopened)
             yield place, self._answer(outcome, requests[place])
-        for place, outcome in cut.items():
-            yield place, self._answer(CUT_REASONING if unopened else outcome, requests[place])
 
     def _answer(self, outcome: Reply | CallFailure, request: AnswerRequest) -> GeneratedAnswer:
         if isinstance(outcome, CallFailure):
             return GeneratedAnswer(error=outcome.reason)
         refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases, request.query.text) else None
-        cited, truncated = citations_in(outcome.text, len(request.passages)).passages, outcome.finish_reason == "length"
-        return GeneratedAnswer(outcome.text, cited, refused=refused, truncated=truncated, **use_of(outcome))
+        return GeneratedAnswer(
+            outcome.text,
+            citations_in(outcome.text, len(request.passages)).passages,
+            refused=refused,
+            truncated=outcome.finish_reason == "length",
+            reasoned=outcome.reasoned,
+            unopened=outcome.unopened,
+            **use_of(outcome),
+        )
 
     def _tokens(self, messages: Sequence[Message]) -> int:
         return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)

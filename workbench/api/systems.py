@@ -31,6 +31,7 @@ from workbench.metrics.functions import computed_anew
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
+from workbench.report.text.answers import cut_sentences
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.scoring.score import Scores
 from workbench.scoring.systems import MetricDepth
@@ -182,4 +183,4 @@ def _quiet(_: str) -> None:
 
 
 def _notes(tables: RunTables) -> tuple[str, ...]:
-    return (*missing_replies(tables), *incomplete_replies(tables))
+    return (*missing_replies(tables), *incomplete_replies(tables), *cut_sentences(tables))

@@ -31,6 +31,7 @@ from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.target_tables import unscored_reasons
+from workbench.report.text.answers import cut_sentences
 from workbench.results.history import append
 from workbench.results.run_tables import MANIFEST, RunTables, run_mark, write_table
 from workbench.retrieval.rank import Floats
@@ -81,7 +82,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         judgements = missing_judgements(outcome)
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
-        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run)]
+        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run), *cut_sentences(run)]
         if notebooks:
             from workbench.notebook_runner.run_notebooks import run_notebooks  # Jupyter is heavy
 

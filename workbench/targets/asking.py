@@ -63,7 +63,7 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
     stored = resources.calls.cache.get(list(dict.fromkeys(keys))) if resources.calls.cache else {}
     for place, key in enumerate(keys):
         if key in stored:
-            yield place, replace(_read(stored[key]), cached=True)
+            yield place, replace(_without_reasoning(_read(stored[key])), cached=True)
     missing = {key: requests[place] for place, key in reversed(list(enumerate(keys))) if key not in stored}
     if missing:
         for key, reply in _TargetAsking(target, dict(reversed(missing.items())), resources, bool(stored)).replies():
@@ -129,14 +129,15 @@ class _TargetAsking:
 
     async def _work(self, session: TargetSession, waiting: Iterator[tuple[str, TargetRequest]]) -> None:
         for key, request in waiting:
-            reply = await self._reply(session, request)
+            written = await self._reply(session, request)
+            reply = _without_reasoning(written)
             if reply.error:
                 self._errors.append(reply.error)
             self._answered = self._answered or not reply.error
             if not self._answered and len(self._errors) >= _FIRST_REQUESTS:
                 raise TargetDownError(f"its first {_FIRST_REQUESTS} requests all failed, first with: {self._errors[0]}")
             if not reply.error and self._resources.calls.cache:
-                await asyncio.to_thread(self._resources.calls.cache.put, {key: _value(reply, ())})
+                await asyncio.to_thread(self._resources.calls.cache.put, {key: _value(written, ())})
             self._thread.deliver((key, reply))
 
     async def _reply(self, session: TargetSession, request: TargetRequest) -> TargetReply:
@@ -192,20 +193,27 @@ def _value(reply: TargetReply, secrets: Sequence[str]) -> dict[str, Any]:
 def _read(value: Mapping[str, Any]) -> TargetReply:
     answer = value["answer"]
     if answer is not None:
-        read = separated(answer["text"])
         sources = None if answer["sources"] is None else _hits(answer["sources"])
         samples = tuple(SampledCall(**sample) for sample in answer["samples"])
         # A reply of an earlier version has no `unread`.
         fields = {
-            "text": read.answer,
             "sources": sources,
             "samples": samples,
             "unread": tuple(answer.get("unread", ())),
         }
         answer = TargetAnswer(**{**answer, **fields})
-        if read.reasoned and not read.answer.strip():
-            return TargetReply(error=REASONING_ALONE, seconds=value["seconds"])
     return TargetReply(_hits(value["hits"]), answer, value["error"], value["seconds"])
+
+
+def _without_reasoning(reply: TargetReply) -> TargetReply:
+    """Return a reply, which the cache keeps as the target wrote it, without the reasoning of a model."""
+    if reply.answer is None:
+        return reply
+    read, own = separated(reply.answer.text), reply.answer
+    if read.reasoned and not read.answer.strip():
+        return TargetReply(error=REASONING_ALONE, seconds=reply.seconds)
+    marks = {"reasoned": own.reasoned or read.reasoned, "unopened": own.unopened or read.unopened}
+    return replace(reply, answer=replace(own, text=read.answer, **marks))
 
 
 def _hits(values: Sequence[Mapping[str, Any]]) -> tuple[TargetHit, ...]:

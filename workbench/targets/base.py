@@ -64,8 +64,9 @@ class SampledCall:
 class TargetAnswer(ModelUse):
     """An answer of a target, with the sources that it names, best first. None if it names none.
 
-    `refused`, `confidence` and `truncated` (cut off at a token limit) are the target's own, None if it does not report them. `samples` are the texts that it asked its client for, and
-    `unread` names the parts of its reply that are no text, such as `image`.
+    `refused`, `confidence` and `truncated` (cut off at a token limit) are the target's own, None if it does not report them. `samples` are the texts
+    that it asked its client for, and `unread` names the parts of its reply that are no text, such as `image`. `reasoned` and `unopened` are those of
+    a model's `Reply`.
     """
 
     text: str = ""
@@ -75,6 +76,8 @@ class TargetAnswer(ModelUse):
     samples: tuple[SampledCall, ...] = ()
     unread: tuple[str, ...] = ()
     truncated: bool | None = None
+    reasoned: bool = False
+    unopened: bool = False
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,8 @@ class PipelineSession(TargetSession):
             refused=answer.refused,
             confidence=answer.confidence,
             truncated=answer.truncated,
+            reasoned=answer.reasoned,
+            unopened=answer.unopened,
         )
 
     def _ingest(self, documents: Sequence[Document]) -> None:

@@ -14,6 +14,7 @@ from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetResources
 
 _CONTEXT_FIELDS = ("input_tokens", "output_tokens", "cost", "model")
+_OWN_FIELDS = ("text", "confidence", "refused", "truncated", "reasoned", "unopened")
 
 
 class TargetChunker(Chunker):
@@ -66,7 +67,8 @@ def _generated(reply: TargetReply) -> GeneratedAnswer:
         return GeneratedAnswer(error=reply.error, seconds=reply.seconds)
     answer = reply.answer
     use = ModelUse(**{name: getattr(answer, name) for name in _CONTEXT_FIELDS}, seconds=reply.seconds, cached=reply.cached)
-    return GeneratedAnswer(text=answer.text, confidence=answer.confidence, refused=answer.refused, truncated=answer.truncated, **vars(use))
+    own = {name: getattr(answer, name) for name in _OWN_FIELDS}
+    return GeneratedAnswer(**own, **vars(use))
 
 
 def _of_the_target() -> NoReturn:

@@ -1,6 +1,7 @@
 """The sentences about answers: what they claim, and how often that is wrong."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +15,9 @@ from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
-from workbench.report.text.answers import QUESTION, answer_lines, cost_sentence, does_it_hold, loss_sentences
+from workbench.report.text.answers import QUESTION, answer_lines, cost_sentence, cut_sentences, does_it_hold, loss_sentences
 from workbench.report.text.summary import answered as first_screen
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.statistics.effects import EffectReading
 
@@ -201,6 +203,34 @@ def test_missing_answers_are_counted_with_their_reason(answered_run):
         f"{failed[name]} of {asked[name]:,} answers of {name} are missing and not scored: the server timed out (60 s). "
         f"{failed[other]} answers of other configurations are missing, too."
     )
+
+
+def with_cut(run: RunTables, shares: Mapping[str, float], reasoned: bool = False) -> RunTables:
+    """The run with the first answers of each configuration cut off, as large a share as is given."""
+    rows = run.answers
+    place, of = rows.groupby("configuration").cumcount(), rows.groupby("configuration")["query_id"].transform("size")
+    cut = place < rows["configuration"].map(shares).fillna(0) * of
+    table = rows.assign(truncated=cut.astype("boolean"), reasoned=pd.array([reasoned] * len(rows), dtype="boolean"))
+    return replace(run, sources={**run.sources, "answers": lambda _: table})
+
+
+def test_answers_that_were_cut_off_are_counted_if_they_are_more_than_a_few(answered_run):
+    run = replace(answered_run, sources={**answered_run.sources, "answers": lambda _: answered_run.answers.query("error == ''")})
+    name, other = answering(run)
+    of = {each: int((run.of("answers", each)["reason"] == "").sum()) for each in (name, other)}
+    assert cut_sentences(run) == cut_sentences(with_cut(run, {name: 0.03})) == []
+    (line,) = cut_sentences(with_cut(run, {name: 0.5}))
+    cut = int((with_cut(run, {name: 0.5}).of("answers", name).query("reason == ''")["truncated"]).sum())
+    assert line == f"{cut:,} of {of[name]:,} answers of {name} were cut off at the token limit; raise max_tokens"
+    assert f"{line}." in held(with_cut(run, {name: 0.5})).sentence
+    unclear, certain = cut_sentences(with_cut(run, {name: 0.5, other: 1}))
+    assert certain == line
+    assert unclear == (
+        f"{of[other]:,} of {of[other]:,} answers of {other} were cut off at the token limit, and no reply marks its reasoning, so these texts may "
+        "be reasoning in place of answers; raise max_tokens"
+    )
+    (line,) = cut_sentences(with_cut(run, {other: 1}, reasoned=True))
+    assert "in place of answers" not in line
 
 
 def test_the_terminal_says_what_is_found_what_is_missing_and_what_an_answer_costs(answered_run):

@@ -56,6 +56,7 @@ class ShownAnswer:
     score: float
     text: str
     refused: bool
+    truncated: bool
     outcome: str
     missing: str
     asked: bool
@@ -163,6 +164,7 @@ def _answer(run: RunTables, configuration: str, place: int, row: dict[Any, Any])
         float(scores[0]) if len(scores) else np.nan,
         row["answer"],
         bool(row["refused"]),
+        row["truncated"] is True,
         row["outcome"],
         row["error"] or row["reason"],
         not row["reason"],

@@ -11,6 +11,7 @@ from workbench.context.conditions import RETRIEVED
 from workbench.execution.result import Result
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Node
+from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Passage, Variant
@@ -24,7 +25,11 @@ _SPENT = {"tokens_answer_input": "input_tokens", "tokens_answer_output": "output
 
 def answers_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return every answer with its context. A question without a context in a variant has a `reason` and no answer."""
-    parts = [_variant_rows(context, variant, *entries) for variant, *entries in _entries(context, result)]
+    of_model = tuple(result.entries.get("answers", {}).values())
+    parts = [
+        _variant_rows(context, variant, contexts, answer_rows(answers, of_model))
+        for variant, contexts, answers in _entries(context, result)
+    ]
     return pd.concat(parts, ignore_index=True) if parts else empty(SCHEMAS["answers"])
 
 
@@ -54,9 +59,9 @@ def _entries(context: RunContext, result: Result) -> Iterator[tuple[Variant, Ent
         yield variant, result.entries["contexts"][contexts.slot], result.entries["answers"][answers.slot]
 
 
-def _variant_rows(context: RunContext, variant: Variant, contexts: Entry, answers: Entry) -> pd.DataFrame:
+def _variant_rows(context: RunContext, variant: Variant, contexts: Entry, answers: pd.DataFrame) -> pd.DataFrame:
     about = contexts.table("contexts").set_index("query")
-    rows = about.join(answers.table("answers").set_index("query"))
+    rows = about.join(answers.set_index("query"))
     passages, outcomes = passages_of(contexts), outcomes_of(contexts, answers)
     return rows.assign(
         query_id=context.query_ids[rows.index.to_numpy(np.int64)],

@@ -8,7 +8,7 @@ from workbench.analysis.answers.answered import answering, answers_of, is_verbat
 from workbench.analysis.answers.condition_scores import LEXICAL, answer_score, condition_mean, condition_scores
 from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
 from workbench.analysis.answers.decomposition_table import decomposition_of
-from workbench.analysis.answers.missing_answers import missing_answers, missing_elsewhere
+from workbench.analysis.answers.missing_answers import CutAnswers, cut_answers, missing_answers, missing_elsewhere
 from workbench.analysis.answers.values import Refusals
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
@@ -82,6 +82,20 @@ def missing_sentence(run: RunTables, configuration: str) -> str:
     return f"{count(found.missing)} of {plural(found.asked, 'answer')} of {configuration} {verb} missing and not scored: {named}.{more}"
 
 
+def cut_sentences(run: RunTables) -> list[str]:
+    """Count the answers of all configurations that were cut off at a token limit, without a full stop. Empty if there are only a few."""
+    cut = cut_answers(run)
+    unclear, others = [each for each in cut if each.unclear], [each for each in cut if not each.unclear]
+    why = ", and no reply marks its reasoning, so these texts may be reasoning in place of answers"
+    return [*([_cut(unclear, why)] if unclear else []), *([_cut(others)] if others else [])]
+
+
+def _cut(found: Sequence[CutAnswers], why: str = "") -> str:
+    named = listed([f"{count(each.cut)} of {plural(each.given, 'answer')} of {each.configuration}" for each in found], 3)
+    verb = "was" if sum(each.cut for each in found) == 1 else "were"
+    return f"{named} {verb} cut off at the token limit{why}; raise max_tokens"
+
+
 def cost_sentence(run: RunTables, configuration: str) -> str:
     """State the time, the tokens and the price of an answer to a retrieved context. Empty without answers or if none is known."""
     costs = answer_costs(run, configuration)
@@ -109,7 +123,8 @@ def answer_lines(findings: Findings) -> list[str]:
 
 
 def _hold_sentences(run: RunTables, configuration: str) -> list[str]:
-    return list(filter(None, [*_found(run, configuration), missing_sentence(run, configuration)]))
+    cut = [f"{sentence}." for sentence in cut_sentences(run)]
+    return list(filter(None, [*_found(run, configuration), missing_sentence(run, configuration), *cut]))
 
 
 def _found(run: RunTables, configuration: str) -> list[str]:

@@ -18,6 +18,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Need, Variant
@@ -80,6 +81,7 @@ def cases_of(
                 variant,
                 entries["contexts"][context.slot],
                 entries["answers"][Node("answers", configuration, variant).slot],
+                tuple(entries["answers"].values()),
                 configuration,
                 clean,
             )
@@ -90,11 +92,17 @@ def cases_of(
 
 @lru_cache(maxsize=_CASES)
 def _case(
-    run: RunContext, variant: Variant, contexts: Entry, answers: Entry, configuration: Configuration, clean: AnswerCase | None
+    run: RunContext,
+    variant: Variant,
+    contexts: Entry,
+    answers: Entry,
+    of_model: tuple[Entry, ...],
+    configuration: Configuration,
+    clean: AnswerCase | None,
 ) -> AnswerCase:
     """Return the case of a variant, cached so that all metrics share it."""
-    queries = len(run.dataset.queries)
-    shown, given = _contexts(contexts, queries), _answers(answers, queries, outcomes_of(contexts, answers))
+    queries, rows = len(run.dataset.queries), answer_rows(answers, of_model)
+    shown, given = _contexts(contexts, queries), _answers(rows, queries, outcomes_of(contexts, rows))
     verbatim = configuration.answering is not None and configuration.answering.verbatim
     embed_texts, unknown = partial(_embedded, run.workspace.vectors), frozenset(contexts.values("unknown"))
     return AnswerCase(variant, _labels(run), shown, given, embed_texts, verbatim, clean, unknown)
@@ -119,8 +127,8 @@ def _contexts(entry: Entry, queries: int) -> Contexts:
     )
 
 
-def _answers(entry: Entry, queries: int, outcomes: Mapping[int, str]) -> Answers:
-    rows = entry.table("answers").set_index("query").reindex(range(queries))
+def _answers(rows: pd.DataFrame, queries: int, outcomes: Mapping[int, str]) -> Answers:
+    rows = rows.set_index("query").reindex(range(queries))
     texts = rows["text"].fillna("").tolist()
     # A question with a context and without a row has no answer, which must not pass for an empty one.
     errors = rows["error"].fillna(NO_ANSWER).tolist()

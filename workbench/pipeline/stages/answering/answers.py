@@ -1,7 +1,7 @@
 """Answer all questions from their contexts."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,13 +13,13 @@ from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
-from workbench.llm.answers import REASONING_ALONE, separated
+from workbench.llm.answers import CUT_REASONING, REASONING_ALONE, separated
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.records import Variant
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import Draft, Entry
 
 _COLUMNS = {
     "query": "int64",
@@ -35,6 +35,8 @@ _COLUMNS = {
     "cost": "float64",
     "model": "str",
     "truncated": "boolean",
+    "reasoned": "bool",
+    "unopened": "bool",
 }
 
 
@@ -45,7 +47,7 @@ class AnswersStage(Stage):
     """
 
     name = "answers"
-    version = 4
+    version = 5
     inputs = ("questions", "contexts")
     setting = "answering"
     uses_cache: ClassVar[bool] = True
@@ -83,6 +85,20 @@ class AnswersStage(Stage):
             draft.mark_incomplete()
 
 
+def answer_rows(entry: Entry, of_model: Iterable[Entry]) -> pd.DataFrame:
+    """Return the table of a variant's answers without those that are reasoning, as the model's answers in all variants show.
+
+    A template that writes the beginning of the reasoning into the prompt leaves only its end in a reply. A reply that was cut before the end has no
+    mark at all, and only the other replies of the model show that it is no answer.
+    """
+    rows = entry.table("answers")
+    if not any(each.table("answers")["unopened"].any() for each in of_model):
+        return rows
+    cut = rows["truncated"].eq(True).fillna(False).astype(bool) & ~rows["reasoned"] & (rows["error"] == "")
+    empty = {"text": "", "citations": "[]", "refused": False, "error": CUT_REASONING.reason}
+    return rows.assign(**{name: rows[name].mask(cut, value) for name, value in empty.items()})
+
+
 def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[GeneratedAnswer]:
     answers: dict[int, GeneratedAnswer] = {}
     # Only the answers of a model take long enough for a bar.
@@ -101,12 +117,13 @@ def _without_reasoning(answer: GeneratedAnswer) -> GeneratedAnswer:
     """Return an answer without the reasoning of the model that wrote it, whichever program called the model."""
     read = separated(answer.text)
     if not read.reasoned:
-        return answer
-    return replace(answer, text=read.answer) if read.answer else replace(answer, text="", error=answer.error or REASONING_ALONE)
+        return replace(answer, text=read.answer)
+    error = answer.error or ("" if read.answer else REASONING_ALONE)
+    return replace(answer, text=read.answer, error=error, reasoned=True, unopened=read.unopened)
 
 
 def _row(query: int, question: str, answer: GeneratedAnswer) -> tuple[Any, ...]:
     refused = not answer.error and (is_refusal(answer.text, question=question) if answer.refused is None else answer.refused)
     citations, labels = json.dumps(answer.citations), (answer.correct, answer.outcome)
-    spent = answer.input_tokens, answer.output_tokens, answer.cost
-    return query, answer.text, refused, citations, answer.confidence, answer.error, *labels, *spent, answer.model, answer.truncated
+    spent, read = (answer.input_tokens, answer.output_tokens, answer.cost), (answer.truncated, answer.reasoned, answer.unopened)
+    return query, answer.text, refused, citations, answer.confidence, answer.error, *labels, *spent, answer.model, *read

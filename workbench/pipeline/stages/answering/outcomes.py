@@ -2,13 +2,15 @@
 
 import json
 
+import pandas as pd
+
 from workbench.perturb.outcomes import outcome_of
 from workbench.storage.result_store import Entry
 
 
-def outcomes_of(contexts: Entry, answers: Entry) -> dict[int, str]:
-    """Return the outcome of each answer to a context with a planted text: the label of a recorded answer, or what its text shows, else empty."""
-    about, rows = contexts.table("contexts"), answers.table("answers")
+def outcomes_of(contexts: Entry, rows: pd.DataFrame) -> dict[int, str]:
+    """Return the outcome of each of the `answer_rows` to a context with a planted text: the label of a recorded answer, or what its text shows, else empty."""
+    about = contexts.table("contexts")
     planted = dict(zip(about["query"].tolist(), about["planted"].tolist(), strict=True))
     given = zip(rows["query"].tolist(), rows["text"].tolist(), rows["error"].tolist(), rows["outcome"].tolist(), strict=True)
     return {

@@ -7,6 +7,7 @@ import pandas as pd
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import claims_of, record_calls
 from workbench.storage.result_store import Draft, Entry
@@ -41,7 +42,7 @@ class ClaimsStage(JudgedStage):
 
 def given_answers(entry: Entry) -> dict[int, str]:
     """Return the text of each answer by question, without refusals and failed answers."""
-    rows = entry.table("answers")
+    rows = answer_rows(entry, [entry])
     given = rows[(rows["error"] == "") & ~rows["refused"] & rows["text"].str.strip().astype(bool)]
     return dict(zip(given["query"].tolist(), given["text"].tolist(), strict=True))
 

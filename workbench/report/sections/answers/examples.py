@@ -85,7 +85,8 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
     if answer.missing:
         return "failed" if answer.asked else "not applicable"
     named = (_COPIED if copied else _OUTCOMES).get(answer.outcome, answer.outcome)
-    return ", ".join([*(["refused"] if answer.refused else []), *([named] if named else [])]) or "answered"
+    said = [*(["refused"] if answer.refused else []), *([named] if named else [])] or ["answered"]
+    return ", ".join([*said, *(["cut off at the token limit"] if answer.truncated else [])])
 
 
 def context_fold(answer: ShownAnswer, opened: bool = False) -> Fold:
