@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.llm.answers import UnreadableContentError, answered, content_text, finish_of, has_reasoning, json_reply, separated
+from workbench.llm.answers import Separated, UnreadableContentError, answered, content_text, finish_of, has_reasoning, json_reply, separated
 from workbench.llm.base import CallFailure, Reply
 
 # What a model writes before the answer `In May.`
@@ -42,6 +42,39 @@ FORMS = {
     "Granite": "Here is my thought process:\nIn June?\n\nHere is my response:\n{}",
     "Apriel": "Here are my reasoning steps:\nIn June?\n[BEGIN FINAL RESPONSE]\n{}\n[END FINAL RESPONSE]",
     "Hunyuan": "<think>\nIn June?\n</think>\n<answer>\n{}\n</answer>",
+    "Dify": '<details style="color:gray;padding: 8px;" open> <summary> Thinking... </summary>\nIn June?</details>\n\n{}',
+    "a block of details": "<details>\n<summary>Thought for 3 seconds</summary>\nIn June?\n</details>\n\n{}",
+    "LibreChat": ":::thinking\nIn June?\n:::\n{}",
+    "Ollama on the command line": "Thinking...\nIn June?\n...done thinking.\n\n{}",
+    "plan": "<plan>In June?</plan>\n{}",
+    "ant": "<antThinking>In June?</antThinking>{}",
+    "monologue": "<inner_monologue>In June?</inner_monologue>{}",
+    "ended by another name of the family": "<think>In June?</thinking>\n{}",
+    "ended by a shorter name": "<think_on>In June? A <plan> ends with </plan>.</think>{}",
+    "wide bars": "<｜think｜>In June?<｜/think｜>{}",
+    "bold tags": "**<think>**\nIn June?\n**</think>**\n\n{}",
+    "Granite in bold": "**Here is my thought process:**\nIn June?\n\n**Here is my response:**\n\n{}",
+    "GPT-OSS without special tokens and capitals": "analysisthe user asks. In June?assistantfinal{}",
+    "Apriel without the beginning": "In June? No.\n[BEGIN FINAL RESPONSE]\n{}\n[END FINAL RESPONSE]\n<|end|>",
+    # Code that begins in a thought and has no end there.
+    "a fence in a list": "<think>\n- ```bash\n  run\n  ```\nIn June?\n</think>\n\n{}",
+    "an open fence": '<think>\n```json\n{{"month": 6}}\nIn June?\n</think>\n\n{}',
+    "an open fence of tildes": "<think>\n~~~ draft\nIn June?\n</think>\n\n{}",
+    "a fence on one line": '<think>\n```json {{"month": 6}}```\nIn June?\n</think>\n\n{}',
+    "a single backtick": "<think>the `month flag? In June?</think>{}",
+    "an open fence without the beginning": 'In June? No.\n```json\n{{"month": 6}}\n</think>\n\n{}',
+    "a fence in a list without the beginning": "In June? No.\n1. ```\n   run\n   ```\n</think>\n\n{}",
+    "about the tag, without the beginning": "In June? No. They want <think> tags.\n</think>\n\n{}",
+    # Words and tokens before a thought.
+    "after a word": "Sure!\n\n<think>\nIn June?\n</think>\n\n{}",
+    "after a word, on one line": "Okay.\n<think>In June?</think>\n{}",
+    "after a role": "assistant\n<think>In June?</think>{}",
+    "after a token and a role": "<|im_start|>assistant\n<think>\nIn June?\n</think>\n\n{}<|im_end|>",
+    "after a token of DeepSeek": "<｜Assistant｜><think>In June?</think>{}<｜end▁of▁sentence｜>",
+    "in a block": "```\n<think>In June?</think>\n{}\n```",
+    "with a box": "<think>In June?</think>\n<|begin_of_box|>{}<|end_of_box|>",
+    "with a box in a tag": "<think>In June?</think><answer><|begin_of_box|>{}<|end_of_box|></answer>",
+    "Command A with its last token": "<|START_THINKING|>In June?<|END_THINKING|><|START_RESPONSE|>{}<|END_RESPONSE|><|END_OF_TURN_TOKEN|>",
     "Open WebUI": '<details type="reasoning" done="true"><summary>Thought for 3 seconds</summary>In June?</details>\n{}',
 }
 
@@ -55,8 +88,10 @@ def test_reasoning_before_an_answer_is_left_out(form: str) -> None:
 
 def test_a_reply_of_reasoning_alone_has_no_answer() -> None:
     texts = [form.partition("June?")[0] + "June?" for form in FORMS.values() if "June?" in form]
-    texts = [text for text in texts if not text.startswith("In June?")]
-    assert len(texts) == 24
+    # What follows these words alone may be an answer.
+    unmarked = ("In June?", "```")
+    texts = [text for text in texts if not text.startswith(unmarked)]
+    assert len(texts) == 50
     assert [text for text in texts if separated(text).answer] == []
     assert [text for text in ("<think>a</think>", "a</think> \n", "[THINK]a[/THINK]") if separated(text).answer] == []
 
@@ -70,6 +105,8 @@ def test_later_thoughts_of_a_reply_that_begins_with_one_are_left_out() -> None:
     assert separated("<think>a</think>In spring.<think>b</think>In May.").answer == "In spring.\n\nIn May."
     assert separated("<think>a</think>In May.<think>b</think>").answer == "In May."
     assert separated("<think>a</think>In spring.<think>b").answer == ""
+    assert separated("<think>a</think>Write <think> to begin.").answer == "Write <think> to begin."
+    assert separated("<think>a</think>Write <think>, and then </think>.").answer == "Write <think>, and then </think>."
     kept = "<think>a</think>Write `<think>`:\n```\n<think>b</think>\n```"
     assert separated(kept).answer == kept.removeprefix("<think>a</think>")
 
@@ -87,7 +124,24 @@ ANSWERS = [
     '{"quote": "it ends with </think> in May", "verdict": "supported"}',
     "<p>In May.</p>",
     "<details><summary>When?</summary>In May.</details>",
-    "<answer>In May.</answer>",
+    'Write "</think>" after the thought.',
+    "End a thought with </think>, then answer.",
+    "Models write, for example:\n<think>a thought</think>\nbefore they answer.",
+    "A line can begin with\n<think>a thought</think> in some models.",
+    "<details><summary>Thinking of a dog?</summary>Ask first.</details>",
+    "Thinking... takes time.",
+    "The label assistantfinal is one word. Or `assistantfinal`, or 'assistantfinal'.",
+    "The token is <|im_end|>.",
+    "A turn ends with </s>",
+    "The last token is:\n\n<|im_end|>",
+    "<s>25</s> 30 days",
+    "It costs <s>30</s>",
+    "<|im_end|>",
+    "**<think>** begins a thought.",
+    "It begins with\n<think>, and ends later.",
+    "Write `May</s>`",
+    "It opens in <month>May</month>",
+    "Use:\n```text\nMay\n```",
     "[Thoughts](thoughts.md) has it.",
     "[THINK] tanks open in May.".lower(),
     "I think it opens in May. My reasoning: it says so.",
@@ -99,18 +153,79 @@ ANSWERS = [
 
 @pytest.mark.parametrize("text", ANSWERS)
 def test_an_answer_that_names_such_marks_stays_as_it_is(text: str) -> None:
-    assert separated(text) == type(separated(text))(text)
+    assert separated(text) == Separated(text)
+
+
+FRAMES = [
+    "{}</s>",
+    "{}\n<|im_end|>",
+    "{}<|eot_id|>",
+    "{}<|endoftext|>",
+    "{}<｜end▁of▁sentence｜>",
+    "{}<end_of_turn>\n",
+    "{}<seed:eos>",
+    "{}<|END_RESPONSE|><|END_OF_TURN_TOKEN|>",
+    "<|START_RESPONSE|>{}<|END_RESPONSE|>",
+    "<|message|>{}<|return|>",
+    "<|im_start|>assistant\n{}<|im_end|>",
+    "<|begin_of_box|>{}<|end_of_box|>",
+    "<answer>{}</answer>",
+    "<answer lang='en'>\n{}\n</answer><|im_end|>",
+    "<s>{}</s>",
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_tokens_and_tags_around_an_answer_are_no_part_of_it(frame: str) -> None:
+    for text in ("May", "It opens in May."):
+        assert separated(frame.format(text)) == Separated(text)
+    assert separated(f"<think>In June?</think>{frame.format('May')}").answer == "May"
+    assert json_reply(frame.format('{"quote": "ends with </think>"}')) == {"quote": "ends with </think>"}
+    assert json_reply(frame.format('```json\n{"month": 5}\n```')) == {"month": 5}
+
+
+def test_a_box_within_an_answer_is_opened() -> None:
+    assert separated("It opens in <|begin_of_box|>May<|end_of_box|>.").answer == "It opens in May."
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_answer_in_a_block_of_code_is_kept_with_it(form: str) -> None:
+    block = "```text\nIn May.\n```"
+    if form != "in a block":
+        assert separated(FORMS[form].format(block)).answer == block
+        assert separated(FORMS[form].format(f"Use:\n{block}\nThen `wait`.")).answer == f"Use:\n{block}\nThen `wait`."
+
+
+def test_words_before_a_thought_are_kept_if_they_may_be_the_answer() -> None:
+    thought, long = "<think>\nIn June?\n</think>", "It opens in May, as the second passage says. " * 3
+    assert separated(f"In May.\n{thought}").answer == "In May."
+    assert separated(f"{long}\n{thought}\nSo: in May.").answer == f"{long.strip()}\n\nSo: in May."
+    assert separated(f"{long}\n<think>\nIn June?").answer == long.strip()
+    assert separated("Sure!\n\n<think>\nIn June?") == Separated("", True)
+
+
+def test_an_answer_after_a_thought_can_begin_with_a_quotation() -> None:
+    assert separated('In June? No.</think>"In May," it says.') == Separated('"In May," it says.', True, True)
+
+
+def test_after_very_many_thoughts_the_answer_is_what_follows() -> None:
+    assert separated("<think>a</think>" * 200 + "In May.").answer == "In May."
+    assert separated("<think>a</think>" + "In spring.\n<think>b</think>" * 200 + "In May.").answer.endswith("In May.")
 
 
 @given(st.lists(st.sampled_from(["<think>", "</think>", "[/THINK]", "`", "```\n", "\n", " ", "May", "<|end|>", "{"])).map("".join))
 def test_an_answer_is_read_once(text: str) -> None:
     read = separated(text)
     assert separated(read.answer).answer == read.answer
-    assert read.reasoned or read.answer == text
+    assert read.reasoned or "<|end|>" in text or read.answer == text
 
 
 @pytest.mark.parametrize(
-    "part", ["<think>", "</think>", "<think></think>", "`</think>`", "<think>\n```\n", "[/THINK]", "<|channel|>analysis"]
+    "part",
+    [
+        *("<think>", "</think>", "<think></think>", "`</think>`", "<think>\n```\n", "[/THINK]", "<|channel|>analysis"),
+        *("```x\n</think>\n", "<plan></think>\n```\n", "\n<think>a", "<|im_end|>", "<|begin_of_box|>", "<answer>"),
+    ],
 )
 def test_a_model_gone_wrong_is_read_in_time(part: str) -> None:
     started = time.process_time()

@@ -152,6 +152,15 @@ def test_an_answer_that_is_the_same_as_with_the_evidence_alone_is_written_once(f
     assert all(texts["gold"].startswith("It is switched") and list(texts.values()).count(texts["gold"]) == 1 for texts in examples)
 
 
+def test_an_example_says_that_its_answer_was_cut_off(answered_run):
+    table = answered_run.answers
+    cut = table.assign(truncated=((table["condition"] == "retrieved") & (table["error"] == "")).astype("boolean"))
+    _, *folds = answer_examples(findings(replace(answered_run, sources={**answered_run.sources, "answers": lambda _: cut}))).blocks
+    outcomes = [{each.cells[0].text: each.cells[-1].text for each in fold.blocks[0].rows} for fold in folds]
+    assert any(each["retrieved"].endswith(", cut off at the token limit") for each in outcomes)
+    assert not any("cut off" in text for each in outcomes for name, text in each.items() if name != "retrieved")
+
+
 def test_without_the_evidence_alone_the_examples_are_those_with_the_lowest_score(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"], repeats=3))
     prose, fold, *_ = answer_examples(findings(run)).blocks
