@@ -113,6 +113,37 @@ def test_the_refusals_that_prompts_ask_for_are_recognised(name: str) -> None:
         assert is_refusal(asked), asked
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"answer": "The pages do not say when the pool opens."}',
+        '{"sources": [2], "final_answer": "I do not know."}',
+        '```json\n{"response": "Das geht aus den Seiten nicht hervor."}\n```',
+        "# Answer\n\nThe pages do not say when the pool opens.",
+        "**Answer**\n\nI do not know.",
+        "## Antwort\nDas geht aus den Seiten nicht hervor.",
+        "Answer:\n-------\nThe pages do not say when the pool opens.",
+        "# The pages do not say when the pool opens.",
+    ],
+)
+def test_a_refusal_can_be_in_json_or_after_a_heading(text: str) -> None:
+    assert is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"answer": "In May.", "remark": "The pages do not say more."}',
+        '{"remark": "The pages do not say more."}',
+        '{"answer": null}',
+        "# 25 days\n\nThe pages do not say more.",
+        "# Answer\n\nIn May. The pages do not say more.",
+    ],
+)
+def test_json_and_headings_that_answer_are_no_refusals(text: str) -> None:
+    assert not is_refusal(text)
+
+
 def test_other_phrases_can_be_added() -> None:
     text = "Det vet jag inte, fråga i  kassan\nnere."
     assert not is_refusal(text)

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from workbench.answering.refusal_patterns import dutch, english, german, romance
 from workbench.answering.refusal_patterns.clauses import CONTEXT, READ
 from workbench.chunking.text.sentences import sentences
+from workbench.llm.answers import json_reply
 
 # Part of the keys of results that depend on it. Raise it when equal answers begin to be refusals, or cease to.
-VERSION = 4
+VERSION = 5
 
 # Words before the first sentence, or its first clause, that says something.
 _NO = r"(?:no|nope|nein|non|não|nee)"
@@ -30,6 +31,14 @@ _MOST_CHARACTERS = 10_000
 _FIXED = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"', "*": None})
 # Quotation marks around a whole answer.
 _UNQUOTED = re.compile(r"""^\s*["“„«']([^"“”„«»]+)["”“»']\s*$""")
+# A heading that says only that the answer follows, or the mark of any other.
+_HEADING = re.compile(
+    r"\s*(?:#{1,6}[^\S\n]+)?(?:\*\*|__)?(?:(?:final|short|endgültige|kurze)\s+)?(?:answer|response|antwort|réponse|respuesta|resposta|risposta|antwoord)"
+    r":?(?:\*\*|__)?:?[^\S\n]*\n(?:[=-]{3,}[^\S\n]*\n)?\s*|\s*#{1,6}[^\S\n]+",
+    re.IGNORECASE,
+)
+# Where an answer in JSON has its text.
+_ANSWERS = ("answer", "final_answer", "final", "response", "output", "result", "text", "content")
 # A message of a program that an answer quotes is not the answer's own refusal.
 _QUOTED = re.compile(r'"[^"]*"')
 _CITED = re.compile(r"\s*\[[\d,; ]+\]")
@@ -88,13 +97,21 @@ def is_refusal(text: str, phrases: Iterable[str] = (), question: str = "") -> bo
     decides two cases: "not available" answers it, and "the report does not mention it" answers whether the report does.
     """
     # A refusal is short: reading a text of megabytes would take minutes.
-    text = _UNQUOTED.sub(r"\1", text[:_MOST_CHARACTERS])
+    text = _UNQUOTED.sub(r"\1", _said(text[:_MOST_CHARACTERS]))
     plain = _plain(text)
     if any(_plain(phrase) in plain for phrase in phrases):
         return True
     parts = [_plain(text[start:end]) for start, end in sentences(text)]
     first, *rest = [*itertools.dropwhile(_OPENERS.match, parts)] or [""]
     return _refuses(first, _plain(question)) and not any(map(_CONTRAST.match, rest)) and not _goes_on(first)
+
+
+def _said(text: str) -> str:
+    """Return the text of an answer in JSON, or an answer without the heading before it."""
+    fields = json_reply(text) or {}
+    said = next((fields[name] for name in _ANSWERS if isinstance(fields.get(name), str)), text)
+    found = _HEADING.match(said)
+    return said[found.end() :] if found else said
 
 
 def _goes_on(sentence: str) -> bool:
