@@ -142,6 +142,7 @@ ANSWERS = [
     "Write `May</s>`",
     "It opens in <month>May</month>",
     "Use:\n```text\nMay\n```",
+    "Write:\n```\n`a` `b` `c`\n<think>hm</think>\n```",
     "[Thoughts](thoughts.md) has it.",
     "[THINK] tanks open in May.".lower(),
     "I think it opens in May. My reasoning: it says so.",

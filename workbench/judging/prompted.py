@@ -12,6 +12,7 @@ from workbench.judging.base import TASKS, Judge, Judgement, JudgeRequest, Task
 from workbench.judging.prompting.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
 from workbench.judging.prompting.structured import SCHEMAS, structured_judgements
 from workbench.judging.prompting.yes_no import ALTERNATIVES, yes_no_judgement
+from workbench.llm.answers import VERSION as REPLIES_VERSION
 from workbench.llm.base import CallFailure, ChatCall, Reply, use_of
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
@@ -70,6 +71,7 @@ class PromptedJudge(Judge):
         return {
             "kind": self.kind,
             "version": self.version,
+            "replies": REPLIES_VERSION,
             "prompt": [prompt.system, prompt.user],
             "call": [self.replies, self.fenced, self.temperature, self.max_tokens, self.seed],
             "client": client.identity(),

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 from workbench.llm.base import CallFailure, Reply
 
+# Part of the keys of results that depend on it. Raise it when equal replies begin to be read differently.
+VERSION = 2
+
 _THOUGHT = r"(?:\w+[:_-])?(?:(?:ant)?think\w*|thought\w*|reasoning\w*)"
 _NAME = rf"(?:{_THOUGHT}|(?:\w+[:_-])?(?:reason|analysis|reflection|scratchpad|cot|plan|(?:inner_)?monologue))"
 _CHANNEL = r"<\|channel\|>final\b[^<\n]*(?:<\|constrain\|>\w+\s*)?(?:<\|message\|>)?"
@@ -113,15 +116,16 @@ class _Code:
             for found in _FENCE.finditer(text)
         ]
         blocks, self._flaws = _blocks(self._fences)
-        self._spans = sorted([*blocks, *(found.span() for found in _INLINE.finditer(text))])
+        starts = [start for start, _ in blocks]
+        inline = (found.span() for found in _INLINE.finditer(text))
+        outside = (span for span in inline if not (place := bisect.bisect_right(starts, span[0])) or blocks[place - 1][1] <= span[0])
+        self._spans = sorted([*blocks, *outside])
         self._starts = [start for start, _ in self._spans]
 
     def around(self, mark: re.Match[str]) -> tuple[int, int] | None:
         """Return the code that a mark is in."""
-        before = bisect.bisect_right(self._starts, mark.start())
-        # A block can contain inline code.
-        near = self._spans[max(0, before - 2) : before]
-        return next((span for span in near if span[1] > mark.start()), None)
+        place = bisect.bisect_right(self._starts, mark.start())
+        return self._spans[place - 1] if place and self._spans[place - 1][1] > mark.start() else None
 
     def hides(self, end: re.Match[str]) -> bool:
         """Return whether the end of a thought is in code, and not behind code of the thought that was never closed.

@@ -212,8 +212,8 @@ def _without_reasoning(reply: TargetReply) -> TargetReply:
     read, own = separated(reply.answer.text), reply.answer
     if read.reasoned and not read.answer.strip():
         return TargetReply(error=REASONING_ALONE, seconds=reply.seconds)
-    marks = {"reasoned": own.reasoned or read.reasoned, "unopened": own.unopened or read.unopened}
-    return replace(reply, answer=replace(own, text=read.answer, **marks))
+    reasoned, unopened = own.reasoned or read.reasoned, own.unopened or read.unopened
+    return replace(reply, answer=replace(own, text=read.answer, reasoned=reasoned, unopened=unopened))
 
 
 def _hits(values: Sequence[Mapping[str, Any]]) -> tuple[TargetHit, ...]:

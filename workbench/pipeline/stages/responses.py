@@ -8,6 +8,7 @@ import pandas as pd
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
+from workbench.llm.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
@@ -46,9 +47,9 @@ class ResponsesStage(Stage):
         return [configuration.target.identity(), configuration.target.match] if configuration.target else None
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of questions and documents, by which a target can know them, and whether it answers."""
+        """Return the ids of questions and documents, by which a target can know them, whether it answers, and the version of the reader of replies."""
         ids, fields = [query.query_id for query in run.dataset.queries], [dict(document.metadata) for document in run.dataset.documents]
-        return [fingerprint(ids), fingerprint(fields), node.configuration.answering is not None]
+        return [fingerprint(ids), fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Ask the questions. If a request failed, the next run asks again."""

@@ -14,6 +14,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.llm.answers import CUT_REASONING, REASONING_ALONE, separated
+from workbench.llm.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
@@ -65,8 +66,8 @@ class AnswersStage(Stage):
         return [configuration.answering.identity() if configuration.answering else None, str(variant)]
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of the questions, by which a generator can know them, and the version of the detector of refusals."""
-        return [fingerprint([query.query_id for query in run.dataset.queries]), REFUSALS_VERSION]
+        """Return the ids of the questions, by which a generator can know them, and the versions of the detector of refusals and the reader of replies."""
+        return [fingerprint([query.query_id for query in run.dataset.queries]), REFUSALS_VERSION, REPLIES_VERSION]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Answer the questions. If a call of a model failed, the next run asks again."""
