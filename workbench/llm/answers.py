@@ -1,13 +1,13 @@
 """Read the answer in a model's reply: without its reasoning, from the parts of a message, as JSON, or the reason why there is none."""
 
-import bisect
 import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from workbench.chunking.text.code_spans import TextCode
 from workbench.llm.base import CallFailure, Reply
 
 # Part of the keys of results that depend on it. Raise it when equal replies begin to be read differently.
@@ -54,8 +54,6 @@ _UNOPENED = re.compile(
 )
 _QUOTES = tuple("\"'“”‘’„")
 _AFTER_WORD = re.compile(r"[.,;:)](?=\s|$)")
-_FENCE = re.compile(r"^[^\S\n]*(?:(?:[-*+>]|\d+[.)])[^\S\n]+)*(?:(`{3,})([^`\n]*)|(~{3,})([^\n]*))$", re.MULTILINE)
-_INLINE = re.compile(r"(?<!`)(`+)(?=[^\s`])[^`\n]*(?<=[^\s`])\1(?!`)")
 # Special tokens and the role of the speaker, which a server did not remove.
 _TOKEN = (
     rf"(?:<\|(?!channel\||/|(?:begin|start|end)(?:_of)?_{_NAME}\|)[^|<>\s]{{1,40}}\|>|<｜(?!/)[^｜<>\s]{{1,40}}｜>|</s>|<[be]os>|<\w{{1,9}}:[be]os>"
@@ -99,66 +97,6 @@ class UnreadableContentError(ValueError):
     """A message has a part that is no text."""
 
 
-class _Fence(NamedTuple):
-    start: int
-    end: int
-    mark: str
-    info: bool
-
-
-class _Code:
-    """The code in a text: blocks and inline."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._fences = [
-            _Fence(found.start(), found.end(), found[1] or found[3], bool((found[2] or found[4] or "").strip()))
-            for found in _FENCE.finditer(text)
-        ]
-        blocks, self._flaws = _blocks(self._fences)
-        starts = [start for start, _ in blocks]
-        inline = (found.span() for found in _INLINE.finditer(text))
-        outside = (span for span in inline if not (place := bisect.bisect_right(starts, span[0])) or blocks[place - 1][1] <= span[0])
-        self._spans = sorted([*blocks, *outside])
-        self._starts = [start for start, _ in self._spans]
-
-    def around(self, mark: re.Match[str]) -> tuple[int, int] | None:
-        """Return the code that a mark is in."""
-        place = bisect.bisect_right(self._starts, mark.start())
-        return self._spans[place - 1] if place and self._spans[place - 1][1] > mark.start() else None
-
-    def hides(self, end: re.Match[str]) -> bool:
-        """Return whether the end of a thought is in code, and not behind code of the thought that was never closed.
-
-        It is behind such code if the marks of code before it and those after it pair no worse apart than together.
-        """
-        span = self.around(end)
-        if span is None:
-            return False
-        if self._text[span[0] : span[0] + 1] == "`" and "\n" not in self._text[slice(*span)]:
-            line = self._text.rfind("\n", 0, span[0]) + 1, self._text.find("\n", span[1])
-            parts = self._text[line[0] : end.start()], self._text[end.end() : line[1] if line[1] >= 0 else None]
-            before, after = (len(re.findall("`+", part)) for part in parts)
-            return before % 2 + after % 2 > (before + after) % 2
-        place = bisect.bisect_left(self._fences, end.start(), key=lambda fence: fence.start)
-        return sum(_blocks(part)[1] for part in (self._fences[:place], self._fences[place:])) > self._flaws
-
-
-def _blocks(fences: Sequence[_Fence]) -> tuple[list[tuple[int, int]], int]:
-    """Return the blocks between fences, and the number of fences that do not pair: open ones, and those that open a block within a block."""
-    opened: _Fence | None = None
-    blocks, flaws = list[tuple[int, int]](), 0
-    for fence in fences:
-        if opened is None:
-            opened = fence
-        elif fence.mark.startswith(opened.mark):
-            flaws += fence.info
-            if not fence.info:
-                blocks.append((opened.start, fence.end))
-                opened = None
-    return blocks, flaws + (opened is not None)
-
-
 @dataclass(frozen=True)
 class _Marks:
     """How the reasoning in a text begins and ends. Tags have a `family`: other names that some models end with."""
@@ -169,7 +107,7 @@ class _Marks:
 
     def end(self, text: str, start: int) -> re.Match[str] | None:
         """Return the end of the reasoning that begins in a text, if it has one."""
-        code = _Code(text)
+        code = TextCode(text)
         own = next((end for end in self.closing.finditer(text, start) if not code.hides(end)), None)
         if own or not self.family:
             return own
@@ -383,7 +321,7 @@ def _begun_by_form(text: str, start: int) -> Iterator[tuple[_Marks, int]]:
 def _unopened_end(text: str) -> re.Match[str] | None:
     """Return the end of reasoning whose beginning is not in the text, outside of code and of JSON."""
     found = [*_UNOPENED.finditer(text)]
-    code = _Code(text) if found else None
+    code = TextCode(text) if found else None
     # The last one: reasoning can name the marks of its end.
     ends = (end for end in reversed(found[-_MOST_THOUGHTS:]) if code and not code.hides(end))
     end = next((end for end in ends if not _tells_of(text, end)), None)
@@ -404,7 +342,7 @@ def _tells_of(text: str, end: re.Match[str]) -> bool:
 
 def _outside_code(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     found = pattern.search(text)
-    code = _Code(text) if found else None
+    code = TextCode(text) if found else None
     return (match for match in pattern.finditer(text) if code and code.around(match) is None)
 
 

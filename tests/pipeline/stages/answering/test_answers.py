@@ -64,12 +64,15 @@ def test_an_answer_has_no_reasoning_whichever_program_recorded_it(asked_sweep: A
         "q3": "It says `<think>` at 3 past noon",
     }
     file = tmp_path / "answers.jsonl"
-    file.write_text("".join(json.dumps({"query_id": query, "answer": text}) + "\n" for query, text in written.items()), "utf-8")
+    cut = {"query_id": "q4", "answer": "<think>4 past noon", "truncated": True}
+    rows = [*({"query_id": query, "answer": text} for query, text in written.items()), cut]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     pipeline = asked_sweep.settings()["pipeline"] | {"answering": {"kind": "recorded", "path": str(file)}}
     run = collect(asked_sweep.run(pipeline=pipeline))
     answers = run.answers.set_index("query_id")
     assert answers["answer"][list(written)].tolist() == ["0 past noon", "1 past noon", "", written["q3"]]
     assert answers["error"][list(written)].tolist() == ["", "", "the reply is reasoning without an answer", ""]
+    assert answers["error"]["q4"] == "the reply is reasoning without an answer because it used all of its tokens"
     assert not answers["refused"][list(written)].any()
     scores = run.queries[run.queries["metric"] == "answer_recall"].set_index("query_id")
     assert scores["state"][list(written)].tolist() == ["scored", "scored", "unscored", "scored"]

@@ -119,7 +119,7 @@ def _without_reasoning(answer: GeneratedAnswer) -> GeneratedAnswer:
     read = separated(answer.text)
     if not read.reasoned:
         return replace(answer, text=read.answer)
-    error = answer.error or ("" if read.answer else REASONING_ALONE)
+    error = answer.error or ("" if read.answer else CUT_REASONING.reason if answer.truncated else REASONING_ALONE)
     return replace(answer, text=read.answer, error=error, reasoned=True, unopened=read.unopened)
 
 
