@@ -42,21 +42,21 @@ def convert_markup(markup: str) -> ConvertedText:
     unread += unread_elements(content)
     outside = 1 - length(content) / max(length(soup), 1)
     notes = [f"has {share(outside, 1)} of its text outside of its main element, which is not read"] if outside > _MUCH_OUTSIDE else []
-    text = _text(soup, content, unread)
+    text = _text(content, unread)
     if not text.strip():
         # All of it is in parts that mostly are not content.
         soup, notes, unread["hidden part"] = _parsed(markup), [], 0
-        text = _text(soup, soup, unread)
+        text = _text(soup, unread)
     return ConvertedText(_titled(title, text), (*notes, *unread_note(unread)))
 
 
-def _text(soup: BeautifulSoup, content: Tag, unread: Counter[str]) -> str:
+def _text(content: Tag, unread: Counter[str]) -> str:
     divide_joined_cells(content)
     for element in content.find_all(["rt", "rp"]):
         unread["ruby text"] += element.name == "rt"
         element.decompose()
     for element in content.find_all(lambda tag: name_of_mathml(tag) == "math"):
-        element.replace_with(soup.new_string(linear_of_mathml(element)))
+        element.string = linear_of_mathml(element)
     write_shown_state(content)
     return text_of_html(content)
 

@@ -34,7 +34,8 @@ def _write_script(element: Tag) -> None:
         written = raised(text, before)
     # A letter that is a link refers to a note.
     if written != text and (element.find("a") is None or not any(letter.isalpha() for letter in text)):
-        element.replace_with(written)
+        # Replacing the element itself would search all elements beside it.
+        element.string = written
 
 
 def _is_numerator(element: Tag) -> bool:
@@ -82,9 +83,10 @@ def _write_forms(content: Tag) -> None:
         kind = str(field.get("type", "text")).lower()
         if kind in _CHOICES:
             # One without any text beside it opens a menu.
-            field.replace_with(_choice(field.has_attr("checked")) if _has_text_beside(field) else "")
-        elif kind not in _NO_VALUE:
-            field.replace_with(f" {field.get('value', '')} ")
+            text = _choice(field.has_attr("checked")) if _has_text_beside(field) else ""
+        else:
+            text = "" if kind in _NO_VALUE else f" {field.get('value', '')} "
+        field.name, field.string = "span", text
     for select in content.find_all("select"):
         options = select.find_all("option")
         chosen = [option for option in options if option.has_attr("selected")]
