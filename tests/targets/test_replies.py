@@ -134,6 +134,18 @@ def test_a_content_of_parts_is_a_text():
     )
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"text": "No?", "thought": True}, {"text": "Yes."}],
+        [{"text": "Yes."}],
+        [{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "No?"}]}, {"type": "message", "content": [{"text": "Yes."}]}],
+    ],
+)
+def test_parts_without_a_type_and_messages_among_them_are_read(parts):
+    assert AnswerPaths(text="$.parts").read({"parts": parts}).text == "Yes."
+
+
 def test_sources_at_alternative_paths_may_be_missing():
     paths = AnswerPaths(text="$.answer", sources={"hits": ["$.sources", "$.context"], "id": "id"})
     assert paths.read({"answer": "Yes."}).sources is None

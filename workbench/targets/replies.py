@@ -14,8 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from workbench.llm.answers import UnreadableContentError, content_text, finish_of
+from workbench.llm.answers import finish_of
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, shape
 
 _LARGEST = sys.float_info.max
@@ -195,12 +196,7 @@ class AnswerPaths(PathSettings):
 
 def _joined(value: JsonValue) -> JsonValue:
     """Return the text of a chat message's content that is a list of parts, or any other value as it is."""
-    if not isinstance(value, list) or not value or not all(isinstance(part, dict) and "type" in part for part in value):
-        return value
-    try:
-        return content_text(value)
-    except UnreadableContentError as error:
-        raise TargetError(str(error)) from None
+    return text_of_parts(value) if isinstance(value, list) and is_content(value) else value
 
 
 def same_json(value: JsonValue, mark: JsonValue) -> bool:

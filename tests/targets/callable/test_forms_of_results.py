@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from pydantic import BaseModel
 
 from tests.targets.callable.conftest import answered, fields, searched
@@ -111,6 +112,31 @@ def test_answers_are_read_from_every_form() -> None:
     found = [answer(value) for value, *_ in forms]
     sources = [None if each.sources is None else [hit.doc_id for hit in each.sources] for each in found]
     assert list(zip([each.text for each in found], sources, strict=True)) == [form[1:] for form in forms]
+
+
+DOUBT = "It opens in May, or in June, and Martha has the keys."
+TEXT = {"type": "text", "text": "Nobody knows."}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"answer": [{"type": "reasoning", "text": DOUBT}, TEXT]},
+        {"content": [{"text": DOUBT, "thought": True}, {"text": "Nobody knows."}]},
+        {"content": [{"type": "thinking", "thinking": DOUBT}, {"type": "redacted_thinking", "data": "x"}, TEXT]},
+        {"output": [{"type": "reasoning", "content": [{"type": "reasoning_text", "text": DOUBT}]}, {"type": "message", "content": [TEXT]}]},
+        {"output": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": DOUBT}]}, {"type": "message", "content": [TEXT]}]},
+        {"answer": {"content": ["Nobody ", {"type": "text", "text": {"value": "knows."}}, {"type": "reference", "reference_ids": [1]}]}},
+    ],
+)
+def test_a_content_of_parts_is_read_without_its_reasoning(value: Any) -> None:
+    assert answer(value).text == "Nobody knows."
+
+
+@pytest.mark.parametrize("kind", ["tool_result", "search_result", "image_url"])
+def test_a_content_with_a_part_that_is_no_text_is_no_answer(kind: str) -> None:
+    with pytest.raises(TargetError, match=f"the answer has a part of type '{kind}', which is no text"):
+        answer({"content": [{"type": kind, "content": "A page of the handbook."}, TEXT]})
 
 
 def test_an_answer_may_report_confidence_refusal_and_the_use_of_a_model() -> None:

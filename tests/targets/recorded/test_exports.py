@@ -180,6 +180,62 @@ def test_fields_name_what_an_importer_does_not_find(recorded) -> None:
     assert (answer(target).text, search(target)) == ("A place.", (TargetHit(text="one"),))
 
 
+DOUBT = "Perhaps a place, a ship or a pilot."
+
+
+def outputs(value: object, kind: str = "langsmith") -> tuple[str, list[dict[str, object]]]:
+    """The result of an application under two questions; the second has an answer in any case."""
+    other = {"answer": "The owner."}
+    if kind == "promptfoo":
+        rows = [promptfoo_result(query.text, "rag", response={"output": out}) for query, out in ((BERTH, value), (PILOT, other))]
+        return "a.json", rows
+    return "a.jsonl", [{"inputs": {"question": query.text}, "outputs": out} for query, out in ((BERTH, value), (PILOT, other))]
+
+
+@pytest.mark.parametrize("kind", ["langsmith", "promptfoo"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"type": "reasoning", "text": DOUBT}, {"type": "text", "text": "A place."}],
+        {"content": [{"text": DOUBT, "thought": True}, {"text": "A place."}]},
+        {"messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": DOUBT}, {"type": "text", "text": "A place."}]}]},
+        {"output": [{"type": "reasoning", "text": DOUBT}, {"type": "message", "content": [{"type": "output_text", "text": "A place."}]}]},
+        {"role": "model", "parts": [{"text": DOUBT, "thought": True}, {"text": "A place."}]},
+        {"candidates": [{"content": {"role": "model", "parts": [{"text": "A place."}]}}]},
+        {"text": DOUBT, "content": "A place."},
+        {"reasoning": DOUBT, "spoken": "A place."},
+        {"verdict": "A place."},
+        {"finalAnswer": "A place.", "runId": "7f", "modelName": "m"},
+    ],
+)
+def test_an_answer_is_told_from_what_is_beside_it(recorded, value: object, kind: str) -> None:
+    assert answer(recorded(*outputs(value, kind))).text == "A place."
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"content": None, "reasoning_content": DOUBT},
+        {"reasoning": DOUBT, "answer": None},
+        {"chainOfThought": DOUBT},
+        {"role": "model", "parts": None},
+        {"output": None, "run_id": "7f"},
+        [{"type": "reasoning", "text": DOUBT}],
+    ],
+)
+def test_a_thought_a_role_or_an_id_is_no_answer(recorded, value: object) -> None:
+    with pytest.raises(TargetError, match="no recorded answer"):
+        answer(recorded(*outputs(value)))
+
+
+def test_a_recorded_part_that_is_no_text_leaves_the_documents(recorded) -> None:
+    content = [{"type": "tool_result", "content": "A page."}, {"type": "text", "text": "A place."}]
+    target = recorded(*outputs({"content": content, "documents": ["one"]}))
+    with pytest.raises(TargetError, match="the answer has a part of type 'tool_result', which is no text"):
+        answer(target)
+    assert search(target) == (TargetHit(text="one"),)
+
+
 def test_a_broken_json_file_is_one_line(recorded, wording) -> None:
     wording(lambda content: recorded("a.json", content).check(), ['{"results": [', "3", '{"results": []}', ""])
 

@@ -7,6 +7,7 @@ from workbench.llm.answers import finish_of
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.callable.hits import SOURCES, Strings, hits_of, raise_reported
 from workbench.targets.callable.values import described, has, number, read, whole
+from workbench.targets.contents import is_content, text_of_parts
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
 _ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
@@ -40,8 +41,9 @@ def text_of(value: object) -> str | None:
     """Return the text of an answer or of a part of one, or None if it has none."""
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, list):  # the content of a message in blocks
-        return "".join(text_of(block) or "" for block in value) if value and all(_is_block(block) for block in value) else None
+    if isinstance(value, list):
+        texts = bool(value) and all(isinstance(each, str) for each in value)
+        return text_of_parts(value) if texts or is_content(value) else None
     for name in _ANSWERS:
         if (found := read(value, name)) is not None and not callable(found):
             return text_of(found)
@@ -53,10 +55,6 @@ def _required(value: object) -> str:
     if text is None:
         raise TargetError(f"the first of the pair is no answer but {described(value)}; {FORMS}")
     return text
-
-
-def _is_block(block: object) -> bool:
-    return isinstance(block, str) or (isinstance(block, Mapping) and "type" in block)
 
 
 def _sources(value: object, strings: Strings) -> tuple[TargetHit, ...] | None:

@@ -20,6 +20,8 @@ _ROLES: tuple[Role, ...] = ("search", "answer", "ingest", "remove")
 class PythonCallsTarget(Target):
     """The base of targets that are called in this process."""
 
+    version: ClassVar[int] = 2
+
     hits: Strings = Field(
         default="ids", description="What a hit that is a text stands for: the `ids` of documents, or `texts` of passages."
     )

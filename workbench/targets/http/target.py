@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -29,6 +29,8 @@ class HttpTarget(Target):
     A preset fills bodies and paths. Requests go to the given addresses only: redirects are not followed, and a server on this machine is
     reached without proxies. A request that failed is repeated if it may succeed, after the time that the server names.
     """
+
+    version: ClassVar[int] = 2
 
     kind: Literal["http"] = "http"
     url: str = Field(default="", description="The address that the requests' own `url` follow.")

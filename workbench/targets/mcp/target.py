@@ -30,7 +30,7 @@ class McpTarget(McpSettings):
     (True, False)
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     kind: Literal["mcp"] = "mcp"
 

@@ -1,14 +1,14 @@
 """Results that other tools export: what an importer finds in a row, and the question, answer and hits in it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
-from workbench.targets.base import TargetAnswer
+from workbench.targets.base import TargetAnswer, TargetError
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
 from workbench.targets.recorded.results import RecordedResult
 
@@ -74,10 +74,21 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
         if fault:
             draft.fault(found.where, fault)
             continue
-        text = answer_of(_chosen(found, "answer", fields.answer))
-        failure = str(found.error) if found.error and not (text and text.strip()) else ""
-        answer = None if text is None or failure else TargetAnswer(text=text, sources=hits)
-        yield RecordedResult(found.where, None if query_id is None else str(query_id), question, hits, answer, failure)
+        query_id = None if query_id is None else str(query_id)
+        result = _answered(found, _chosen(found, "answer", fields.answer))
+        answer = result.answer and replace(result.answer, sources=hits)
+        yield replace(result, query_id=query_id, query=question, hits=hits, answer=answer)
+
+
+def _answered(found: ExportedRow, value: Any) -> RecordedResult:
+    """Return the answer in a recorded value, or the reason why there is none."""
+    try:
+        text = answer_of(value)
+    except TargetError as error:
+        return RecordedResult(found.where, unanswered=str(error))
+    if found.error and not (text and text.strip()):
+        return RecordedResult(found.where, error=str(found.error))
+    return RecordedResult(found.where, answer=None if text is None else TargetAnswer(text=text))
 
 
 def value_at(row: Row, path: str) -> Any:

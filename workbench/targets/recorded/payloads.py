@@ -5,11 +5,14 @@ Applications name them as they like, so the usual names are tried in order: thos
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.datasets.lines import json_kind
 from workbench.targets.base import TargetHit
+from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.recorded.cells import structured
 
 _QUESTIONS = ("question", "query", "user_input", "user_query", "input", "prompt", "text", "content", "messages")
@@ -19,8 +22,9 @@ _ANSWERS = (
     "output",
     "response",
     "result",
-    "text",
     "content",
+    "parts",
+    "text",
     "output_text",
     "completion",
     "generation",
@@ -28,6 +32,7 @@ _ANSWERS = (
     "message",
     "messages",
     "choices",
+    "candidates",
 )
 _DOCUMENTS = (
     "documents",
@@ -54,18 +59,38 @@ _TEXTS = ("text", "document.content", "page_content", "content", "passage", "chu
 _SCORES = ("score", "document.score", "relevance_score", "similarity")
 _METADATA = ("metadata", "document.metadata")
 _USERS, _MODELS = ("user", "human"), ("assistant", "ai", "model")
+# Words in the key of a text that is no answer, although it can be the only text of an output, and the last words of such keys.
+_NO_ANSWER = re.compile(r"think\w*|thoughts?|reason\w*|rationale|analysis|scratchpad|cot|errors?|exception|traceback|detail|status|tool")
+_NO_ANSWER_LAST = re.compile(
+    r"state|role|type|object|model|question|query|input|prompt|context|time\w*|date|version|ids?|name|msg|code|language|lang|url|user"
+)
+_ANSWER_WORDS = frozenset({"answer", "response", "output", "result", "final"})
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Names that an application gives its one input hide the question no deeper than this.
 _DEPTH = 8
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """The keys of a text, and the roles of its messages. `parts` reads a message of several parts, `alone` the only text of a mapping."""
+
+    keys: Sequence[str]
+    roles: Sequence[str]
+    alone: Callable[[Mapping[str, Any]], str | None]
+    parts: Callable[[list[Any]], str | None]
+
+
 def question_of(value: Any) -> str | None:
     """Return the question in a recorded input: a text, the usual key, the last message of a person, or the only text."""
-    return _text_in(value, _QUESTIONS, _USERS, True, _DEPTH)
+    return _text_in(value, _QUESTION, True, _DEPTH)
 
 
 def answer_of(value: Any) -> str | None:
-    """Return the answer in a recorded output: a text, the usual key, or the last message of a model."""
-    return _text_in(value, _ANSWERS, _MODELS, True, _DEPTH)
+    """Return the answer in a recorded output: a text, the usual key, the last message of a model, or the only text that is nothing else.
+
+    Reasoning is no answer. Raises TargetError for a message with a part that is no text.
+    """
+    return _text_in(value, _ANSWER, True, _DEPTH)
 
 
 def documents_of(value: Any) -> tuple[TargetHit, ...] | None:
@@ -90,40 +115,67 @@ def _documents_inside(value: Mapping[str, Any]) -> tuple[TargetHit, ...] | None:
     return next((found for inner in around if (found := _documents_inside(inner)) is not None), None)
 
 
-def _text_in(value: Any, keys: Sequence[str], roles: Sequence[str], alone: bool, depth: int) -> str | None:
-    """Return the text in a value: `alone` says that a mapping's only text counts whatever its key."""
+def _text_in(value: Any, wanted: _Wanted, alone: bool, depth: int) -> str | None:
+    """Return the text in a value: `alone` says that a mapping's only text counts under a key that is not known."""
     if isinstance(value, str):
         inner = _parsed(value)
-        found = _text_in(inner, keys, roles, False, depth - 1) if isinstance(inner, Mapping) and depth else None
+        found = _text_in(inner, wanted, False, depth - 1) if isinstance(inner, Mapping) and depth else None
         return found or value
     if depth == 0:
         return None
     if isinstance(value, list):
-        return _message(value, keys, roles, depth)
+        return _message(value, wanted, depth)
     if not isinstance(value, Mapping):
         return None
     value = _unwrapped(value)
-    for key in keys:
-        if text := _text_in(value.get(key), keys, roles, alone, depth - 1):
+    for key in wanted.keys:
+        if text := _text_in(value.get(key), wanted, alone, depth - 1):
             return text
-    texts = [item for item in value.values() if isinstance(item, str)]
-    return texts[0] if alone and len(texts) == 1 else None
+    return wanted.alone(value) if alone else None
 
 
-def _message(items: list[Any], keys: Sequence[str], roles: Sequence[str], depth: int) -> str | None:
+def _message(items: list[Any], wanted: _Wanted, depth: int) -> str | None:
     """Return the text of the last message with one of these roles, or of the parts of a message."""
     if items and isinstance(items[-1], list):
-        return _message(items[-1], keys, roles, depth - 1) if depth else None
+        return _message(items[-1], wanted, depth - 1) if depth else None
     messages = [_unwrapped(item) for item in items if isinstance(item, Mapping)]
-    spoken = [item for item in messages if str(item.get("role") or item.get("type")).lower() in roles]
+    spoken = [item for item in messages if str(item.get("role") or item.get("type")).lower() in wanted.roles]
     if spoken:
-        return _text_in(spoken[-1].get("content"), keys, roles, True, depth - 1)
-    parts = [item if isinstance(item, str) else item.get("text") for item in items if isinstance(item, str | Mapping)]
-    joined = "".join(part for part in parts if isinstance(part, str))
-    if joined:
+        return _text_in(spoken[-1].get("content"), wanted, True, depth - 1)
+    if joined := wanted.parts(items):
         return joined
     # The choices of a chat model.
-    return _text_in(messages[0].get("message"), keys, roles, True, depth - 1) if messages else None
+    inner = (messages[0].get("message") or messages[0].get("content")) if messages else None
+    return _text_in(inner, wanted, True, depth - 1) if isinstance(inner, Mapping) else None
+
+
+def _joined_texts(parts: list[Any]) -> str | None:
+    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | Mapping)]
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _answer_of_parts(parts: list[Any]) -> str | None:
+    return text_of_parts(parts) if is_content(parts) else _joined_texts(parts)
+
+
+def _only_text(value: Mapping[str, Any]) -> str | None:
+    texts = [item for item in value.values() if isinstance(item, str)]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _only_answer(value: Mapping[str, Any]) -> str | None:
+    """Return the only text that can be an answer. An output with the key of an answer, but without its text, has none."""
+    return None if any(key in value for key in _ANSWERS) else _only_text({key: item for key, item in value.items() if not _is_other(key)})
+
+
+def _is_other(key: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(key)]
+    other = any(map(_NO_ANSWER.fullmatch, words)) or (bool(words) and _NO_ANSWER_LAST.fullmatch(words[-1]) is not None)
+    return other and not _ANSWER_WORDS & set(words)
+
+
+_QUESTION = _Wanted(_QUESTIONS, _USERS, _only_text, _joined_texts)
+_ANSWER = _Wanted(_ANSWERS, _MODELS, _only_answer, _answer_of_parts)
 
 
 def _parsed(text: str) -> Any:

@@ -11,7 +11,10 @@ from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 
 @dataclass(frozen=True)
 class RecordedResult:
-    """The hits and the answer to one question. None for what was not recorded, and the `error` of a request that failed."""
+    """The hits and the answer to one question. None for what was not recorded, and the `error` of a request that failed.
+
+    `unanswered` is the reason why a recorded reply has no answer, although the request did not fail.
+    """
 
     where: str
     query_id: str | None = None
@@ -19,6 +22,7 @@ class RecordedResult:
     hits: tuple[TargetHit, ...] | None = None
     answer: TargetAnswer | None = None
     error: str = ""
+    unanswered: str = ""
 
 
 @dataclass(frozen=True)

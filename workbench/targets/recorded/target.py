@@ -31,7 +31,7 @@ class RecordedTarget(Target):
     cannot be read.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     timed: ClassVar[bool] = False
 
     kind: Literal["recorded"] = "recorded"
@@ -120,10 +120,10 @@ class RecordedSession(TargetSession):
         """Return the answer that was recorded for a question."""
         if context is not None:
             raise TargetError("a recorded answer cannot be given a context")
-        answer = self._results.result(query).answer
-        if answer is None:
-            raise TargetError("no recorded answer")
-        return answer
+        result = self._results.result(query)
+        if result.answer is None:
+            raise TargetError(result.unanswered or "no recorded answer")
+        return result.answer
 
 
 @lru_cache(maxsize=16)
