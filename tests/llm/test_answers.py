@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.llm.answers import Separated, UnreadableContentError, answered, content_text, finish_of, has_reasoning, json_reply, separated
+from workbench.llm.answers import (
+    Separated,
+    UnreadableContentError,
+    answered,
+    content_text,
+    finish_of,
+    has_reasoning,
+    json_reply,
+    separated,
+    unfinished,
+)
 from workbench.llm.base import CallFailure, Reply
 
 # What a model writes before the answer `In May.`
@@ -258,11 +268,52 @@ def test_an_answer_that_was_cut_after_the_reasoning_is_an_answer() -> None:
 
 
 def test_reasons_to_end_have_one_name() -> None:
-    assert {finish_of(name) for name in ("length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded")} == {
-        "length"
+    names = {
+        "stop": [
+            "stop",
+            "STOP",
+            "end_turn",
+            "endTurn",
+            "stop_sequence",
+            "eos",
+            "eos_token",
+            "COMPLETE",
+            "FinishReason.STOP",
+            "null",
+            None,
+            "",
+        ],
+        "length": ["length", "max_tokens", "MAX_TOKENS", "maxTokens", "model_length", "max_output_tokens", "token_limit", "ERROR_LIMIT"],
+        "content_filter": [
+            "content_filter",
+            "content_filter: X",
+            "SAFETY",
+            "recitation",
+            "sensitive",
+            "refusal",
+            "guardrail_intervened",
+            "SPII",
+        ],
+        "tool_calls": ["Tool_Calls", "tool_use", "TOOL_CALL", "function_call"],
     }
-    assert {finish_of(name) for name in ("stop", "STOP", "end_turn", "eos", None, "")} == {"stop"}
-    assert finish_of("Tool_Calls") == "tool_calls"
+    assert {end: {finish_of(name) for name in given} for end, given in names.items()} == {end: {end} for end in names}
+    assert finish_of("model_context_window_exceeded") == "length"
+
+
+def test_any_other_reason_to_end_says_that_the_reply_broke_off() -> None:
+    names = [
+        "error",
+        "insufficient_system_resource",
+        "network_error",
+        "abort",
+        "pause_turn",
+        "rate_limit",
+        "malformed_function_call",
+        "load",
+    ]
+    assert [finish_of(name.upper()) for name in names] == names
+    assert {failure.kind for name in names if (failure := unfinished(name))} == {"server"}
+    assert [unfinished(name) for name in ("stop", "length")] == [None, None]
 
 
 def test_parts_of_text_are_joined_and_those_of_reasoning_left_out() -> None:

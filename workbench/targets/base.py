@@ -33,6 +33,10 @@ class TargetError(Exception):
     """Why a target could not serve one request, as one line. The question is unscored with this reason, and the others continue."""
 
 
+class BrokenOffError(TargetError):
+    """Why a reply broke off. The same request may be answered in full."""
+
+
 class TargetDownError(TargetError):
     """Why a target can serve no request at all: a process that does not start, a tool that is missing. Nothing further is asked."""
 

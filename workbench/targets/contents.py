@@ -1,10 +1,11 @@
-"""Read the content of a chat message that is a list of parts."""
+"""Read a chat message: a content that is a list of parts, and whether it is an answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.llm.answers import UnreadableContentError, content_text
-from workbench.targets.base import TargetError
+from workbench.llm.answers import UnreadableContentError, answered, content_text, end_of, has_reasoning, unfinished
+from workbench.llm.base import CallFailure, Reply
+from workbench.targets.base import BrokenOffError, TargetError
 
 _MARKS = frozenset({"type", "text", "thought"})
 
@@ -32,3 +33,18 @@ def _parts_of(part: str | Mapping[str, Any]) -> Sequence[Any]:
         return [part]
     content = part.get("content")
     return content if part.get("type") == "message" and isinstance(content, list) else [dict(part)]
+
+
+def check_answer(text: str, finish: object, message: Mapping[str, Any]) -> bool | None:
+    """Return whether the token limit cut off an answer, None if there is no reason why it ended. `message` has the fields beside the text.
+
+    An empty text is an answer only if the reply is complete and has nothing in its place. Raises TargetError with the reason why a reply is no
+    answer, and BrokenOffError if another try may have one.
+    """
+    blank, reasoned = not text.strip(), has_reasoning(message)
+    end = "content_filter" if blank and message.get("refusal") else end_of(finish, message)
+    if failure := unfinished(end):
+        raise (BrokenOffError if failure.kind == "server" else TargetError)(failure.reason)
+    if blank and (reasoned or end != "stop") and isinstance(outcome := answered(Reply("", end, reasoned=reasoned)), CallFailure):
+        raise TargetError(outcome.reason)
+    return None if finish is None else end == "length"

@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError
@@ -56,6 +56,15 @@ def find(path: str, value: JsonValue) -> list[JsonValue]:
         return list(compiled.findall(value))
     except (JSONPathError, RecursionError):
         raise TargetError(f"{path} cannot be read from the reply, which is nested too deeply") from None
+
+
+def holder(path: str, value: JsonValue) -> Mapping[str, JsonValue]:
+    """Return the first mapping whose value a path names, also if it is missing there, or an empty mapping."""
+    segments = compiled_path(path).segments
+    if not segments or not isinstance(value, dict | list):
+        return {}
+    found = JSONPath(env=compiled_path(path).env, segments=segments[:-1]).findall(value)
+    return next((each for each in found if isinstance(each, dict)), {})
 
 
 def find_list(paths: Paths, value: JsonValue, of: str = "the reply") -> list[JsonValue]:

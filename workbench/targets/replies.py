@@ -14,10 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from workbench.llm.answers import finish_of
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
-from workbench.targets.contents import is_content, text_of_parts
-from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, shape
+from workbench.targets.contents import check_answer, is_content, text_of_parts
+from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, holder, shape
 
 _LARGEST = sys.float_info.max
 
@@ -162,25 +161,35 @@ class AnswerPaths(PathSettings):
         """Return the answer in a reply. Raises TargetError if it has a sign of a failure, or not the expected form."""
         for sign in self.degraded:
             sign.check(reply)
+        finish = _optional(self.finish_reason, reply, _text)
+        text, message = self._read_text(reply, finish)
         return TargetAnswer(
-            text=self.read_text(reply),
+            text=text,
+            truncated=check_answer(text, finish, message),
             sources=self._sources(reply),
             refused=_optional(self.refused, reply, _boolean),
             confidence=_optional(self.confidence, reply, _number),
             model=_optional(self.model, reply, _text) or "",
             input_tokens=_optional(self.input_tokens, reply, _position),
             output_tokens=_optional(self.output_tokens, reply, _position),
-            truncated=None if (finish := _optional(self.finish_reason, reply, _text)) is None else finish_of(finish) == "length",
         )
 
-    def read_text(self, reply: JsonValue) -> str:
-        """Return the text of the answer. Raises TargetError if the reply has none."""
+    def _read_text(self, reply: JsonValue, finish: str | None) -> tuple[str, Mapping[str, JsonValue]]:
+        """Return the text of the answer, and the message that has it. Raises TargetError if the reply has none."""
+        messages = []
         for path in self.text:
-            found = [_joined(value) for value in find(path, reply)]
-            if found and all(isinstance(part, str) for part in found):
-                return "".join(map(str, found))
-            if found and len(self.text) == 1:
-                raise MissingError(f"{path} of the reply is {described(found[0])}, not a text")
+            found, message = find(path, reply), holder(path, reply)
+            texts = [_joined(value) for value in found]
+            if found and all(isinstance(part, str) for part in texts):
+                content = found[0] if len(found) == 1 else message.get("content")
+                return "".join(map(str, texts)), {**message, "content": content}
+            if all(value is None for value in found):
+                messages.append(message)
+        for message in messages:
+            # What stands in place of a text is the better reason.
+            check_answer("", finish, message)
+        if len(self.text) == 1 and (found := find(self.text[0], reply)):
+            raise MissingError(f"{self.text[0]} of the reply is {described(found[0])}, not a text")
         raise MissingError(f"the reply has no {' or '.join(self.text)}; {shape(reply)}")
 
     def _sources(self, reply: JsonValue) -> tuple[TargetHit, ...] | None:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from tests.chat_provider import ChatProvider
@@ -60,6 +62,12 @@ def test_log_probabilities_of_the_first_token_are_read(provider: ChatProvider) -
 def test_a_schema_is_the_format(provider: ChatProvider) -> None:
     reply(make("ollama", provider), call(schema={"type": "object"}))
     assert provider.asked[0]["format"] == {"type": "object"}
+
+
+def test_words_beside_the_call_of_a_tool_are_no_answer_although_ollama_says_stop(provider: ChatProvider) -> None:
+    message = {"role": "assistant", "content": "Let me look.", "tool_calls": [{"function": {"name": "search", "arguments": {}}}]}
+    provider.faults = [{"raw": json.dumps({"model": "words", "message": message, "done": True, "done_reason": "stop"}).encode()}]
+    assert failure(make("ollama", provider)).reason == "the model called a tool in place of an answer"
 
 
 def test_an_unfinished_reply_is_a_failure(provider: ChatProvider) -> None:

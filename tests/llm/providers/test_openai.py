@@ -51,7 +51,16 @@ def test_log_probabilities_of_the_first_token_are_read(provider: ChatProvider) -
     assert (made.logprobs, made.dropped) == ({"yes": -0.1, "no": -2.3}, ())
 
 
-@pytest.mark.parametrize("fault", [{"finish": "content_filter"}, {"refusal": "I cannot help"}, {"text": None, "finish": "content_filter"}])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"finish": "content_filter"},
+        {"finish": "content_filter: SEXUAL"},
+        {"finish": "sensitive"},
+        {"refusal": "I cannot help"},
+        {"text": None, "finish": "content_filter"},
+    ],
+)
 def test_a_refusal_by_the_safety_filter_is_a_failure(provider: ChatProvider, fault: dict[str, object]) -> None:
     provider.faults = [fault]
     assert failure(make("openai", provider)).kind == "refusal"
@@ -95,7 +104,7 @@ def test_what_stands_in_place_of_an_answer_is_named(provider: ChatProvider) -> N
     assert [failure(client).reason for _ in range(5)] == [
         *["the model called a tool in place of an answer"] * 2,
         "the answer has a part of type 'image_url', which is no text",
-        "the answer is empty (recitation)",
+        "the provider's safety filter refused the answer",
         "the provider's safety filter refused the answer",
     ]
 

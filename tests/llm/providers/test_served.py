@@ -46,6 +46,26 @@ def test_a_reply_that_was_cut_at_max_tokens_says_so(client: Make, provider: Chat
     assert reply(client()).finish_reason == "length"
 
 
+@pytest.mark.parametrize("finish", ["error", "insufficient_system_resource", "network_error", "abort", "pause_turn", "unheard_of"])
+def test_a_reply_that_broke_off_is_asked_for_again(
+    client: Make, provider: ChatProvider, finish: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.llm.providers.served.back_off", lambda *_: 0)
+    broken = {"text": "The office opens in", "finish": finish}
+    provider.faults = [broken, {"text": "The office opens in May."}]
+    assert reply(client()).text == "The office opens in May."
+    provider.faults = [broken] * 2
+    made = failure(client())
+    assert (made.kind, made.reason.partition(" failed ")[2]) == ("server", f"2 times: the reply broke off ({finish})")
+    assert len(provider.asked) == 4
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "tool_use", "function_call"])
+def test_words_before_the_call_of_a_tool_are_no_answer(client: Make, provider: ChatProvider, finish: str) -> None:
+    provider.faults = [{"text": "Let me look at the handbook.", "finish": finish}]
+    assert failure(client()).reason == "the model called a tool in place of an answer"
+
+
 def test_reasoning_is_no_part_of_the_answer(client: Make, provider: ChatProvider) -> None:
     provider.faults = [{"text": "<think>Is it? No.</think>\n\nno"}, {"text": "Is it? No.</think>no", "finish": "length"}]
     assert [(made.text, made.reasoned) for made in (reply(client()), reply(client()))] == [("no", True)] * 2

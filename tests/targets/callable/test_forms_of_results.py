@@ -165,5 +165,29 @@ def test_an_answer_may_report_that_it_was_cut_off() -> None:
     assert [answer(value).truncated for value, _ in values] == [truncated for _, truncated in values]
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"answer": "", "finish_reason": "length"}, "the answer is empty because it used all of its tokens"),
+        ({"answer": "", "reasoning": "In May?"}, "the reply is reasoning without an answer"),
+        ({"answer": None, "reasoning": "In May?"}, "the reply is reasoning without an answer"),
+        ({"content": [{"type": "thinking", "thinking": "In May?"}]}, "the reply is reasoning without an answer"),
+        ({"content": "", "additional_kwargs": {"reasoning_content": "In May?"}}, "the reply is reasoning without an answer"),
+        ({"answer": "It opens in", "finish_reason": "network_error"}, r"the reply broke off \(network_error\)"),
+        ({"content": "It", "response_metadata": {"finish_reason": "RECITATION"}}, "the provider's safety filter refused the answer"),
+        ({"content": "Let me look.", "tool_calls": [{"name": "search"}]}, "the model called a tool in place of an answer"),
+        ({"content": "I look.", "stop_reason": "tool_use"}, "the model called a tool in place of an answer"),
+    ],
+)
+def test_a_reply_that_is_no_answer_is_an_error_with_its_reason(value: Any, expected: str) -> None:
+    with pytest.raises(TargetError, match=expected):
+        answer(value)
+
+
+def test_an_empty_text_of_a_complete_reply_is_an_empty_answer() -> None:
+    values = [{"answer": ""}, {"answer": "", "finish_reason": "stop"}, {"content": "", "tool_calls": []}, ("", [])]
+    assert [answer(value).text for value in values] == [""] * len(values)
+
+
 def test_another_form_of_an_answer_is_an_error_that_names_it_and_the_accepted_forms(wording) -> None:
     wording(answer, [None, ["a"], {"reply": "Yes."}, {"answer": None}, (3, ["a"]), ("Yes.", "a"), Found("a", 1, 2)], TargetError)

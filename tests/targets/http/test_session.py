@@ -210,6 +210,53 @@ def test_the_preset_openai_chat_reads_whether_an_answer_was_cut_off(service, cho
     assert answered(target_of(f"{service.host}/v1", preset="openai-chat", model="rag")).truncated is truncated
 
 
+TOOL = [{"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}]
+BROKEN = [
+    ({"content": "It opens in"}, "network_error", "the reply broke off (network_error) (2 tries)"),
+    ({"content": ""}, "error", "the reply broke off (error) (2 tries)"),
+    ({"content": None}, "abort", "the reply broke off (abort) (2 tries)"),
+    ({"content": "It opens in"}, "content_filter", "the provider's safety filter refused the answer"),
+    ({"content": None, "refusal": "I cannot help."}, "stop", "the provider's safety filter refused the answer"),
+    ({"content": "Let me look.", "tool_calls": TOOL}, "tool_calls", "the model called a tool in place of an answer"),
+    ({"content": "Let me look.", "tool_calls": TOOL}, "stop", "the model called a tool in place of an answer"),
+    ({"content": "", "tool_calls": TOOL}, None, "the model called a tool in place of an answer"),
+    ({"content": ""}, "length", "the answer is empty because it used all of its tokens"),
+    (
+        {"content": "", "reasoning_content": "In May?"},
+        "length",
+        "the reply is reasoning without an answer because it used all of its tokens",
+    ),
+    ({"content": None, "reasoning": "In May?"}, "length", "the reply is reasoning without an answer because it used all of its tokens"),
+    ({"content": " ", "thinking": "In May?"}, "stop", "the reply is reasoning without an answer"),
+    ({"content": [{"type": "thinking", "thinking": "In May?"}]}, "stop", "the reply is reasoning without an answer"),
+]
+
+
+@pytest.mark.parametrize(("message", "finish", "expected"), BROKEN)
+def test_a_chat_that_ended_without_an_answer_is_a_failure_with_its_reason(service, monkeypatch, message, finish, expected):
+    monkeypatch.setattr("workbench.targets.http.requests.back_off", lambda *_: 0)
+    service.replies["/v1/chat/completions"] = {"choices": [{"message": message, "finish_reason": finish}]}
+    error = failure(target_of(f"{service.host}/v1", preset="openai-chat", model="rag"))
+    assert str(error).partition("completions: ")[2] == expected
+    assert len(service.requests) == (2 if "2 tries" in expected else 1)
+
+
+@pytest.mark.parametrize("finish", ["stop", None])
+def test_an_empty_content_of_a_complete_reply_is_an_empty_answer(service, finish):
+    message = {"role": "assistant", "content": "", "tool_calls": [], "reasoning_content": ""}
+    service.replies["/v1/chat/completions"] = {"choices": [{"message": message, "finish_reason": finish}]}
+    assert answered(target_of(f"{service.host}/v1", preset="openai-chat", model="rag")).text == ""
+
+
+def test_the_preset_query_reads_why_the_model_stopped(service):
+    service.replies["/query"] = {"answer": "It opens in", "finish_reason": "length"}
+    assert answered(target_of(service, preset="query")).truncated is True
+    service.replies["/query"] = {"answer": "", "reasoning": "In May?"}
+    assert str(failure(target_of(service, preset="query"))).endswith("the reply is reasoning without an answer")
+    service.replies["/query"] = {"reasoning": "In June?", "response": "In May."}
+    assert answered(target_of(service, preset="query")).text == "In May."
+
+
 def test_a_reply_of_any_service_can_say_why_its_model_stopped(service):
     block = {"url": "answer", "body": {"q": "{query}"}, "reply": {"text": "$.text", "finish_reason": "$.why"}}
     for why, truncated in (("MAX_TOKENS", True), ("end_turn", False)):

@@ -33,6 +33,41 @@ def test_a_stream_that_stops_at_the_token_limit_is_cut_off(service, last):
     assert answered(target_of(service, preset="openai-chat-stream", model="rag")).truncated is True
 
 
+def ended(finish: str, **delta: Any) -> dict[str, Any]:
+    return {"model": "rag-1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def test_parts_of_reasoning_in_a_stream_are_no_answer(service):
+    thought = chunk(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "Rome?"}]}])
+    service.faults = [events(thought, chunk(content=[{"type": "text", "text": "Par"}]), chunk(content="is"), ended("stop"), "[DONE]")]
+    assert answered(target_of(service, preset="openai-chat-stream")).text == "Paris"
+    service.faults = [events(chunk(role="assistant", content=""), thought, ended("length"), "[DONE]")]
+    expected = "the reply is reasoning without an answer because it used all of its tokens"
+    assert reason(target_of(service, preset="openai-chat-stream")).endswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([{"content": ""}, {"reasoning_content": "Rome?"}], "the reply is reasoning without an answer"),
+        ([{"reasoning": "Rome?"}], "the reply is reasoning without an answer"),
+        ([{"content": ""}, {"tool_calls": [{"index": 0}]}], "the model called a tool in place of an answer"),
+    ],
+)
+def test_a_stream_without_a_text_says_what_it_has_instead(service, parts, expected):
+    service.faults = [events(*[chunk(**part) for part in parts], ended("stop"), "[DONE]")]
+    assert reason(target_of(service, preset="openai-chat-stream")).endswith(expected)
+
+
+def test_a_stream_whose_model_broke_off_is_asked_again(service, monkeypatch):
+    monkeypatch.setattr("workbench.targets.http.requests.back_off", lambda *_: 0)
+    broken = events(chunk(content="Par"), ended("error", content=""), "[DONE]")
+    service.faults = [broken, events(chunk(content="Paris"), ended("stop"), "[DONE]")]
+    assert answered(target_of(service, preset="openai-chat-stream")).text == "Paris"
+    service.faults = [broken] * 2
+    assert reason(target_of(service, preset="openai-chat-stream")).endswith("the reply broke off (error) (2 tries)")
+
+
 def test_the_stream_of_langserve_has_text_and_documents(service):
     names = {0: "metadata", 1: "data", 2: "data", 3: "data", 4: "end"}
     context = {"context": [{"page_content": "A.", "metadata": {"doc_id": "a"}}]}

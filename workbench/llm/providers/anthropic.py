@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workbench.llm.answers import FILTERED, finish_of, has_reasoning
+from workbench.llm.answers import finish_of, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of, name_of
@@ -58,15 +58,13 @@ class AnthropicClient(ServedClient, KeyedModel):
         return body
 
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
-        if (finish := finish_of(answer.get("stop_reason"))) in FILTERED:
-            return CallFailure("the provider's safety filter refused the answer", "refusal")
         text = "".join(block["text"] for block in answer["content"] if block["type"] == "text")
         usage = answer.get("usage") or {}
         cached = [count_of(usage.get(name)) or 0 for name in ("cache_creation_input_tokens", "cache_read_input_tokens")]
         counted = count_of(usage.get("input_tokens"))
         return Reply(
             text,
-            finish,
+            finish_of(answer.get("stop_reason")),
             name_of(answer.get("model")),
             None if counted is None else counted + sum(cached),
             count_of(usage.get("output_tokens")),

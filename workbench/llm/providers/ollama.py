@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from workbench.llm.answers import finish_of, has_reasoning
+from workbench.llm.answers import end_of, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient
 from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens, name_of
@@ -74,7 +74,7 @@ class OllamaClient(ServedClient):
             return CallFailure(cut, "window")
         return Reply(
             text,
-            "tool_calls" if answer["message"].get("tool_calls") and not text.strip() else finish_of(answer.get("done_reason")),
+            end_of(answer.get("done_reason"), answer["message"]),
             name_of(answer.get("model")),
             read,
             count_of(answer.get("eval_count")),

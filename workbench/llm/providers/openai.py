@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from workbench.llm.answers import FILTERED, content_text, finish_of, has_reasoning
+from workbench.llm.answers import content_text, end_of, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of, first_alternatives, name_of
@@ -63,15 +63,14 @@ class OpenAIClient(ServedClient, KeyedModel):
 
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
         choice = answer["choices"][0]
-        message, finish = choice["message"], finish_of(choice.get("finish_reason"))
+        message = choice["message"]
         content = message["content"] if "content" in message or not _stands_in(message) else None
-        if message.get("refusal") or finish in FILTERED or _is_refused(content):
-            return CallFailure("the provider's safety filter refused the answer", "refusal")
+        refused = message.get("refusal") or _is_refused(content)
         usage = answer.get("usage") or {}
         tokens = (logprobs.get("content") or []) if (logprobs := choice.get("logprobs")) else []
         return Reply(
-            content_text(content),
-            finish,
+            "" if refused else content_text(content),
+            "content_filter" if refused else end_of(choice.get("finish_reason"), message),
             name_of(answer.get("model")),
             count_of(usage.get("prompt_tokens")),
             count_of(usage.get("completion_tokens")),

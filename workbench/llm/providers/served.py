@@ -15,7 +15,7 @@ from pydantic import Field
 from workbench.core.environment import advice
 from workbench.core.formatting import plural
 from workbench.errors import ModelError
-from workbench.llm.answers import UnreadableContentError
+from workbench.llm.answers import UnreadableContentError, unfinished
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.rejections import error_text, refused_parameter, rejection, reported_error
@@ -58,6 +58,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
     A parameter that the model refuses is left out of later calls and named in `Reply.dropped`.
     """
 
+    version: ClassVar[int] = 2
     stage: ClassVar[str] = "answering"
     returns: ClassVar[str] = "answer"
     shorten: ClassVar[str] = "lower the token budget of the context"
@@ -155,14 +156,18 @@ class ServedClient(ServedModel, ChatClient, ABC):
             return self._rejected(*reported, response.headers, call, refused)
         return self._reply(answer, call, body, seconds)
 
-    def _reply(self, answer: Any, call: ChatCall, body: Mapping[str, Any], seconds: float) -> Reply | CallFailure:
+    def _reply(self, answer: Any, call: ChatCall, body: Mapping[str, Any], seconds: float) -> Reply | CallFailure | _Setback:
         try:
             outcome = self._read(answer, call, body)
         except UnreadableContentError as error:
             return CallFailure(str(error), "reply")
         except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
             return CallFailure(f"the reply has no {self.returns} ({type(error).__name__})", "reply")
-        return outcome if isinstance(outcome, CallFailure) else self._complete(outcome, call, seconds)
+        if isinstance(outcome, CallFailure):
+            return outcome
+        if failure := unfinished(outcome.finish_reason):
+            return _Setback(failure) if failure.kind == "server" else failure
+        return self._complete(outcome, call, seconds)
 
     def _complete(self, reply: Reply, call: ChatCall, seconds: float) -> Reply | CallFailure:
         """Add what all providers share to a reply, or return why its text cannot be used."""

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.llm.answers import finish_of
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.callable.hits import SOURCES, Strings, hits_of, raise_reported
 from workbench.targets.callable.values import described, has, number, read, whole
-from workbench.targets.contents import is_content, text_of_parts
+from workbench.targets.contents import check_answer, is_content, text_of_parts
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
+_FINISHES = ("finish_reason", "stop_reason", "done_reason")
+_BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "refusal")
 _ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
 
 
@@ -19,10 +20,12 @@ def answer_of(value: object, strings: Strings) -> TargetAnswer:
         text, sources = value
         if isinstance(sources, str):
             raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
-        return TargetAnswer(text=_required(text), sources=None if sources is None else hits_of(sources, strings), **_use(text))
+        found = _required(text)
+        return TargetAnswer(text=found, sources=None if sources is None else hits_of(sources, strings), **_use(text, found))
     text = None if isinstance(value, list) else text_of(value)
     refused = read(value, "refused") if not isinstance(value, str) else None
     if text is None and refused is not True:
+        _cut(value, "")
         raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")
     if isinstance(value, str):
         return TargetAnswer(text=str(value))
@@ -33,7 +36,7 @@ def answer_of(value: object, strings: Strings) -> TargetAnswer:
         sources=_sources(value, strings),
         refused=refused if isinstance(refused, bool) else None,
         confidence=number(read(value, "confidence")),
-        **_use(_message(value)),
+        **_use(value, text if refused is not True else None),
     )
 
 
@@ -71,17 +74,31 @@ def _message(value: object) -> object:
     return inner if has(inner, "usage_metadata") else value
 
 
-def _use(value: object) -> Mapping[str, Any]:
-    """Return what a model cost and whether it was cut off, as the answer or a chat message of LangChain reports it."""
-    if isinstance(value, str):
+def _use(answer: object, text: str | None) -> Mapping[str, Any]:
+    """Return what a model cost and whether it was cut off, as the answer or a chat message of LangChain reports it.
+
+    Raises TargetError if the text is no answer. A text that is None is not checked.
+    """
+    if isinstance(answer, str):
         return {}
+    value = _message(answer)
     usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
     model = read(value, "model") or read(metadata, "model_name", "model")
-    finish, cut = read(value, "finish_reason") or read(metadata, "finish_reason", "stop_reason", "done_reason"), read(value, "truncated")
+    cut = read(value, "truncated")
+    ended = None if text is None else _cut(value, text)
     return {
         "input_tokens": whole(read(usage, "input_tokens")),
         "output_tokens": whole(read(usage, "output_tokens")),
         "cost": number(read(value, "cost")),
         "model": model if isinstance(model, str) else "",
-        "truncated": cut if isinstance(cut, bool) else finish_of(finish) == "length" if isinstance(finish, str) else None,
+        "truncated": cut if isinstance(cut, bool) else ended,
     }
+
+
+def _cut(value: object, text: str) -> bool | None:
+    """Return whether an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
+    metadata, further = read(value, "response_metadata") or {}, read(value, "additional_kwargs") or {}
+    finish = read(value, *_FINISHES) or read(metadata, *_FINISHES)
+    content = read(value, *_ANSWERS)
+    fields = {name: found for name in _BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
+    return check_answer(text, finish if isinstance(finish, str) else None, {**fields, "content": content})

@@ -16,7 +16,7 @@ from workbench.llm.rejections import error_text
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
 from workbench.models.replies import CompressedReplyError, ReplyTooLargeError
 from workbench.printable import printable
-from workbench.targets.base import TargetDownError, TargetError
+from workbench.targets.base import BrokenOffError, TargetDownError, TargetError
 from workbench.targets.http.prepared import PreparedRequest, RequestLimits
 from workbench.targets.parsing import not_json
 from workbench.targets.templates import Slots, fill, fill_url
@@ -102,6 +102,8 @@ class Requester:
             if not worth_retrying(error.status):
                 raise TargetError(str(error)) from None
             return _FailedTry(str(error), error.status, requested_wait(response.headers))
+        except BrokenOffError as error:
+            return _FailedTry(str(error))
         except (ReplyTooLargeError, CompressedReplyError) as error:
             raise TargetError(f"the service sent {error}") from None
         except httpx2.InvalidURL:

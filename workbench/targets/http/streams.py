@@ -6,13 +6,17 @@ import httpx2
 from pydantic import JsonValue
 
 from workbench.core.display import excerpt
+from workbench.llm.answers import has_reasoning
 from workbench.llm.rejections import error_text
 from workbench.targets.base import TargetError
+from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.http.endpoints import StreamPaths
 from workbench.targets.parsing import not_json, parse_json
-from workbench.targets.paths import MissingError, find_one, shape
+from workbench.targets.paths import MissingError, find_one, holder, shape
 
 _EVENTS = "text/event-stream"
+# What a reply without a text can have instead, in the fields beside the parts of a text.
+_INSTEAD = ("tool_calls", "function_call", "refusal")
 
 
 async def read_stream(response: httpx2.Response, paths: StreamPaths) -> JsonValue:
@@ -48,6 +52,7 @@ class _Stream:
         self._paths = paths
         self._parts = list[str]()
         self._events = list[JsonValue]()
+        self._instead = dict[str, JsonValue]()
 
     def add(self, event: httpx2.ServerSentEvent) -> None:
         """Add what an event has."""
@@ -62,20 +67,27 @@ class _Stream:
         if isinstance(value, dict) and value.get("error"):
             raise TargetError(f"the stream reports an error: {error_text(event.data.encode('utf-8', 'replace'))[:200]}")
         self._events.append(value)
-        part = find_one(self._paths.delta, value, _text, f"event {len(self._events)}")
-        self._parts.append((part and part[0]) or "")
-        if part is None:
-            self._parts.pop()
+        if part := find_one(self._paths.delta, value, _text, f"event {len(self._events)}"):
+            self._parts.append(part[0] or "")
+        for path in self._paths.delta:
+            fields = holder(path, value)
+            self._instead |= {name: fields[name] for name in _INSTEAD if fields.get(name)} | (
+                {"reasoning": True} if has_reasoning(fields) else {}
+            )
 
     def reply(self) -> JsonValue:
-        """Return what was added. Raises MissingError if no event had a part of the text."""
-        if not self._parts:
+        """Return what was added. Raises MissingError if no event had a part of the text, or anything in its place."""
+        text = "".join(self._parts)
+        if not self._parts and not self._instead:
             first = f"of the first, {shape(self._events[0])}" if self._events else "there is none"
             raise MissingError(f"no event of the stream has a part of the answer; {first}")
-        return {"text": "".join(self._parts), "events": self._events}
+        return {**({} if text.strip() else self._instead), "text": text, "events": self._events}
 
 
 def _text(value: JsonValue) -> str:
+    """Return a part of a text. A part in a list, such as of reasoning, is read as that of a message."""
+    if isinstance(value, list) and is_content(value):
+        return text_of_parts(value)
     if not isinstance(value, str):
         raise TypeError("a text")
     return value
