@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from workbench.llm.answers import json_reply
 from workbench.models.server import TOO_LONG
 
 Rejection = Literal["model", "credit", "refusal", "window", "request"]
@@ -14,7 +15,12 @@ _GONE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance", re.IGNORECASE)
-_FILTERED = re.compile(r"content_filter|content management policy|content_policy|safety (system|filter)|usage policies", re.IGNORECASE)
+# How far from its beginning a text can have the brace of a JSON object in a block of code.
+_FENCE = 20
+_FILTERED = re.compile(
+    r"content_filter|(input|output) (new_)?sensitive|content management policy|content_policy|safety (system|filter)|usage policies",
+    re.IGNORECASE,
+)
 # A value out of range is a fault of the settings; the model knows the parameter.
 _RANGE = re.compile(r"less than|greater than|at (most|least)|between|range|<=|>=|maximum|minimum|too (large|small|long)", re.IGNORECASE)
 # The parameters of a call, by the words with which servers name them.
@@ -29,6 +35,27 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
 }
 
 _NUMBERS = ("code", "status", "status_code", "statusCode", "http_code")
+# Fields that have an error, the words of one, and a flag or a word that says that there is one.
+_ERRORS = ("error", "error_message", "errorMessage", "error_msg", "errmsg", "error_code", "errcode", "exception", "fault")
+_MESSAGES = ("message", "detail", "msg", "error_message", "error_msg", "errmsg", "status_msg", "reason")
+_NO_ERRORS = frozenset({"", "0", "none", "null", "false", "no", "no error", "ok", "success"})
+_FLAGS: Mapping[str, bool] = {"success": False, "ok": False, "is_error": True, "isError": True}
+_FAILED = frozenset(
+    {"error", "err", "fail", "failed", "failure", "timeout", "timed_out", "unavailable", "exception", "aborted", "cancelled", "canceled"}
+    | {"rate_limited", "rate_limit", "overloaded", "internal_error", "server_error"}
+)
+# The fields of an object that can declare an error.
+DECLARING = (*_ERRORS, *_MESSAGES, *_FLAGS, *_NUMBERS, "errors", "state", "timed_out")
+# Where a reply has its content, which can be the error.
+_AROUND = ("data", "result", "response", "output", "outputs")
+# Words of a message beside an empty list, which otherwise says that nothing was found.
+_TELLING = re.compile(
+    r"rate.?limit|too.many.requests|throttl|exhausted|overload|unavailable|time[d -]*out|unauthori[sz]ed|bad.gateway|upstream|exception|went wrong"
+    r"|\berrors?\b|\bfail(ed|ure)?\b|\bcould not (connect|reach)",
+    re.IGNORECASE,
+)
+# Statuses of HTTP that the codes of MiniMax stand for.
+_BASE_CODES: Mapping[Any, int] = {1000: 500, 1001: 504, 1002: 429, 1004: 401, 1013: 500, 1024: 500, 1033: 500, 1039: 429}
 # How errors that name no status say what they are.
 _WORDS = [
     (status, re.compile(words, re.IGNORECASE))
@@ -52,35 +79,92 @@ def error_text(content: bytes) -> str:
         error = error.get("error", error)
     if not isinstance(error, dict):
         return str(error)
-    parts = [error.get(name) for name in ("message", "detail", "type", "code", "param")]
+    parts = [error.get(name) for name in ("message", "msg", "detail", "type", "code", "param")]
     # A number is the status, which is said beside it.
     parts = [part for part in parts if not str(part).isdigit()]
     return " ".join(str(part) for part in parts if part) or str(error)
 
 
-def reported_error(answer: Any) -> tuple[int, bytes] | None:
-    """Return the error that a reply with the status 200 reports in place of an answer, as its own status and JSON, or None.
+def reported_error(answer: Any, nothing: bool = True) -> tuple[int, bytes] | None:
+    """Return the error that a reply without a status of failure declares, as its own status and JSON, or None.
 
-    The status is the number that the error names, else that of its words, else 400.
+    It is in a field of that name, in `success`, `status`, `code` and the like, or in those of its choice, data or output. `nothing` says that
+    nothing else was found in the reply: then its message is the error, beside an empty list only if its words say so. The status is the number
+    that the error names, else that of its words, else 400.
     """
-    if not isinstance(answer, dict):
+    if not isinstance(answer, Mapping):
         return None
     choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    error = answer.get("error") or choice.get("error") or answer.get("errors")
-    if isinstance(error, list) and error:
-        error = error[0]
-    said = isinstance(answer.get("message") or answer.get("detail"), str) and not {"choices", "content"} & answer.keys()
-    if not error and (said or "error" in (answer.get("object"), answer.get("type"))):
-        error = answer
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    places = [place for place in (answer, choice, *(answer.get(name) for name in _AROUND)) if isinstance(place, Mapping)]
+    errors = (_declared(place) for place in places)
+    error = next((error for error in errors if error), None)
+    if not error and nothing:
+        error = next((error for place in places if (error := _suggested(place))), None)
     if not error:
         return None
-    if isinstance(error, bool):
-        error = {name: value for name, value in answer.items() if name != "error"}
-    content = json.dumps({"error": error}).encode()
-    numbers = [value for part in (error, answer) if isinstance(part, dict) for name in _NUMBERS if (value := _status(part.get(name)))]
+    content = json.dumps({"error": error}, default=str).encode()
+    numbers = [value for part in (error, *places) if isinstance(part, Mapping) for name in _NUMBERS if (value := _status(part.get(name)))]
     words = error_text(content)
     return next((number for number in [*numbers, *(status for status, said in _WORDS if said.search(words))]), 400), content
+
+
+def error_in_text(text: str) -> tuple[int, bytes] | None:
+    """Return the error that a text is, which was to be an answer: a JSON object with a field of that name. None for any other text."""
+    value = json_reply(text) if "{" in text[:_FENCE] else None
+    return reported_error(value, nothing=False) if value and "error" in value else None
+
+
+def _declared(place: Mapping[str, Any]) -> Any:
+    """Return the error that a part of a reply declares, or None."""
+    for name in _ERRORS:
+        value = place.get(name)
+        value = value[0] if isinstance(value, list) and value else value
+        if _says(value):
+            return _about(place, name) if isinstance(value, bool | int) else value
+    if "error" in (place.get("object"), place.get("type")):
+        return _about(place, "type")
+    base = place.get("base_resp")
+    if isinstance(base, Mapping) and (code := base.get("status_code")):
+        return {**_about(base, "status_code"), "code": _BASE_CODES.get(code, code)}
+    flagged = [name for name, bad in _FLAGS.items() if place.get(name) is bad or str(place.get(name)).lower() == str(bad).lower()]
+    failed = [
+        name for name in ("status", "state") if isinstance(word := place.get(name), str) and word.lower().replace(" ", "_") in _FAILED
+    ]
+    numbered = [name for name in _NUMBERS if _status(place.get(name))]
+    return next((_about(place, name) for name in (*flagged, *failed, *numbered)), None)
+
+
+def _says(value: Any) -> bool:
+    """Return whether the value of a field for errors is one."""
+    if isinstance(value, Mapping):
+        return any(map(_says, value.values()))
+    return bool(value) and str(value).strip().lower() not in _NO_ERRORS
+
+
+def _about(place: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the first of the errors that a part of a reply lists, its message, or the name and value that make it an error."""
+    errors = place.get("errors")
+    if isinstance(errors, list) and errors:
+        return errors[0] if isinstance(errors[0], dict) else {"message": str(errors[0])}
+    message = next((text for each in _MESSAGES if isinstance(text := place.get(each), str) and text.strip()), "")
+    return {"message": message or f"{name} is {json.dumps(place.get(name), default=str)}"}
+
+
+def _suggested(place: Mapping[str, Any]) -> Any:
+    """Return the error that a part of a reply suggests if nothing else was found in it, or None."""
+    if place.get("errors"):
+        return _about(place, "errors")
+    if place.get("timed_out") is True:
+        return _about(place, "timed_out") | {"code": 504}
+    code = place.get("code")
+    if isinstance(code, int) and code and not str(code).startswith("20"):
+        return _about(place, "code")
+    if place.get("choices") or place.get("content") or not (said := _about(place, "")["message"]) or said.startswith(" is "):
+        return None
+    listed = any(isinstance(value, list) for value in place.values())
+    null = None in place.values() and not isinstance(place.get("detail"), str)
+    return {"message": said} if not (listed or null) or _TELLING.search(said) else None
 
 
 def _status(value: Any) -> int | None:

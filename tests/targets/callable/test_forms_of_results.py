@@ -184,6 +184,37 @@ def test_a_reply_that_is_no_answer_is_an_error_with_its_reason(value: Any, expec
         answer(value)
 
 
+class Failed:
+    """A reply of a client, with an error in place of its text."""
+
+    answer, error = None, RuntimeError("no such collection")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"error": "no such collection"},
+        {"answer": "Sorry, something went wrong.", "error": {"message": "no such collection", "code": 429}},
+        {"answer": "", "status": "error", "message": "no such collection"},
+        {"success": False, "detail": "no such collection"},
+        '{"error": {"message": "no such collection"}}',
+        ({"answer": "Sorry.", "error": "no such collection"}, []),
+        Failed(),
+    ],
+)
+def test_a_result_that_declares_an_error_is_that_error(value: Any) -> None:
+    with pytest.raises(TargetError, match="the result is an error: no such collection"):
+        answer(value)
+
+
+@pytest.mark.parametrize(
+    "value", [{"results": [], "status": 503, "message": "away"}, {"documents": [], "error": "away"}, {"error": "away"}]
+)
+def test_no_hits_beside_an_error_are_that_error(value: Any) -> None:
+    with pytest.raises(TargetError, match="the result is an error: away"):
+        hits(value)
+
+
 def test_an_empty_text_of_a_complete_reply_is_an_empty_answer() -> None:
     values = [{"answer": ""}, {"answer": "", "finish_reason": "stop"}, {"content": "", "tool_calls": []}, ("", [])]
     assert [answer(value).text for value in values] == [""] * len(values)

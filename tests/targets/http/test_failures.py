@@ -8,15 +8,16 @@ import pytest
 
 from tests.loopback import closed_port
 from tests.targets.http.service import HITS
-from tests.targets.http.sessions import ANSWER, QUERY, SEARCH, failure, in_session, searched, target_of
+from tests.targets.http.sessions import ANSWER, QUERY, SEARCH, answered, failure, in_session, searched, target_of
 from workbench.targets.base import TargetDownError, TargetError, TargetSession
 
 
 def reason(target) -> str:
     """Return the error without the address that precedes it."""
     line = str(failure(target))
-    assert line.startswith(f"POST {target.url}/search: ")
-    return line.removeprefix(f"POST {target.url}/search: ")
+    address, _, line = line.partition(": ")
+    assert address == f"POST {target.url}/{'search' if target.searches else 'answer'}"
+    return line
 
 
 def test_an_absent_service_is_named():
@@ -152,6 +153,60 @@ def test_an_error_in_a_reply_of_success_is_that_error(service):
     # Hits beside a field of that name are hits.
     service.replies["/search"] = {"results": HITS, "error": "one shard was slow"}
     assert len(searched(target_of(service, search=SEARCH))) == len(HITS)
+
+
+# Replies with the status 200 that declare an error, its text, and how often they are asked for.
+DECLARED = [
+    ({"status": "error", "message": "Rate limit exceeded", "answer": ""}, "Rate limit exceeded", 2),
+    ({"success": False, "message": "The model timed out", "answer": "", "sources": []}, "The model timed out", 2),
+    ({"code": 429, "msg": "slow down", "answer": ""}, "slow down", 2),
+    ({"answer": "Sorry, something went wrong.", "error": {"message": "slow down", "code": 429}}, "slow down", 2),
+    ({"answer": '{"error": {"message": "Rate limit reached", "code": 429}}'}, "Rate limit reached", 2),
+    ({"base_resp": {"status_code": 1002, "status_msg": "rpm"}, "answer": None}, "rpm", 2),
+    ({"base_resp": {"status_code": 2013}, "answer": ""}, "status_code is 2013", 1),
+    ({"data": {"error": "no such collection"}, "answer": ""}, "no such collection", 1),
+    ({"answer": "", "detail": "no such collection"}, "no such collection", 1),
+    ({"answer": "", "errorMessage": "no such collection", "sources": []}, "no such collection", 1),
+    ({"answer": "", "code": 1, "sources": []}, "code is 1", 1),
+    ({"isError": True, "answer": "no such collection"}, "isError is true", 1),
+]
+UNFOUND = [
+    ({"results": [], "status": 503, "message": "index away"}, "index away", 2),
+    ({"status": "error", "results": []}, 'status is "error"', 1),
+    ({"results": None, "detail": "Internal server error"}, "Internal server error", 2),
+    ({"results": [], "timed_out": True}, "timed_out is true", 2),
+    ({"results": [], "errors": ["no such index"]}, "no such index", 1),
+    ({"results": [], "message": "The index is unavailable"}, "The index is unavailable", 2),
+    ({"results": [], "success": False}, "success is false", 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "reply", "expected", "tries"), [("answer", *each) for each in DECLARED] + [("search", *each) for each in UNFOUND]
+)
+def test_a_reply_of_success_that_declares_an_error_is_that_error(service, monkeypatch, path, reply, expected, tries):
+    monkeypatch.setattr("workbench.targets.http.requests.back_off", lambda *_: 0)
+    service.replies[f"/{path}"] = reply
+    line = reason(target_of(service, **({"answer": ANSWER} if path == "answer" else {"search": SEARCH})))
+    assert line == f"the reply is an error: {expected}{' (2 tries)' if tries == 2 else ''}"
+    assert len(service.requests) == tries
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"status": "ok", "code": 0, "message": "done", "error": None},
+        {"status": "success", "code": 200, "success": True, "errors": []},
+        {"error": "", "status_code": 200, "error_code": 0, "errmsg": "ok"},
+        {"error": {"code": None, "message": ""}, "base_resp": {"status_code": 0, "status_msg": "success"}, "detail": "two passages"},
+        {"code": 20000, "msg": "success", "state": "completed", "timed_out": False},
+    ],
+)
+def test_an_answer_beside_signs_of_success_is_an_answer(service, beside):
+    service.replies["/answer"] = {"answer": "They purr.", **beside}
+    assert answered(target_of(service, answer=ANSWER)).text == "They purr."
+    service.replies["/search"] = {"results": [], **beside}
+    assert searched(target_of(service, search=SEARCH)) == []
 
 
 @pytest.mark.parametrize("fault", [{"raw": b"null"}, {"raw": b"{}"}, {"raw": b'{"results": []}'}, {"raw": b"", "status": 204}])

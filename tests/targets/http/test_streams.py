@@ -68,6 +68,20 @@ def test_a_stream_whose_model_broke_off_is_asked_again(service, monkeypatch):
     assert reason(target_of(service, preset="openai-chat-stream")).endswith("the reply broke off (error) (2 tries)")
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "error", "error": {"code": 502, "message": "upstream"}}]},
+        {"error": {"message": "upstream", "code": 502}},
+        {"type": "error", "message": "upstream", "status": 502},
+    ],
+)
+def test_an_error_in_an_event_is_that_of_the_stream_and_repeated_where_it_may_pass(service, monkeypatch, event):
+    monkeypatch.setattr("workbench.targets.http.requests.back_off", lambda *_: 0)
+    service.faults = [events(chunk(content="The "), event, "[DONE]")] * 2
+    assert reason(target_of(service, preset="openai-chat-stream")).endswith("the stream reports an error: upstream (2 tries)")
+
+
 def test_the_stream_of_langserve_has_text_and_documents(service):
     names = {0: "metadata", 1: "data", 2: "data", 3: "data", 4: "end"}
     context = {"context": [{"page_content": "A.", "metadata": {"doc_id": "a"}}]}

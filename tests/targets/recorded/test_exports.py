@@ -213,19 +213,48 @@ def test_an_answer_is_told_from_what_is_beside_it(recorded, value: object, kind:
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "expected"),
     [
-        {"content": None, "reasoning_content": DOUBT},
-        {"reasoning": DOUBT, "answer": None},
-        {"chainOfThought": DOUBT},
-        {"role": "model", "parts": None},
-        {"output": None, "run_id": "7f"},
-        [{"type": "reasoning", "text": DOUBT}],
+        ({"content": None, "reasoning_content": DOUBT}, "the reply is reasoning without an answer"),
+        ({"reasoning": DOUBT, "answer": None}, "the reply is reasoning without an answer"),
+        ({"content": "", "thinking": DOUBT, "done_reason": "length"}, "reasoning without an answer because it used all of its tokens"),
+        ({"answer": "", "finish_reason": "length"}, "the answer is empty because it used all of its tokens"),
+        ({"content": "A pl", "finish_reason": "abort"}, r"the reply broke off \(abort\)"),
+        ({"content": "I look.", "tool_calls": [{"name": "search"}]}, "the model called a tool in place of an answer"),
+        ({"chainOfThought": DOUBT}, "no recorded answer"),
+        ({"role": "model", "parts": None}, "no recorded answer"),
+        ({"output": None, "run_id": "7f"}, "no recorded answer"),
+        ([{"type": "reasoning", "text": DOUBT}], "no recorded answer"),
     ],
 )
-def test_a_thought_a_role_or_an_id_is_no_answer(recorded, value: object) -> None:
-    with pytest.raises(TargetError, match="no recorded answer"):
+def test_a_thought_a_role_or_an_id_is_no_answer(recorded, value: object, expected: str) -> None:
+    with pytest.raises(TargetError, match=expected):
         answer(recorded(*outputs(value)))
+
+
+def test_an_empty_text_is_a_recorded_empty_answer(recorded) -> None:
+    assert answer(recorded(*outputs({"answer": "", "finish_reason": "stop"}))).text == ""
+    assert answer(recorded(*outputs({"answer": "A pl", "finish_reason": "length"}))).truncated is True
+
+
+@pytest.mark.parametrize("kind", ["langsmith", "promptfoo"])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"error": "Rate limit exceeded"}, "Rate limit exceeded"),
+        ({"answer": None, "error": "Rate limit exceeded"}, "Rate limit exceeded"),
+        ({"answer": "Sorry, something went wrong.", "error": {"message": "too many requests", "code": 429}}, "too many requests"),
+        ({"status": "error", "message": "no reply", "answer": ""}, "no reply"),
+        ({"output": {"success": False, "detail": "no index"}}, "no index"),
+        ('{"error": {"message": "too many requests", "code": 429}}', "too many requests"),
+        ({"answer": '{"error": "no reply"}'}, "no reply"),
+    ],
+)
+def test_a_recorded_error_is_a_failure_of_its_question(recorded, value: object, expected: str, kind: str) -> None:
+    target = recorded(*outputs(value, kind))
+    with pytest.raises(TargetError, match=f"^the recorded request failed: {expected}$"):
+        answer(target)
+    assert answer(target, PILOT).text == "The owner."
 
 
 def test_a_recorded_part_that_is_no_text_leaves_the_documents(recorded) -> None:

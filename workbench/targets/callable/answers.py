@@ -21,16 +21,17 @@ def answer_of(value: object, strings: Strings) -> TargetAnswer:
         if isinstance(sources, str):
             raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
         found = _required(text)
+        raise_reported(text, nothing=not found.strip())
         return TargetAnswer(text=found, sources=None if sources is None else hits_of(sources, strings), **_use(text, found))
     text = None if isinstance(value, list) else text_of(value)
     refused = read(value, "refused") if not isinstance(value, str) else None
+    if refused is not True:
+        raise_reported(value, nothing=not (text or "").strip())
     if text is None and refused is not True:
         _cut(value, "")
         raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")
     if isinstance(value, str):
         return TargetAnswer(text=str(value))
-    if not (text or "").strip():
-        raise_reported(value)
     return TargetAnswer(
         text=text or "",
         sources=_sources(value, strings),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Set
 from itertools import islice
 from typing import Any, Literal
 
+from workbench.llm.rejections import DECLARING, error_in_text, error_text, reported_error
 from workbench.targets.base import TargetError, TargetHit
 from workbench.targets.callable.values import attributes, described, identifier, number, plain, read, whole
 
@@ -42,14 +43,22 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
         value = value.to_dict("records")
     if not isinstance(value, Iterable) or not _is_list(value):
+        raise_reported(value, nothing=False)
         raise TargetError(f"the result is no list of hits but {described(value)}; {_ANSWERS if isinstance(value, str) else FORMS}")
     return tuple(_hit(item, strings) for item in islice(value, most))
 
 
-def raise_reported(value: object) -> None:
-    """Raise TargetError if a result without hits or without an answer has an error."""
-    if error := read(value, "error"):
-        raise TargetError(f"the result is an error: {error}"[:_LONGEST_ERROR])
+def raise_reported(value: object, nothing: bool = True) -> None:
+    """Raise TargetError if a result declares an error. `nothing` says that it has no hits, or no answer."""
+    if isinstance(value, str):
+        error = error_in_text(value)
+    elif isinstance(value, Mapping):
+        error = reported_error(value, nothing)
+    else:
+        named = {name: found for name in DECLARING if isinstance(found := read(value, name), str | int | dict | list | Exception)}
+        error = reported_error(named, nothing)
+    if error:
+        raise TargetError(f"the result is an error: {error_text(error[1])}"[:_LONGEST_ERROR])
 
 
 def _own(value: object, name: str) -> Any:

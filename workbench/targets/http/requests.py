@@ -49,8 +49,8 @@ class _FailedTry:
 class ReportedError(TargetError):
     """A reply with a status of success that reports an error in place of its content."""
 
-    def __init__(self, status: int, content: bytes) -> None:
-        super().__init__(f"the reply is an error: {_detail(content)[:_DETAIL]}")
+    def __init__(self, status: int, content: bytes, what: str = "the reply is") -> None:
+        super().__init__(f"{what} an error: {_detail(content)[:_DETAIL]}")
         self.status = status
 
 

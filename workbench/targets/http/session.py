@@ -13,9 +13,9 @@ from pydantic import JsonValue
 
 from workbench.core.batching import blocks
 from workbench.llm.providers.transport import asynchronous_client
-from workbench.llm.rejections import reported_error
+from workbench.llm.rejections import error_in_text, reported_error
 from workbench.records import Document, Passage, Query
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetSession
+from workbench.targets.base import BrokenOffError, TargetAnswer, TargetError, TargetHit, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint
 from workbench.targets.http.headers import is_local
 from workbench.targets.http.prepared import PreparedTarget
@@ -130,17 +130,11 @@ class HttpSession(TargetSession):
             reply = None if response.status_code == _NO_CONTENT else parse_json(content)
             try:
                 value = read(reply)
-            except MissingError:
+            except (MissingError, BrokenOffError):
                 if error := reported_error(reply):
                     raise ReportedError(*error) from None
                 raise
-            # A message beside no hits may say that nothing was found. An error does not.
-            if (
-                isinstance(reply, dict)
-                and (reply.get("error") or reply.get("errors"))
-                and _is_nothing(value)
-                and (error := reported_error(reply))
-            ):
+            if error := _reported(reply, value):
                 raise ReportedError(*error)
             return value
 
@@ -150,6 +144,8 @@ class HttpSession(TargetSession):
         return {**slots, **self._more}
 
 
-def _is_nothing(value: object) -> bool:
-    """Return whether a reply has no hits, or an answer without a text."""
-    return not value.text.strip() if isinstance(value, TargetAnswer) else isinstance(value, list | tuple) and not value
+def _reported(reply: JsonValue, value: object) -> tuple[int, bytes] | None:
+    """Return the error that a reply declares beside an answer, or beside no hits. Beside hits it leaves these."""
+    if isinstance(value, TargetAnswer):
+        return reported_error(reply, nothing=not value.text.strip()) or error_in_text(value.text)
+    return reported_error(reply) if value == [] else None

@@ -7,14 +7,15 @@ from pydantic import JsonValue
 
 from workbench.core.display import excerpt
 from workbench.llm.answers import has_reasoning
-from workbench.llm.rejections import error_text
+from workbench.llm.rejections import reported_error
 from workbench.targets.base import TargetError
 from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.http.endpoints import StreamPaths
+from workbench.targets.http.requests import ReportedError
 from workbench.targets.parsing import not_json, parse_json
 from workbench.targets.paths import MissingError, find_one, holder, shape
 
-_EVENTS = "text/event-stream"
+_EVENTS, _REPORTS = "text/event-stream", "the stream reports"
 # What a reply without a text can have instead, in the fields beside the parts of a text.
 _INSTEAD = ("tool_calls", "function_call", "refusal")
 
@@ -57,15 +58,15 @@ class _Stream:
     def add(self, event: httpx2.ServerSentEvent) -> None:
         """Add what an event has."""
         if event.event == "error":
-            raise TargetError(f"the stream reports an error: {error_text(event.data.encode('utf-8', 'replace'))[:200]}")
+            raise ReportedError(*_error(event.data), _REPORTS)
         if not event.data:
             return
         if self._paths.delta is None:
             self._parts.append(event.data)
             return
         value = parse_json(event.data)
-        if isinstance(value, dict) and value.get("error"):
-            raise TargetError(f"the stream reports an error: {error_text(event.data.encode('utf-8', 'replace'))[:200]}")
+        if error := reported_error(value, nothing=False):
+            raise ReportedError(*error, _REPORTS)
         self._events.append(value)
         if part := find_one(self._paths.delta, value, _text, f"event {len(self._events)}"):
             self._parts.append(part[0] or "")
@@ -82,6 +83,15 @@ class _Stream:
             first = f"of the first, {shape(self._events[0])}" if self._events else "there is none"
             raise MissingError(f"no event of the stream has a part of the answer; {first}")
         return {**({} if text.strip() else self._instead), "text": text, "events": self._events}
+
+
+def _error(data: str) -> tuple[int, bytes]:
+    """Return the error in an event of that name, with its status."""
+    try:
+        found = reported_error(parse_json(data))
+    except TargetError:
+        found = reported_error({"error": data})
+    return found or (400, data.encode("utf-8", "replace"))
 
 
 def _text(value: JsonValue) -> str:

@@ -8,10 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
+from workbench.llm.rejections import error_in_text, error_text, reported_error
 from workbench.targets.base import TargetAnswer, TargetError
+from workbench.targets.contents import check_answer
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
 from workbench.targets.recorded.results import RecordedResult
 
+_FINISHES = ("finish_reason", "stop_reason", "done_reason")
 Row = Mapping[str, Any]
 # Rows with their places.
 Numbered = list[tuple[dict[str, Any], str]]
@@ -82,13 +85,17 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
 
 def _answered(found: ExportedRow, value: Any) -> RecordedResult:
     """Return the answer in a recorded value, or the reason why there is none."""
+    message = value if isinstance(value, Mapping) else {}
+    finish = next((message[name] for name in _FINISHES if isinstance(message.get(name), str)), None)
     try:
         text = answer_of(value)
-    except TargetError as error:
-        return RecordedResult(found.where, unanswered=str(error))
-    if found.error and not (text and text.strip()):
-        return RecordedResult(found.where, error=str(found.error))
-    return RecordedResult(found.where, answer=None if text is None else TargetAnswer(text=text))
+        error = reported_error(value, nothing=not (text or "").strip()) or error_in_text(text or "")
+        if found.error or error:
+            return RecordedResult(found.where, error=str(found.error) if found.error or not error else error_text(error[1]))
+        truncated = check_answer(text or "", finish, message)
+    except TargetError as reason:
+        return RecordedResult(found.where, unanswered=str(reason))
+    return RecordedResult(found.where, answer=None if text is None else TargetAnswer(text=text, truncated=truncated))
 
 
 def value_at(row: Row, path: str) -> Any:

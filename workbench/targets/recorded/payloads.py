@@ -90,7 +90,9 @@ def answer_of(value: Any) -> str | None:
 
     Reasoning is no answer. Raises TargetError for a message with a part that is no text.
     """
-    return _text_in(value, _ANSWER, True, _DEPTH)
+    text = _text_in(value, _ANSWER, True, _DEPTH)
+    empty = isinstance(value, Mapping) and any(value.get(key) == "" for key in _ANSWERS)
+    return "" if text is None and empty else text
 
 
 def documents_of(value: Any) -> tuple[TargetHit, ...] | None:
