@@ -15,6 +15,7 @@ from workbench.llm.answers import (
     has_reasoning,
     json_reply,
     separated,
+    unfenced,
     unfinished,
 )
 from workbench.llm.base import CallFailure, Reply
@@ -350,8 +351,28 @@ def test_one_object_is_read_also_from_a_block_of_code() -> None:
         '```JSON\n{"a": 1}\n``` ',
         '```json {"a": 1}```',
         '~~~\n{"a": 1}\n~~~',
+        *(
+            f'```{name}\n{{"a": 1}}\n```'
+            for name in ("javascript", "js", "python", "text", "jsonl", "yaml", "json5 ", " json", "{.json}", "c++")
+        ),
+        '````json\n{"a": 1}\n````',
+        '~~~~\n{"a": 1}\n~~~~',
+        '```json\n{"a": 1}',
+        '```{"a": 1}```',
+        '\ufeff{"a": 1}',
+        '\ufeff```json\r\n{"a": 1}\r\n```',
     ]
     assert [json_reply(text) for text in texts] == [{"a": 1}] * len(texts)
+
+
+def test_a_word_or_a_number_is_read_from_a_block_of_code() -> None:
+    texts = ["7", " 7\n", "```\n7\n```", "```json\n7\n```", "```7```", "~~~text\n7\n~~~", "````\n7", "```text 7```"]
+    assert [unfenced(text) for text in texts] == ["7"] * len(texts)
+    assert [unfenced(text) for text in ("```true```", "It is ```7```.", "```\n7\n```\n```\n8\n```")] == [
+        "true",
+        "It is ```7```.",
+        "```\n7\n```\n```\n8\n```",
+    ]
 
 
 def test_anything_else_is_no_object() -> None:
@@ -366,5 +387,8 @@ def test_anything_else_is_no_object() -> None:
         "1",
         "[" * 100_000,
         '<think>{"a": 1}',
+        '```json\n{"a": 1}\n```\n\n```json\n{"a": 2}\n```',
+        'Sure:\n```json\n{"a": 1}\n```',
+        '```json\n{"a": 1\n```',
     ]
     assert [text for text in texts if json_reply(text) is not None] == []

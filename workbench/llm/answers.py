@@ -72,7 +72,9 @@ _ANSWER = re.compile(
 # Words before a thought, such as "Sure!", and a mark of reasoning that is a word in a sentence.
 _FEW_WORDS = 100
 _MENTION = re.compile(r"[\w,;] \Z")
-_FENCED = re.compile(r"(```|~~~)[^\S\n]*(?:jsonc?|json5)?\s*(.*?)\s*\1", re.DOTALL | re.IGNORECASE)
+# A block of code, also without its end: the name of a language is on the line of its beginning, or precedes the value on one line.
+_FENCE = re.compile(r"(`{3,}|~{3,})(?:[^\n`{\[\"]*\n|[^\S\n]*\{\.?[\w+#-]*\}[^\S\n]*\n|[^\S\n]*(?:[A-Za-z][\w+.#-]*(?=[\s{\[]))?)")
+_FENCE_END = re.compile(r"\s*(?:`{3,}|~{3,})\s*$")
 # Why replies end, by the names of all providers.
 _ENDS: Mapping[str, re.Pattern[str]] = {
     "stop": re.compile(
@@ -163,8 +165,9 @@ def separated(text: str) -> Separated:
 
 
 def _read_once(text: str) -> Separated:
-    if (block := _FENCED.fullmatch(text.strip())) and block[1] not in block[2] and _begun(block[2]):
-        inner = separated(block[2])
+    block = unfenced(text)
+    if block != text.strip(_BLANKS) and _begun(block):
+        inner = separated(block)
         if inner.answer and inner.reasoned:
             return inner
     rest, reasoned, unopened = _without_last_tokens(text), False, False
@@ -312,14 +315,27 @@ def content_text(content: Any) -> str:
     return "".join(map(_part_text, content))
 
 
+def unfenced(text: str) -> str:
+    """Return the content of a reply that is one block of code of any kind, also an unclosed one, or else the reply without blanks around it.
+
+    Examples
+    --------
+    >>> unfenced("```javascript\\n7\\n```"), unfenced("Yes: ```7```")
+    ('7', 'Yes: ```7```')
+    """
+    text = text.strip(_BLANKS)
+    if not (start := _FENCE.match(text)):
+        return text
+    inner = _FENCE_END.sub("", text[start.end() :]).strip(_BLANKS)
+    return text if re.search(rf"^\s*{start[1]}", inner, re.MULTILINE) else inner
+
+
 def json_reply(text: str) -> Mapping[str, Any] | None:
     """Return a reply that is one JSON object, also in a block of code and after reasoning, or None for any other.
 
     An object with a repeated key or with NaN is none.
     """
-    text = separated(text).answer.strip()
-    block = _FENCED.fullmatch(text)
-    value = _json(block[2] if block else text)
+    value = _json(unfenced(separated(text).answer))
     return value if isinstance(value, dict) else None
 
 

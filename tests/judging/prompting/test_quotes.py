@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.core.words import whole_words
 from workbench.judging.prompting.quotes import quote_in, quoted_passage
 
 TEXT = "The office opens\n in May. It costs €3,000 (net)."
@@ -58,13 +59,72 @@ def test_a_letter_without_its_mark_is_another_letter() -> None:
     assert quote_in("1", "½ of it") is None
 
 
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("5 days of leave", "25 days of leave"),
+        ("5 °C", "The pool is at -15 °C."),
+        ("15 °C", "The pool is at -15 °C."),
+        ("15 °C", "The pool is at −15 °C."),
+        ("-5 °C", "3-5 °C"),
+        ("500 euros", "1,500 euros"),
+        ("500 euros", "1.500 euros"),
+        ("500 euros", "1\u202f500 euros"),
+        (",500 euros", "1,500 euros"),
+        ("It costs 1", "It costs 1,500 euros."),
+        ("It costs 1", "It costs 1\u00a0500 euros."),
+        ("It costs 1", "It costs 1.5 euros."),
+        ("5 percent", ".5 percent"),
+        ("5 km", "15 km"),
+        ("a distance of 5", "a distance of 5km"),
+        ("oking is", "Smoking is banned."),
+        ("Smok", "Smoking is banned."),
+        ("a", "Smoking is banned."),
+        ("office", "offices"),
+        ("doesn", "It doesn't open."),
+        ("сти", "новости дня"),
+    ],
+)
+def test_a_quote_within_a_word_or_a_number_is_none(quote: str, text: str) -> None:
+    assert quote_in(quote, text) is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("25 days of leave", "25 days of leave"),
+        ("-15 °C", "at −15 °C."),
+        ("1,500 euros", "costs 1,500 euros."),
+        ("17", "open 9–17"),
+        ("9", "open 9-17"),
+        ("19 rules", "COVID-19 rules"),
+        ("25", "25% of it"),
+        ("500", "€500"),
+        ("in May", "It opens in May.It closes in June."),
+        ("It closes", "It opens in May.It closes in June."),
+        ("15 days", "- 15 days"),
+        ("开门", "办公室五月开门。"),
+        ("บริษัท", "พนักงานบริษัทได้"),
+        ("eau", "l'eau claire"),
+    ],
+)
+def test_a_quote_of_whole_words_and_numbers_is_found(quote: str, text: str) -> None:
+    assert quote_in(quote, text) is not None
+
+
+def test_a_quote_is_found_at_a_later_place_if_the_first_is_within_a_word() -> None:
+    assert quote_in("5 days", "25 days, then 5 days") == (14, 20)
+
+
 @given(st.text(st.characters(exclude_categories=("Cs", "Cf", "Mn", "Mc", "Me", "Lm", "Sk", "So", "No"), exclude_characters="´")), st.data())
-def test_every_slice_with_a_word_is_found(text: str, data: st.DataObject) -> None:
+def test_every_slice_of_whole_words_is_found(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
+    start, end = whole_words(text, start, end)
     quote = text[start:end]
     composed = any(unicodedata.normalize("NFKD", character) != character for character in text)
-    if any(character.isalnum() for character in quote) and not composed:
+    # A sign or a point before a number belongs to it.
+    if any(character.isalnum() for character in quote) and not composed and text[:start][-1:] in ("", " "):
         found = quote_in(quote, text)
         assert found is not None
         assert quote_in(text[slice(*found)], quote) is not None

@@ -12,7 +12,14 @@ def test_a_word_stands_alone() -> None:
 
 
 def test_truth_values() -> None:
-    values = {"Yes.": True, '{"correct": "TRUE."}': True, "false": False, '{"correct": false}': False}
+    values = {
+        "Yes.": True,
+        '{"correct": "TRUE."}': True,
+        "false": False,
+        '{"correct": false}': False,
+        "```\ntrue\n```": True,
+        "~~~text\nNo.\n~~~": False,
+    }
     assert {text: truth(text, "correct") for text in values} == values
 
 
@@ -28,7 +35,7 @@ def test_a_rating_is_a_whole_number_of_ten_in_any_form() -> None:
     values = {
         "7": 0.7, "10.": 1.0, "8/10": 0.8, "**8 / 10**": 0.8, "1.0/10": 0.1, '{"rating": 7.0}': 0.7, '{"rating": 0}': 0.0, '{"rating": 0.0}': 0.0,
         '{"rating": 1}': 0.1, '{"rating": "7"}': 0.7, '{"rating": "7/10"}': 0.7, '{"rating": " 7 / 10. "}': 0.7, '{"rating": 1e1}': 1.0,
-        '```JSON\n{"rating": 10}\n```': 1.0,
+        '```JSON\n{"rating": 10}\n```': 1.0, "```\n7\n```": 0.7, "```text\n8/10\n```": 0.8, "**7.**": 0.7,
     }  # fmt: skip
     assert {text: rating(text, "rating") for text in values} == values
 
@@ -52,13 +59,30 @@ def test_no_rating(wording) -> None:
         '"8 or 9"',
         '"high"',
     ]
-    bare = ["11", "-1", "0.8", "1.0", "7 or 8", "8/5", "8/", "seven", "7.5", '{"score": 3}', '{"rating": 3, "rating": 4}']
+    bare = [
+        ".10",
+        ".05",
+        "**.5**",
+        '{"rating": ".7"}',
+        '{"rating": ".10"}',
+        "11",
+        "-1",
+        "0.8",
+        "1.0",
+        "7 or 8",
+        "8/5",
+        "8/",
+        "seven",
+        "7.5",
+        '{"score": 3}',
+        '{"rating": 3, "rating": 4}',
+    ]
     wording(lambda text: rating(text, "rating"), [*bare, *(f'{{"rating": {number}}}' for number in numbers)], UnreadableReplyError)
 
 
 def test_whole_numbers_in_any_form() -> None:
-    assert [whole_number(value) for value in (2, 2.0, "2", " 2. ", "2.5", 2.5, True, None, "two", [2], -1, "")] == [
-        2, 2, 2, 2, None, None, None, None, None, None, -1, None,
+    assert [whole_number(value) for value in (2, 2.0, "2", " 2. ", "2.5", ".2", 2.5, True, None, "two", [2], -1, "")] == [
+        2, 2, 2, 2, None, None, None, None, None, None, None, -1, None,
     ]  # fmt: skip
 
 

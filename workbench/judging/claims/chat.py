@@ -36,7 +36,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
     """
 
     calls_model: ClassVar[bool] = True
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     kind: Literal["chat"] = "chat"
     prompt: str = Field(default="claims-1", min_length=1, description="A prompt of the package, or the path of a file.")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.errors import RunError
-from workbench.llm.answers import json_reply
+from workbench.llm.answers import json_reply, unfenced
 
 _AROUND = " \t\r\n\"'`*.!“”‘’"
 _YES, _NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
@@ -33,7 +33,7 @@ def word_reply(text: str) -> str:
 def truth(text: str, field: str) -> bool:
     """Return the truth value in a field of a JSON reply, or that of a single word. Raises UnreadableReplyError for any other reply."""
     reply = json_reply(text)
-    value = word_reply(text) if reply is None else reply.get(field)
+    value = unfenced(text) if reply is None else reply.get(field)
     if isinstance(value, bool):
         return value
     word = word_reply(value) if isinstance(value, str) else ""
@@ -45,11 +45,11 @@ def truth(text: str, field: str) -> bool:
 def rating(text: str, field: str) -> float:
     """Return the whole number from 0 to 10 in a field of a JSON reply, or a bare one, as a number from 0 to 1. `8/10` is such a number, too.
 
-    Raises UnreadableReplyError for any other reply: 0.8 and 1.0 are of a scale from 0 to 1, and 4/5 is of a third one.
+    Raises UnreadableReplyError for any other reply: 0.8, .8 and 1.0 are of a scale from 0 to 1, and 4/5 is of a third one.
     """
     reply = json_reply(text)
-    value = text if reply is None else reply.get(field)
-    match = None if isinstance(value, bool) else _RATING.fullmatch(str(value).strip(_AROUND))
+    value = unfenced(text) if reply is None else reply.get(field)
+    match = None if isinstance(value, bool) else _RATING.fullmatch(_number_in(str(value)))
     if match is None or int(match[1]) > MOST_RATING or (match[2] and match[1] == "1" and not match["scale"]):
         raise UnreadableReplyError(f"the reply is neither JSON with {field!r}, a whole number from 0 to {MOST_RATING}, nor such a number")
     return int(match[1]) / MOST_RATING
@@ -58,11 +58,16 @@ def rating(text: str, field: str) -> float:
 def whole_number(value: Any) -> int | None:
     """Return a whole number, also one that is written as a text or as 2.0, or None for any other value."""
     if isinstance(value, str):
-        text = value.strip(_AROUND)
+        text = _number_in(value)
         return int(text) if _WHOLE.fullmatch(text) else None
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _number_in(text: str) -> str:
+    """Return a text without the marks around it. A full stop before a number is its decimal point."""
+    return text.strip(_AROUND.replace(".", "")).rstrip(_AROUND)
 
 
 def entries(text: str, field: str, keys: Sequence[str]) -> list[Mapping[str, Any]]:

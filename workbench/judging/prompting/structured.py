@@ -15,7 +15,7 @@ from workbench.judging.prompting.replies import (
     whole_number,
     word_reply,
 )
-from workbench.llm.answers import json_reply
+from workbench.llm.answers import json_reply, unfenced
 
 _SHOWN = 20
 _VERDICTS = tuple(verdict for verdict in get_args(Verdict) if verdict)
@@ -52,7 +52,7 @@ def structured_judgements(text: str, requests: Sequence[JudgeRequest]) -> list[J
 
 
 def _verdicts(text: str, requests: Sequence[JudgeRequest]) -> list[Judgement]:
-    if len(requests) == 1 and json_reply(text) is None and word_reply(text) == "absent":
+    if len(requests) == 1 and json_reply(text) is None and word_reply(unfenced(text)) == "absent":
         return [Judgement(score=0.0, verdict="absent")]
     found = entries(text, "verdicts", ("verdict",))
     alone = len(requests) == len(found) == 1
