@@ -1,9 +1,17 @@
-"""Read the citations in an answer: [1], [1, 2], [1][3], [1-3]."""
+"""Read the citations in an answer: [1], [1, 2], [1][3], [1-3], [Source 2], [^1], 【1†source】."""
 
 import re
 from typing import NamedTuple
 
-_LIST = re.compile(r"\[\s*(?:passages?\s+)?(\d{1,4}(?:\s*(?:[,;–—-]|and|und|&)\s*\d{1,4})*)\s*\]", re.IGNORECASE)
+# Part of the key of answers whose citations are read. Raise it when equal texts begin to get other citations.
+VERSION = 2
+
+_NAME = r"(?:[\^#]|(?:passages?|sources?|citations?|cite|documents?|docs?|references?|refs?|quellen?|contexts?|chunks?)\s*[:#.]?)"
+_NUMBER = rf"(?:{_NAME}\s*)?\d{{1,4}}"
+_AND = r"(?:and|und|&)"
+_LIST = re.compile(
+    rf"[\[【［]\s*({_NUMBER}(?:\s*(?:[,;，、](?:\s*{_AND})?|[–—-]|{_AND})\s*{_NUMBER})*)\s*(?:†[^\]】］\n]{{0,80}})?[\]】］]", re.IGNORECASE
+)
 _RANGE = re.compile(r"(\d+)(?:\s*[–—-]\s*(\d+))?")
 
 

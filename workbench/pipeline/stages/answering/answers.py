@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.citations import VERSION as CITATIONS_VERSION
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
@@ -66,8 +67,11 @@ class AnswersStage(Stage):
         return [configuration.answering.identity() if configuration.answering else None, str(variant)]
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of the questions, by which a generator can know them, and the versions of the detector of refusals and the reader of replies."""
-        return [fingerprint([query.query_id for query in run.dataset.queries]), REFUSALS_VERSION, REPLIES_VERSION]
+        """Return the ids of the questions, by which a generator can know them, and the versions of the readers of refusals, citations and replies."""
+        return [
+            fingerprint([query.query_id for query in run.dataset.queries]),
+            *(REFUSALS_VERSION, CITATIONS_VERSION, REPLIES_VERSION),
+        ]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Answer the questions. If a call of a model failed, the next run asks again."""
