@@ -34,7 +34,7 @@ class ChatCall:
 class Reply:
     """A complete reply of a model. Its `text` is the model's in full from a client, and the answer alone from `ask_all`.
 
-    `finish_reason` is `stop`, `length`, or the server's own word for any other. `reasoned` says whether the model reasoned before it answered,
+    `finish_reason` is `stop` or `length`; another one says that the reply is no answer. `reasoned` says whether the model reasoned before it answered,
     `unopened` whether only the end of its reasoning was marked. Tokens are those that the server counted, None if it did not. `cost` is in the currency of the
     client's prices, None without prices. `logprobs` has the log-probability of each alternative of the first token, None if the server sent
     none. `dropped` names the parameters that the model does not know. `seconds` is the time of the successful try; `cached` says whether

@@ -17,7 +17,7 @@ def is_content(value: object) -> bool:
     return any(isinstance(part, Mapping) for part in value) and all(isinstance(part, str) or _MARKS & part.keys() for part in value)
 
 
-def text_of_parts(parts: Sequence[str | Mapping[str, Any]]) -> str:
+def text_of_parts(parts: Sequence[Any]) -> str:
     """Return the text of parts, without reasoning and references. A part can be a message, as in the Responses API of OpenAI.
 
     Raises TargetError with the type of a part that is no text.
@@ -28,7 +28,7 @@ def text_of_parts(parts: Sequence[str | Mapping[str, Any]]) -> str:
         raise TargetError(str(error)) from None
 
 
-def _parts_of(part: str | Mapping[str, Any]) -> Sequence[Any]:
+def _parts_of(part: Any) -> Sequence[Any]:
     if isinstance(part, str):
         return [part]
     content = part.get("content")
