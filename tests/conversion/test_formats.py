@@ -92,10 +92,13 @@ def test_a_page_gets_its_title_as_heading_and_loses_its_scripts():
 
 
 def test_lines_of_a_pdf_become_paragraphs_below_headings_without_running_headers():
-    text = convert(".pdf", pdf(SHED, "Manual", repeat=6)).text
+    converted = convert(".pdf", pdf(SHED, "Manual", repeat=6))
+    text = converted.text
     assert "\n## Opening hours\n\nThe shed is open from 9:00 to 18:30 on workdays. On Saturdays the shed closes at 13:00" in text
-    assert "(draft)" not in text
-    assert "Page 2" not in text
+    assert text.startswith("Manual (draft)\n\n# Manual\n\n")
+    assert text.count("(draft)") == 1
+    assert "Page" not in text
+    assert converted.notes == ("repeats 1 line in the margins of its pages, kept once: 'Manual (draft)' on 3 pages",)
 
 
 def test_bookmarks_of_a_pdf_are_headings_although_the_type_is_the_same():

@@ -1,6 +1,6 @@
-"""PDFs, as Markdown: `lines` reads their lines, `order` orders them, and `layout` makes paragraphs, headings and code of them.
+"""PDFs, as Markdown: `lines` reads their lines, `running` finds headers and footers, `order` orders the rest.
 
-`unread` finds what is on the pages beside their text.
+`layout` makes paragraphs, headings and code of the lines, and `unread` finds what is on the pages beside their text.
 """
 
 from collections import defaultdict
@@ -12,6 +12,7 @@ from workbench.conversion.converted import ConvertedText, UnreadableFileError, u
 from workbench.conversion.pdf.layout import Bookmark, markdown_of_lines
 from workbench.conversion.pdf.lines import PrintedPage, printed_page
 from workbench.conversion.pdf.order import doubt_of, in_reading_order
+from workbench.conversion.pdf.running import running_lines
 from workbench.conversion.pdf.unread import UnreadParts, unread_parts
 from workbench.core.formatting import count, listed, plural, share
 
@@ -44,8 +45,9 @@ def convert_pdf(raw: bytes) -> ConvertedText:
         raise UnreadableFileError(reason) from None
     notes_beside = list(_notes_beside(pages, beside, attached))
     _require_text(pages, notes_beside)
-    text = markdown_of_lines([in_reading_order(page.lines) for page in pages], bookmarks)
-    return ConvertedText(text, (*_notes(pages), *notes_beside))
+    running = running_lines(pages)
+    lines = [line for page in pages for line in in_reading_order(page.lines) if line not in running.removed]
+    return ConvertedText(markdown_of_lines(lines, bookmarks, running.once), (*_notes(pages), *running.notes, *notes_beside))
 
 
 def _require_text(pages: Sequence[PrintedPage], notes: Sequence[str]) -> None:

@@ -1,13 +1,12 @@
 """Make paragraphs, headings and code of the printed lines of a PDF."""
 
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from workbench.conversion.pdf.code_blocks import code_lines, fenced, goes_on
 from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN, LineEndHyphens
-from workbench.conversion.pdf.lines import PrintedLine
+from workbench.conversion.pdf.lines import PrintedLine, body_height
 
 # A heading is this much higher than most lines, or bold.
 _LARGER = 1.12
@@ -18,14 +17,11 @@ _WITHIN = 1.45
 _ITEM = re.compile(r"(?:[•◦▪‣●○■·*–—-]|\d{1,3}[.)]|[a-z][.)])\s+\S")
 _BULLET = re.compile(r"[•◦▪‣●○■·–—]\s+")
 _ENDS = re.compile(r"[.!?:;,]$")
-_NUMBER = re.compile(r"\d+")
 # A hyphen at the end of a line that PDFium has not joined, and dashes that join two words or numbers.
 _HYPHEN_ENDS, _DASH_ENDS = re.compile(r"\w[-\u2010]$"), re.compile(r"\w[–—\u2011]$")
 # Dots between an entry of a table of contents and its page.
 _LEADER = re.compile(r"\s*(?:[.·․‥…]\s?){5,}(\s*(?:\d+|[ivxlcdm]+))?$", re.IGNORECASE)
 _PAGE = re.compile(r"\d+|[ivxlcdm]+", re.IGNORECASE)
-# Lines that repeat at the edge of this share of the pages, and of at least two, are headers and footers.
-_REPEATS, _FEWEST_PAGES = 0.5, 2
 
 
 @dataclass(frozen=True)
@@ -47,52 +43,42 @@ class _PrintedBlock:
     code: list[PrintedLine] = field(default_factory=list)
 
 
-def markdown_of_lines(pages: Sequence[Sequence[PrintedLine]], bookmarks: Sequence[Bookmark] = ()) -> str:
-    """Return the text of pages as Markdown, without running headers, footers, dot leaders and hyphens that divide words."""
-    lines = [line for page in _without_running(pages) for line in page]
+def markdown_of_lines(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark] = (), running: Collection[PrintedLine] = ()) -> str:
+    """Return the text of lines as Markdown, without dot leaders and hyphens that divide words.
+
+    Lines of `running` are headers and footers. They interrupt no paragraph and are no headings.
+    """
     code = code_lines(lines)
-    headings = _headings(lines, bookmarks, code)
+    headings = _headings(lines, bookmarks, {*code, *(number for number, line in enumerate(lines) if line in running)})
     blocks: list[_PrintedBlock] = []
+    # The block that a line can go on with: of the body, or of a header or footer.
+    latest: dict[bool, _PrintedBlock] = {}
     for number, line in enumerate(lines):
-        level = headings.get(number, 0)
+        level, in_margin = headings.get(number, 0), line in running
+        before = latest.get(in_margin)
         if number in code and not level:
-            if not (blocks and blocks[-1].code and goes_on(blocks[-1].last, line)):
-                blocks.append(_PrintedBlock("", line))
-            blocks[-1].code.append(line)
-            blocks[-1].last = line
-        elif blocks and _continues(blocks[-1], line, level):
-            blocks[-1].text, blocks[-1].last = _joined(blocks[-1].text, line.text), line
+            if not (before and before.code and goes_on(before.last, line)):
+                before = _PrintedBlock("", line)
+                blocks.append(before)
+            before.code.append(line)
+        elif before and _continues(before, line, level):
+            before.text = _joined(before.text, line.text)
         else:
-            blocks.append(_PrintedBlock(line.text, line, level))
+            before = _PrintedBlock(line.text, line, level)
+            blocks.append(before)
+        before.last = line
+        latest[in_margin] = before
     hyphens = LineEndHyphens(block.text for block in blocks)
     return "\n\n".join(_markdown(block, hyphens) for block in blocks)
-
-
-def _without_running(pages: Sequence[Sequence[PrintedLine]]) -> list[Sequence[PrintedLine]]:
-    """Remove the headers and footers that most pages repeat, except for their numbers, and page numbers."""
-    edges = Counter(edge for page in pages for edge in {_edge(line) for line in (*page[:2], *page[-2:])})
-    running = {edge for edge, times in edges.items() if times >= max(_FEWEST_PAGES, _REPEATS * len(pages))}
-    kept: list[Sequence[PrintedLine]] = []
-    for page in pages:
-        inner = range(2, len(page) - 2)
-        kept.append([line for place, line in enumerate(page) if place in inner or _edge(line) not in running])
-    return kept if any(kept) else list(pages)
-
-
-def _edge(line: PrintedLine) -> str:
-    return _NUMBER.sub("#", line.text)
 
 
 def _headings(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark], code: Collection[int]) -> dict[int, int]:
     """Return the level of each line that is a heading, by its number. A line of `code` is one if it is larger, or a bookmark."""
     titles = {(_letters(mark.title), mark.page): mark.level for mark in bookmarks}
-    weights = Counter[float]()
-    for line in lines:
-        weights[_size(line)] += len(line.text)
-    body = weights.most_common(1)[0][0] if weights else 0.0
+    body = body_height(lines)
     large = [number for number, line in enumerate(lines) if line.height >= _LARGER * body and _may_head(line)]
-    sizes = sorted({_size(lines[number]) for number in large}, reverse=True)
-    levels = {number: min(sizes.index(_size(lines[number])) + 1, _LEVELS) for number in large}
+    sizes = sorted({lines[number].size for number in large}, reverse=True)
+    levels = {number: min(sizes.index(lines[number].size) + 1, _LEVELS) for number in large}
     deepest = max(levels.values(), default=0)
     for number, line in enumerate(lines):
         marked = titles.get((_letters(line.text), line.page))
@@ -102,10 +88,6 @@ def _headings(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark], code:
             levels[number] = min(deepest + 1, _LEVELS)
     # A page in which most lines are large has no headings by size.
     return levels if len(levels) <= max(1, 0.5 * len(lines)) else {number: level for number, level in levels.items() if number == 0}
-
-
-def _size(line: PrintedLine) -> float:
-    return round(line.height * 2) / 2
 
 
 def _letters(text: str) -> str:
@@ -134,7 +116,7 @@ def _continues(block: _PrintedBlock, line: PrintedLine, level: int) -> bool:
     last, distance = block.last, block.last.bottom - line.bottom
     if level or block.level:
         # A heading of two lines.
-        same = level == block.level and last.page == line.page and _size(last) == _size(line)
+        same = level == block.level and last.page == line.page and last.size == line.size
         return same and 0 < distance <= _WITHIN * line.height and len(block.text) + len(line.text) <= _LONGEST_HEADING
     if leader := _LEADER.search(last.text):
         # Its page may be a line for itself.

@@ -1,6 +1,7 @@
 """The printed lines of a PDF's page, with their places and type, in the order of the page's content, and the characters without text."""
 
 import ctypes
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,7 +29,7 @@ class PrintedLine:
     """A line of a page: its text, its height and the edges of its box, in points.
 
     `fixed` says that all of its characters are as wide, as those of code, `turned` that it is not horizontal, and `across` that it has a wide gap
-    between two long parts, as lines of two columns that were written as one.
+    between two long parts, as lines of two columns that were written as one. `numbered` says that a wide gap sets apart a number at one of its ends.
     """
 
     text: str
@@ -41,11 +42,25 @@ class PrintedLine:
     fixed: bool = False
     turned: bool = False
     across: bool = False
+    numbered: bool = False
 
     @property
     def middle(self) -> float:
         """Return the height of its middle above the page's end."""
         return self.bottom + self.height / 2
+
+    @property
+    def size(self) -> float:
+        """Return its height to half a point."""
+        return round(self.height * 2) / 2
+
+
+def body_height(lines: Iterable[PrintedLine]) -> float:
+    """Return the height of most of a text, or 0 without one."""
+    weights = Counter[float]()
+    for line in lines:
+        weights[line.size] += len(line.text)
+    return weights.most_common(1)[0][0] if weights else 0.0
 
 
 @dataclass(frozen=True)
@@ -58,12 +73,14 @@ class _Box:
 
 @dataclass(frozen=True)
 class PrintedPage:
-    """The lines of a page that are not blank, with counts of its characters.
+    """The lines of a page that are not blank, with its edges in points and counts of its characters.
 
     `unread` have no text: their font has no Unicode map, or maps them to no character. `unsure` have the text that their codes would be in ASCII.
     """
 
     lines: tuple[PrintedLine, ...]
+    bottom: float
+    top: float
     characters: int
     unread: int = 0
     unsure: int = 0
@@ -87,7 +104,8 @@ def printed_page(page: Any, number: int) -> PrintedPage:
     for index in unread:
         codes[index] = 0
     unsure = sum(codes[index] > 32 for index in unmapped)
-    return PrintedPage(tuple(_lines(text, codes, number)), characters, len(unread), unsure)
+    _, bottom, _, top = page.get_bbox()
+    return PrintedPage(tuple(_lines(text, codes, number)), bottom, top, characters, len(unread), unsure)
 
 
 def _is_no_character(code: int) -> bool:
@@ -129,6 +147,7 @@ def _line(text: Any, inked: Sequence[int], words: str, number: int) -> PrintedLi
         fixed=all(_is_fixed(text, place) for place in sample),
         turned=not all(_is_upright(raw.FPDFText_GetCharAngle(text.raw, place)) for place in sample),
         across=_is_across(text, inked, _GAP * height),
+        numbered=_is_numbered(text, inked, words, _GAP * height),
     )
 
 
@@ -150,6 +169,14 @@ def _is_across(text: Any, inked: Sequence[int], gap: float) -> bool:
     # Only words are looked at: a call for each character would take most of the time.
     apart = ((before, after) for before, after in pairwise(inked[_PART - 1 : 1 - _PART]) if after - before > 1)
     return any(_box(text, after).left - _box(text, before).right > gap for before, after in apart)
+
+
+def _is_numbered(text: Any, inked: Sequence[int], words: str, gap: float) -> bool:
+    if not (words[0].isdigit() or words[-1].isdigit()):
+        return False
+    apart = [(before, after) for before, after in pairwise(inked) if after - before > 1]
+    ends = (*(apart[:1] if words[0].isdigit() else ()), *(apart[-1:] if words[-1].isdigit() else ()))
+    return any(_box(text, after).left - _box(text, before).right > gap for before, after in ends)
 
 
 def _box(text: Any, index: int) -> _Box:
