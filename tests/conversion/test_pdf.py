@@ -221,6 +221,8 @@ def test_tables_of_contents_lose_their_dots_and_keep_their_lines():
         ("All of it is in https://example.org/bike-", "shed/rules.html for you.", "example.org/bike-shed/rules.html for"),
         ("It is a rule for pre-", "and post-war houses.", "pre- and post-war"),
         ("We speak of user-", "Centred work here.", "user-Centred work"),
+        ("The cellar must never be colder than -", "5 degrees in any winter.", "than -5 degrees"),
+        ("Members can come in the evening from 3 -", "5 days in each week.", "from 3 - 5 days"),
     ],
 )
 def test_hyphens_at_line_ends_stay_where_they_are_a_part_of_the_word(first: str, second: str, whole: str):

@@ -11,6 +11,7 @@ LINE_END_HYPHEN = "\u00ad"
 _DIVIDED = re.compile(rf"(?<![^\s{LINE_END_HYPHEN}])[^\s{LINE_END_HYPHEN}]*(?:{LINE_END_HYPHEN}[^\s{LINE_END_HYPHEN}]*)+")
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)+")
+_HYPHENS = ("-", "\u2010", "\u2011")
 _LAST_LETTERS = re.compile(r"(?<!\w)[^\W\d_]+$")
 _FIRST_LETTERS = re.compile(r"[^\W\d_]++(?![\d_])")
 _ADDRESS = re.compile(r"[/\\@=]|www\.")
@@ -68,7 +69,8 @@ class LineEndHyphens:
     """Decide on the hyphens at line ends by the other words of a document, then by dictionaries of its languages.
 
     A hyphen is removed only between two small letters (the first word may begin with a capital) if the joined word is known: it occurs elsewhere, more
-    often than with its hyphen, or is in a dictionary. Hyphens before digits and capitals, in addresses and in part numbers always stay.
+    often than with its hyphen, or is in a dictionary that does not have it with its hyphen too. Hyphens before digits and capitals, in addresses and in
+    part numbers always stay, and so do those behind one letter ("X-ray") and between two words of a longer compound ("mother-in-law").
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -100,6 +102,9 @@ class LineEndHyphens:
         closed, hyphenated = self._words[joined.casefold()], self._compounds[f"{left[0]}-{right[0]}".casefold()]
         if closed or hyphenated:
             return "" if closed > hyphenated else "-"
+        compound = before[: left.start()].endswith(_HYPHENS) or after[right.end() :].startswith(_HYPHENS)
+        if len(left[0]) == 1 or self._is_word(f"{left[0]}-{right[0]}") or (compound and self._is_word(left[0]) and self._is_word(right[0])):
+            return "-"
         if self._is_word(joined):
             return ""
         if right[0] in _CONJUNCTIONS:
@@ -112,11 +117,11 @@ class LineEndHyphens:
         most = max(found.values())
         return tuple(name for name, times in found.items() if times >= _SECOND_LANGUAGE * most and times) or ("en",)
 
-    def _is_word(self, joined: str) -> bool:
+    def _is_word(self, word: str) -> bool:
         import simplemma
 
         # A capital begins a sentence, or is a German noun's.
-        return any(simplemma.is_known(each, self._languages) for each in {joined, joined.lower()})
+        return any(simplemma.is_known(each, self._languages) for each in {word, word.lower()})
 
     def _is_german_noun(self, left: str, right: str) -> bool:
         return self._languages == ("de",) and bool(_GERMAN_NOUN.fullmatch(left)) and len(right) > _LOANS

@@ -19,6 +19,8 @@ _BULLET = re.compile(r"[•◦▪‣●○■·–—]\s+")
 _ENDS = re.compile(r"[.!?:;,]$")
 # A hyphen at the end of a line that PDFium has not joined, and dashes that join two words or numbers.
 _HYPHEN_ENDS, _DASH_ENDS = re.compile(r"\w[-\u2010]$"), re.compile(r"\w[–—\u2011]$")
+# A minus sign at the end of a line. Behind a number it is a dash.
+_SIGN_ENDS = re.compile(r"(?:^|[^\s\d%°]\s+|[(\[])[-−]$")
 # Dots between an entry of a table of contents and its page.
 _LEADER = re.compile(r"\s*(?:[.·․‥…]\s?){5,}(\s*(?:\d+|[ivxlcdm]+))?$", re.IGNORECASE)
 _PAGE = re.compile(r"\d+|[ivxlcdm]+", re.IGNORECASE)
@@ -131,7 +133,7 @@ def _continues(block: _PrintedBlock, line: PrintedLine, level: int) -> bool:
 
 
 def _joined(text: str, following: str) -> str:
-    if text.endswith(LINE_END_HYPHEN) or _DASH_ENDS.search(text):
+    if text.endswith(LINE_END_HYPHEN) or _DASH_ENDS.search(text) or (_SIGN_ENDS.search(text) and following[:1].isdigit()):
         return text + following
     if _HYPHEN_ENDS.search(text) and following[:1].isalnum():
         return text[:-1] + LINE_END_HYPHEN + following
