@@ -232,3 +232,44 @@ def test_hyphens_at_line_ends_stay_where_they_are_a_part_of_the_word(first: str,
     made.text(20, 20, first)
     made.text(20, 25, second)
     assert whole in text_of(made)
+
+
+def written(parts: list[tuple[str, str]], size: int = 12) -> FPDF:
+    """A page with parts of a text that are raised (SUP), lowered (SUB) or neither (LINE)."""
+    made = FPDF()
+    made.add_page()
+    made.set_font("Helvetica", size=size)
+    for place, text in parts:
+        made.char_vpos = place
+        made.write(6, text)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ([("LINE", "There are 2"), ("SUP", "10"), ("LINE", " of them")], "There are 2¹⁰ of them"),
+        ([("LINE", "It is 10"), ("SUP", "-3"), ("LINE", " of it")], "It is 10⁻³ of it"),
+        ([("LINE", "The fee is 80 euros."), ("SUP", "1")], "The fee is 80 euros.¹"),
+        ([("LINE", "See the note"), ("SUP", "12,13"), ("LINE", " for more")], "See the note¹²,¹³ for more"),
+        ([("LINE", "10"), ("SUP", "6")], "10⁶"),
+        # Word and web pages have no other characters for these either.
+        ([("LINE", "The H"), ("SUB", "2"), ("LINE", "O and the 1"), ("SUP", "st"), ("LINE", " of May")], "The H2O and the 1st of May"),
+    ],
+)
+def test_raised_numbers_are_written_as_such(parts: list[tuple[str, str]], whole: str):
+    assert text_of(written(parts)) == f"{whole}\n"
+
+
+def test_small_print_of_the_same_baseline_and_turned_numbers_are_no_raised_numbers():
+    made = FPDF()
+    made.add_page()
+    for size, text in ((12, "The fee is 80"), (7, "95"), (12, " euros, for 10"), (9, "-3 of them, "), (20, "T"), (8, "12 and more")):
+        made.set_font("Helvetica", size=size)
+        made.text(made.get_x(), 20, text)
+        made.set_x(made.get_x() + made.get_string_width(text))
+    assert text_of(made) == "The fee is 8095 euros, for 10-3 of them, T12 and more\n"
+    made = printed([(20, 20, LONG)])
+    with made.rotation(90, 10, 200):
+        made.text(10, 200, "W1-W23")
+    assert "W1-W23" in text_of(made)

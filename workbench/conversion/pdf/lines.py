@@ -2,12 +2,13 @@
 
 import ctypes
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import isclose
 from typing import Any
 
+from workbench.conversion.equations.scripts import raised
 from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN
 
 # Characters of a line whose size and weight are read.
@@ -22,6 +23,9 @@ _FIXED_PITCH = 1
 _FIXED_NAMES = ("mono", "courier", "consol", "menlo", "typewriter", "cmtt")
 # A line with a gap of this many heights between two parts of this many characters may be a line of two columns.
 _GAP, _PART = 1.5, 20
+# Raised numbers, such as exponents and marks of notes, are smaller than the character before them, and stand above its baseline by these parts of it.
+_SMALLER, _RAISED = 0.85, (0.15, 1.0)
+_RAISABLE = frozenset(map(ord, "0123456789+-−,"))
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ def _lines(text: Any, codes: Sequence[int], number: int) -> Iterator[PrintedLine
     for index in (*(index for index, code in enumerate(codes) if code in (10, 13)), len(codes)):
         inked = [place for place in range(start, index) if codes[place] > 32]
         if inked:
-            yield _line(text, inked, _text(text, codes, range(start, index)), number)
+            yield _line(text, inked, _text(text, codes, range(start, index), _raised(text, codes, inked)), number)
         start = index + 1
 
 
@@ -145,13 +149,16 @@ def _line(text: Any, inked: Sequence[int], words: str, number: int) -> PrintedLi
         left=boxes[0].left,
         right=_box(text, inked[-1]).right,
         fixed=all(_is_fixed(text, place) for place in sample),
-        turned=not all(_is_upright(raw.FPDFText_GetCharAngle(text.raw, place)) for place in sample),
+        turned=not all(_is_upright(text, place) for place in sample),
         across=_is_across(text, inked, _GAP * height),
         numbered=_is_numbered(text, inked, words, _GAP * height),
     )
 
 
-def _is_upright(angle: float) -> bool:
+def _is_upright(text: Any, index: int) -> bool:
+    from pypdfium2 import raw
+
+    angle = raw.FPDFText_GetCharAngle(text.raw, index)
     # -1 means that the angle is not known. Slightly turned pages of scanners are upright.
     return angle < 0 or isclose(angle, 0, abs_tol=0.1) or angle > 6.18
 
@@ -188,8 +195,44 @@ def _box(text: Any, index: int) -> _Box:
     return _Box(box.left, box.bottom, box.right, box.top)
 
 
-def _text(text: Any, codes: Sequence[int], places: Iterable[int]) -> str:
-    letters = "".join(_letter(text, place, codes[place]) for place in places if codes[place])
+def _raised(text: Any, codes: Sequence[int], inked: Sequence[int]) -> frozenset[int]:
+    """Return the places of raised digits, signs and commas in a line: behind another character, or at its beginning."""
+    found = set[int]()
+    # A mark at the beginning, as of a note, is compared with the text behind it.
+    other = next((place for place in inked if codes[place] not in _RAISABLE), inked[0])
+    before = inked[0] - 1
+    for place in inked:
+        if codes[place] in _RAISABLE and place == before + 1 and _is_raised(text, place, other):
+            found.add(place)
+        else:
+            other = place
+        before = place
+    return frozenset(found)
+
+
+def _is_raised(text: Any, place: int, other: int) -> bool:
+    rise = _baseline(text, place) - _baseline(text, other)
+    if rise < 0.1:
+        return False
+    own, box = _box(text, place), _box(text, other)
+    height = box.top - box.bottom
+    smaller = own.top - own.bottom <= _SMALLER * height
+    return smaller and _RAISED[0] * height <= rise <= _RAISED[1] * height and _is_upright(text, place)
+
+
+def _baseline(text: Any, index: int) -> float:
+    from pypdfium2 import raw
+
+    left, baseline = ctypes.c_double(), ctypes.c_double()
+    raw.FPDFText_GetCharOrigin(text.raw, index, ctypes.byref(left), ctypes.byref(baseline))
+    return baseline.value
+
+
+def _text(text: Any, codes: Sequence[int], places: Iterable[int], high: Collection[int]) -> str:
+    letters = ""
+    for is_high, group in groupby(places, high.__contains__):
+        part = "".join(_letter(text, place, codes[place]) for place in group if codes[place])
+        letters += ",".join(raised(each, "") for each in part.split(",")) if is_high else part
     # Characters beyond the first plane come in two halves.
     return letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
 
