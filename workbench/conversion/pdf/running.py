@@ -39,7 +39,7 @@ _DIVIDED_BEFORE, _DIVIDED_AFTER = re.compile(r"[|·•–—-]\s*$"), re.compile
 
 
 @dataclass(frozen=True)
-class _Mark:
+class _MarginMark:
     """The text of a line, with the difference of its page number and its page's place in the file, if it has one.
 
     `bare` says that it has no other text, and `named` that a word says that the number is a page's.
@@ -67,7 +67,7 @@ def running_lines(pages: Sequence[PrintedPage]) -> RunningLines:
     A line with other numbers on each page is content, unless they rise with the pages as page numbers do. So is a line in larger type than the body.
     """
     # By the mark, and whether it is in the upper half of its page. Heights are those above the nearer edge.
-    marks = defaultdict[tuple[_Mark, bool], list[tuple[float, PrintedLine]]](list)
+    marks = defaultdict[tuple[_MarginMark, bool], list[tuple[float, PrintedLine]]](list)
     body = body_height([line for page in pages for line in page.lines])
     for page, margins in zip(pages, _margins(pages, body), strict=True):
         for line in margins:
@@ -134,9 +134,9 @@ def _margin(outer: Sequence[list[PrintedLine]], rows: Sequence[list[PrintedLine]
             part = []
 
 
-def _marks(line: PrintedLine) -> Iterator[_Mark]:
+def _marks(line: PrintedLine) -> Iterator[_MarginMark]:
     """Yield what a line has to share with those of other pages: its whole text, or the text around a page number."""
-    yield _Mark(line.text)
+    yield _MarginMark(line.text)
     for found in _NUMBER.finditer(line.text):
         before, after = line.text[: found.start()], line.text[found.end() :]
         bare = bool(_BARE_BEFORE.fullmatch(before) and _BARE_AFTER.fullmatch(after))
@@ -144,7 +144,7 @@ def _marks(line: PrintedLine) -> Iterator[_Mark]:
         # A wide gap is before the last word, or behind the first.
         divided = _DIVIDED_BEFORE.search(before) and _DIVIDED_AFTER.match(after) if inside else _divides(before, after) or line.numbered
         if bare or (found[0].isdecimal() and (named or divided)):
-            yield _Mark(before, after, _value(found[0]) - line.page, bare, named)
+            yield _MarginMark(before, after, _value(found[0]) - line.page, bare, named)
 
 
 def _divides(before: str, after: str) -> bool:
