@@ -6,19 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.llm.answers import (
-    Separated,
-    UnreadableContentError,
-    answered,
-    content_text,
-    finish_of,
-    has_reasoning,
-    json_reply,
-    separated,
-    unfenced,
-    unfinished,
-)
-from workbench.llm.base import CallFailure, Reply
+from workbench.llm.answers import Separated, UnreadableContentError, answered, content_text, has_reasoning, json_reply, separated, unfenced
+from workbench.llm.base import CallFailure, Reply, finish_of, unfinished
 
 # What a model writes before the answer `In May.`
 FORMS = {

@@ -1,8 +1,25 @@
 """A call of a chat model, and its outcome."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+# Why replies end, by the names of all providers.
+_ENDS: Mapping[str, re.Pattern[str]] = {
+    "stop": re.compile(
+        r"|none|null|stop(ped)?|stop_(sequence|criteria_met|token|words?)|end(_(turn|of_text|of_sequence|of_turn))?|endoftext|eos(_token(_found)?)?"
+        r"|done|complete[d]?|finish(ed)?"
+    ),
+    "length": re.compile(
+        r"(model_)?length(_\w+)?|max_(\w+_)?(tokens?|length|output\w*)|maxtokens|(token|output|error)_limit|limit|model_context_window_exceeded"
+    ),
+    "content_filter": re.compile(
+        r"\w*(filter|safety|sensitive|recitation|prohibited|block|guardrail|moderat|spii|toxic|copyright|censor|refusal|policy_violation)\w*"
+    ),
+    "tool_calls": re.compile(r"(tool|function)_(calls?|use)"),
+}
+_END_PREFIX = re.compile(r"^(finish|stop|done)_?reason[._]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +100,38 @@ class ModelUse:
 def use_of(reply: Reply) -> dict[str, Any]:
     """Return the fields of `ModelUse` for a result that took one reply."""
     return {field.name: getattr(reply, field.name) for field in fields(ModelUse)}
+
+
+def finish_of(value: Any) -> str:
+    """Return why a reply ended: `stop`, `length`, `content_filter` or `tool_calls` for every provider's name of it, or another reason in small letters.
+
+    A reply without a reason is complete. Any other reason says that the reply broke off.
+
+    Examples
+    --------
+    >>> [finish_of(name) for name in ("end_turn", "MAX_TOKENS", "content_filter: sexual", None, "network_error")]
+    ['stop', 'length', 'content_filter', 'stop', 'network_error']
+    """
+    given = str(value or "").strip()
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", given).lower()
+    name = _END_PREFIX.sub("", name).partition(":")[0]
+    return next((end for end, names in _ENDS.items() if names.fullmatch(name)), given.lower())
+
+
+def unfinished(finish: str) -> CallFailure | None:
+    """Return why a reply that ended for this reason, as `finish_of` names it, is no answer. None for a complete or a cut one.
+
+    A failure of the kind `server` may not happen again.
+    """
+    if finish in ("stop", "length"):
+        return None
+    if finish == "content_filter":
+        return CallFailure("the provider's safety filter refused the answer", "refusal")
+    if finish == "tool_calls":
+        return CallFailure("the model called a tool in place of an answer", "reply")
+    return CallFailure(f"the reply broke off ({finish})")
+
+
+def end_of(finish: Any, message: Mapping[str, Any]) -> str:
+    """Return why a message ended, as `finish_of` names it. A message that calls a tool is no answer, whatever the server says."""
+    return "tool_calls" if message.get("tool_calls") or message.get("function_call") else finish_of(finish)
