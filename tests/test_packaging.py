@@ -154,5 +154,5 @@ def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep_and_the_tutorial(w
     done = subprocess.run([place / "python", "why.py"], cwd=workplace, env=environment, capture_output=True, text=True, timeout=300)
     assert advice("fast") in done.stdout
     # The parts before need the checkout.
-    Reader(workplace, place, environment).follow(lesson_blocks(tutorial[tutorial.index("\n## 3. ") :]))
+    Reader(workplace, place).follow(lesson_blocks(tutorial[tutorial.index("\n## 3. ") :]))
     assert (workplace / "outputs" / "bees" / "report.html").is_file()

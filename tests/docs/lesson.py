@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -69,12 +70,28 @@ def are_close(value: float, other: float) -> bool:
     return round(abs(value - other), 6) <= TOLERANCE
 
 
-class Reader:
-    """A reader in a folder. Commands and code run in this process, what needs a shell or names a program by its path in one of its own."""
+# Run blocks of code, and print what the last one prints.
+LAST_OF_BLOCKS = """
+import contextlib, io, json, sys
+names = {"__name__": "__main__"}
+*before, last = json.load(sys.stdin)
+with contextlib.redirect_stdout(io.StringIO()):
+    for block in before:
+        exec(compile(block, "block", "exec"), names)
+exec(compile(last, "block", "exec"), names)
+"""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+
+class Reader:
+    """A reader in a folder. Commands and code run in this process, what needs a shell or names a program by its path in one of its own.
+
+    With the folder of the programs of another environment, all of them run in processes of that environment.
+    """
+
+    def __init__(self, folder: Path, programs: Path | None = None) -> None:
+        self.folder, self._programs = folder, programs
         self._names: dict[str, object] = {"__name__": "__main__"}
+        self._code: list[str] = []
 
     def follow(self, blocks: list[Block]) -> None:
         """Run the blocks in order, and check what is printed and every exit code."""
@@ -97,19 +114,29 @@ class Reader:
 
     def _run(self, line: str, before: str) -> str:
         program, *words = shlex.split(line)
-        if program == "workbench":
+        if program == "workbench" and self._programs is None:
             done = workbench(*words, env={"COLUMNS": "80"})
         else:
             # Under `make slow`, a make of its own would announce the folders that it enters and leaves.
-            environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-            environment |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-            command = ["bash", "-e", "-c", line]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=1800)
+            done = self._process(["bash", "-e", "-c", line])
         expected = 1 if "exits with 1" in " ".join(before.split()) else 0
         assert done.returncode == expected, line + done.stdout[-2000:] + done.stderr[-4000:]
         return done.stdout
 
+    def _process(self, command: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+        left_out = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHONPATH", "VIRTUAL_ENV")
+        environment = {name: value for name, value in os.environ.items() if name not in left_out} | {"COLUMNS": "80"}
+        environment["PATH"] = f"{self._programs or Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        # A process of another environment has the package that is installed there.
+        environment |= {} if self._programs else {"PYTHONPATH": str(ROOT)}
+        return subprocess.run(command, env=environment, input=given, capture_output=True, text=True, encoding="utf-8", timeout=1800)
+
     def _execute(self, text: str) -> str:
+        self._code.append(text)
+        if self._programs:
+            done = self._process([str(self._programs / "python"), "-c", LAST_OF_BLOCKS], json.dumps(self._code))
+            assert done.returncode == 0, text + done.stdout[-2000:] + done.stderr[-4000:]
+            return done.stdout
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             exec(compile(text, "block", "exec"), self._names)
