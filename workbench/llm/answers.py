@@ -88,6 +88,12 @@ class Separated:
     reasoned: bool = False
     unopened: bool = False
 
+    def failure(self, truncated: bool | None) -> str:
+        """Return why the text has no answer, or an empty text if it has one or is empty without any reasoning."""
+        if self.answer.strip() or not self.reasoned:
+            return ""
+        return CUT_REASONING.reason if truncated else REASONING_ALONE
+
 
 REASONING_ALONE = "the reply is reasoning without an answer"
 

@@ -97,7 +97,7 @@ def reported_error(answer: Any, nothing: bool = True) -> tuple[int, bytes] | Non
     choices = answer.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     places = [place for place in (answer, choice, *(answer.get(name) for name in _AROUND)) if isinstance(place, Mapping)]
-    errors = (_declared(place) for place in places)
+    errors = (_declared(place, nothing) for place in places)
     error = next((error for error in errors if error), None)
     if not error and nothing:
         error = next((error for place in places if (error := _suggested(place))), None)
@@ -115,8 +115,8 @@ def error_in_text(text: str) -> tuple[int, bytes] | None:
     return reported_error(value, nothing=False) if value and "error" in value else None
 
 
-def _declared(place: Mapping[str, Any]) -> Any:
-    """Return the error that a part of a reply declares, or None."""
+def _declared(place: Mapping[str, Any], nothing: bool) -> Any:
+    """Return the error that a part of a reply declares, or None. A `code` like a status says nothing beside an answer: it can be a part of it."""
     for name in _ERRORS:
         value = place.get(name)
         value = value[0] if isinstance(value, list) and value else value
@@ -131,7 +131,7 @@ def _declared(place: Mapping[str, Any]) -> Any:
     failed = [
         name for name in ("status", "state") if isinstance(word := place.get(name), str) and word.lower().replace(" ", "_") in _FAILED
     ]
-    numbered = [name for name in _NUMBERS if _status(place.get(name))]
+    numbered = [name for name in _NUMBERS if (nothing or name != "code") and _status(place.get(name))]
     return next((_about(place, name) for name in (*flagged, *failed, *numbered)), None)
 
 

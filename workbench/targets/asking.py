@@ -10,7 +10,7 @@ from typing import Any, Literal
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
-from workbench.llm.answers import CUT_REASONING, REASONING_ALONE, separated
+from workbench.llm.answers import separated
 from workbench.printable import HIDDEN
 from workbench.records import Passage, Query
 from workbench.targets.base import (
@@ -210,8 +210,8 @@ def _without_reasoning(reply: TargetReply) -> TargetReply:
     if reply.answer is None:
         return reply
     read, own = separated(reply.answer.text), reply.answer
-    if read.reasoned and not read.answer.strip():
-        return TargetReply(error=CUT_REASONING.reason if own.truncated else REASONING_ALONE, seconds=reply.seconds)
+    if failure := read.failure(own.truncated):
+        return TargetReply(error=failure, seconds=reply.seconds)
     reasoned, unopened = own.reasoned or read.reasoned, own.unopened or read.unopened
     return replace(reply, answer=replace(own, text=read.answer, reasoned=reasoned, unopened=unopened))
 

@@ -7,6 +7,8 @@ from workbench.llm.answers import UnreadableContentError, answered, content_text
 from workbench.llm.base import CallFailure, Reply, end_of, unfinished
 from workbench.targets.base import BrokenOffError, TargetError
 
+# Where a message says why it ended.
+FINISHES = ("finish_reason", "stop_reason", "done_reason")
 _MARKS = frozenset({"type", "text", "thought"})
 
 

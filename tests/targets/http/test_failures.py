@@ -209,6 +209,11 @@ def test_an_answer_beside_signs_of_success_is_an_answer(service, beside):
     assert searched(target_of(service, search=SEARCH)) == []
 
 
+def test_a_code_beside_an_answer_is_a_part_of_it(service):
+    service.replies["/answer"] = {"answer": "Press reset twice.", "code": 503}
+    assert answered(target_of(service, answer=ANSWER)).text == "Press reset twice."
+
+
 @pytest.mark.parametrize("fault", [{"raw": b"null"}, {"raw": b"{}"}, {"raw": b'{"results": []}'}, {"raw": b"", "status": 204}])
 def test_a_reply_without_content_found_nothing(service, fault):
     service.faults = [fault]

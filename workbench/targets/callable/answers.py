@@ -6,10 +6,9 @@ from typing import Any
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.callable.hits import SOURCES, Strings, hits_of, raise_reported
 from workbench.targets.callable.values import described, has, number, read, whole
-from workbench.targets.contents import check_answer, is_content, text_of_parts
+from workbench.targets.contents import FINISHES, check_answer, is_content, text_of_parts
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
-_FINISHES = ("finish_reason", "stop_reason", "done_reason")
 _BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "refusal")
 _ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
 
@@ -99,7 +98,7 @@ def _use(answer: object, text: str | None) -> Mapping[str, Any]:
 def _cut(value: object, text: str) -> bool | None:
     """Return whether an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
     metadata, further = read(value, "response_metadata") or {}, read(value, "additional_kwargs") or {}
-    finish = read(value, *_FINISHES) or read(metadata, *_FINISHES)
+    finish = read(value, *FINISHES) or read(metadata, *FINISHES)
     content = read(value, *_ANSWERS)
     fields = {name: found for name in _BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
     return check_answer(text, finish if isinstance(finish, str) else None, {**fields, "content": content})

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from workbench.targets.contents import FINISHES
+
 Preset = Literal["openai-chat", "openai-chat-stream", "langserve", "langserve-stream", "query"]
 
 # Several paths are alternatives.
@@ -17,7 +19,6 @@ _HIT_FIELDS = {
 _SOURCES = ["$.sources", "$.contexts", "$.context", "$.documents", "$.hits", "$.results", "$.citations"]
 _OUTPUT_TEXTS = ["$.output.answer", "$.output.content", "$.output.output", "$.output.result", "$.output"]
 _OUTPUT_SOURCES = ["$.output.context", "$.output.source_documents", "$.output.sources", "$.output.documents"]
-_FINISHES = ("finish_reason", "stop_reason", "done_reason")
 _CHAT_BODY: Mapping[str, Any] = {"model": "{model}", "messages": [{"role": "user", "content": "{query}"}]}
 _CHAT_SOURCES = ["$.choices[0].message.context.citations", "$.sources", "$.citations", "$.documents"]
 
@@ -60,7 +61,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "reply": {
                 "text": _OUTPUT_TEXTS,
                 "sources": {"hits": _OUTPUT_SOURCES, **_HIT_FIELDS},
-                "finish_reason": [f"$.output.response_metadata.{name}" for name in _FINISHES],
+                "finish_reason": [f"$.output.response_metadata.{name}" for name in FINISHES],
             },
         },
     },
@@ -87,7 +88,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "reply": {
                 "text": ["$.answer", "$.response", "$.result", "$.text", "$.output"],
                 "sources": {"hits": _SOURCES, **_HIT_FIELDS},
-                "finish_reason": [f"$.{name}" for name in _FINISHES],
+                "finish_reason": [f"$.{name}" for name in FINISHES],
                 "refused": ["$.refused", "$.abstained"],
                 "confidence": ["$.confidence", "$.answer_confidence"],
             },

@@ -10,11 +10,10 @@ from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.llm.rejections import error_in_text, error_text, reported_error
 from workbench.targets.base import TargetAnswer, TargetError
-from workbench.targets.contents import check_answer
+from workbench.targets.contents import FINISHES, check_answer
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
 from workbench.targets.recorded.results import RecordedResult
 
-_FINISHES = ("finish_reason", "stop_reason", "done_reason")
 Row = Mapping[str, Any]
 # Rows with their places.
 Numbered = list[tuple[dict[str, Any], str]]
@@ -86,7 +85,7 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
 def _answered(found: ExportedRow, value: Any) -> RecordedResult:
     """Return the answer in a recorded value, or the reason why there is none."""
     message = value if isinstance(value, Mapping) else {}
-    finish = next((message[name] for name in _FINISHES if isinstance(message.get(name), str)), None)
+    finish = next((message[name] for name in FINISHES if isinstance(message.get(name), str)), None)
     try:
         text = answer_of(value)
         error = reported_error(value, nothing=not (text or "").strip()) or error_in_text(text or "")

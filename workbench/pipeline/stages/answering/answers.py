@@ -14,7 +14,7 @@ from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
-from workbench.llm.answers import CUT_REASONING, REASONING_ALONE, separated
+from workbench.llm.answers import CUT_REASONING, separated
 from workbench.llm.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -121,10 +121,8 @@ def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources
 def _without_reasoning(answer: GeneratedAnswer) -> GeneratedAnswer:
     """Return an answer without the reasoning of the model that wrote it, whichever program called the model."""
     read = separated(answer.text)
-    if not read.reasoned:
-        return replace(answer, text=read.answer)
-    error = answer.error or ("" if read.answer else CUT_REASONING.reason if answer.truncated else REASONING_ALONE)
-    return replace(answer, text=read.answer, error=error, reasoned=True, unopened=read.unopened)
+    reasoned, unopened = answer.reasoned or read.reasoned, answer.unopened or read.unopened
+    return replace(answer, text=read.answer, error=answer.error or read.failure(answer.truncated), reasoned=reasoned, unopened=unopened)
 
 
 def _row(query: int, question: str, answer: GeneratedAnswer) -> tuple[Any, ...]:
