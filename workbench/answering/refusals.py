@@ -9,7 +9,7 @@ from typing import NamedTuple
 from workbench.answering.refusal_patterns import dutch, english, german, romance
 from workbench.answering.refusal_patterns.clauses import CONTEXT, READ
 from workbench.chunking.text.sentences import sentences
-from workbench.llm.answers import json_reply
+from workbench.llm.replies.answers import json_reply
 
 # Part of the keys of results that depend on it. Raise it when equal answers begin to be refusals, or cease to.
 VERSION = 5

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workbench.llm.answers import json_reply
+from workbench.llm.replies.answers import json_reply
 
 
 class StructuredReply(BaseModel):

@@ -12,9 +12,9 @@ from workbench.judging.base import TASKS, Judge, Judgement, JudgeRequest, Task
 from workbench.judging.prompting.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
 from workbench.judging.prompting.structured import SCHEMAS, structured_judgements
 from workbench.judging.prompting.yes_no import ALTERNATIVES, yes_no_judgement
-from workbench.llm.answers import VERSION as REPLIES_VERSION
 from workbench.llm.base import CallFailure, ChatCall, Reply, use_of
 from workbench.llm.client import ChatClient
+from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.llm.session import ask_all
 
 _PROMPT = "The prompt of the package or the path of a file, by default that of the form of replies."

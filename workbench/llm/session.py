@@ -10,11 +10,11 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError
-from workbench.llm.answers import answered
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.claims import CallClaims
 from workbench.llm.client import ChatClient
 from workbench.llm.outages import Outage, OutageRecord
+from workbench.llm.replies.answers import answered
 from workbench.llm.tokens import most_prompt_tokens, most_tokens
 
 if TYPE_CHECKING:

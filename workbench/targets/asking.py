@@ -10,7 +10,7 @@ from typing import Any, Literal
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
-from workbench.llm.answers import separated
+from workbench.llm.replies.answers import separated
 from workbench.printable import HIDDEN
 from workbench.records import Passage, Query
 from workbench.targets.base import (

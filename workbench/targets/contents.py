@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.llm.answers import UnreadableContentError, answered, content_text, has_reasoning
 from workbench.llm.base import CallFailure, Reply, end_of, unfinished
+from workbench.llm.replies.answers import UnreadableContentError, answered, content_text, has_reasoning
 from workbench.targets.base import BrokenOffError, TargetError
 
 # Where a message says why it ended.

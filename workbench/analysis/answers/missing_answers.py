@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.analysis.answers.answered import answering, answers_of
-from workbench.llm.answers import REASONING_ALONE
+from workbench.llm.replies.answers import REASONING_ALONE
 from workbench.results.run_tables import RunTables
 
 # Fewer cut answers are those of unusual questions.

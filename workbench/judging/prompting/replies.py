@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.errors import RunError
-from workbench.llm.answers import json_reply, unfenced
+from workbench.llm.replies.answers import json_reply, unfenced
 
 _AROUND = " \t\r\n\"'`*.!“”‘’"
 _YES, _NO = frozenset({"true", "yes"}), frozenset({"false", "no"})

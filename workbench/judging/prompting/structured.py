@@ -15,7 +15,7 @@ from workbench.judging.prompting.replies import (
     whole_number,
     word_reply,
 )
-from workbench.llm.answers import json_reply, unfenced
+from workbench.llm.replies.answers import json_reply, unfenced
 
 _SHOWN = 20
 _VERDICTS = tuple(verdict for verdict in get_args(Verdict) if verdict)

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workbench.llm.answers import has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply, finish_of
 from workbench.llm.providers.served import ServedClient, sent_headers
+from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, name_of
 from workbench.models.server import KeyedModel
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from workbench.llm.answers import has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply, finish_of
 from workbench.llm.client import ChatClient
+from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, first_alternatives
 from workbench.models.gguf import GgufModel, check_gguf, default_threads, gguf_digest, load
 from workbench.printable import printable

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from workbench.llm.answers import has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply, end_of
 from workbench.llm.providers.served import ServedClient
+from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens, name_of
 from workbench.models.server import ollama_address
 

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from workbench.llm.answers import content_text, has_reasoning
 from workbench.llm.base import CallFailure, ChatCall, Reply, end_of
 from workbench.llm.providers.served import ServedClient, sent_headers
+from workbench.llm.replies.answers import content_text, has_reasoning
 from workbench.llm.tokens import count_of, first_alternatives, name_of
 from workbench.models.server import KeyedModel
 

@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
-from workbench.llm.answers import VERSION as REPLIES_VERSION
+from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage

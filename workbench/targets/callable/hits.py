@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Set
 from itertools import islice
 from typing import Any, Literal
 
-from workbench.llm.rejections import DECLARING, error_in_text, error_text, reported_error
+from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
 from workbench.targets.base import TargetError, TargetHit
 from workbench.targets.callable.values import attributes, described, identifier, number, plain, read, whole
 

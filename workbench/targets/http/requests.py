@@ -12,7 +12,7 @@ import httpx2
 from pydantic import JsonValue
 
 from workbench.core.formatting import plural
-from workbench.llm.rejections import error_text
+from workbench.llm.replies.rejections import error_text
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
 from workbench.models.replies import CompressedReplyError, ReplyTooLargeError
 from workbench.printable import printable

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from workbench.core.batching import blocks
 from workbench.llm.providers.transport import asynchronous_client
-from workbench.llm.rejections import error_in_text, reported_error
+from workbench.llm.replies.rejections import error_in_text, reported_error
 from workbench.records import Document, Passage, Query
 from workbench.targets.base import BrokenOffError, TargetAnswer, TargetError, TargetHit, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint

@@ -6,8 +6,8 @@ import httpx2
 from pydantic import JsonValue
 
 from workbench.core.display import excerpt
-from workbench.llm.answers import has_reasoning
-from workbench.llm.rejections import reported_error
+from workbench.llm.replies.answers import has_reasoning
+from workbench.llm.replies.rejections import reported_error
 from workbench.targets.base import TargetError
 from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.http.endpoints import StreamPaths

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
-from workbench.llm.rejections import error_in_text, error_text, reported_error
+from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
 from workbench.targets.base import TargetAnswer, TargetError
 from workbench.targets.contents import FINISHES, check_answer
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of

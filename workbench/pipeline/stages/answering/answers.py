@@ -14,8 +14,8 @@ from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
-from workbench.llm.answers import CUT_REASONING, separated
-from workbench.llm.answers import VERSION as REPLIES_VERSION
+from workbench.llm.replies.answers import CUT_REASONING, separated
+from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.llm.answers import Separated, UnreadableContentError, answered, content_text, has_reasoning, json_reply, separated, unfenced
 from workbench.llm.base import CallFailure, Reply, finish_of, unfinished
+from workbench.llm.replies.answers import (
+    Separated,
+    UnreadableContentError,
+    answered,
+    content_text,
+    has_reasoning,
+    json_reply,
+    separated,
+    unfenced,
+)
 
 # What a model writes before the answer `In May.`
 FORMS = {

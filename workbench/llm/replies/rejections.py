@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from workbench.llm.answers import json_reply
+from workbench.llm.replies.answers import json_reply
 from workbench.models.server import TOO_LONG
 
 Rejection = Literal["model", "credit", "refusal", "window", "request"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.chunking.text.code_spans import TextCode
 from workbench.llm.base import CallFailure, Reply
+from workbench.llm.replies.code_spans import TextCode
 
 # Part of the keys of results that depend on it. Raise it when equal replies begin to be read differently.
 VERSION = 2
