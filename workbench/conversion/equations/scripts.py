@@ -9,29 +9,7 @@ SUBSCRIPTS = str.maketrans("0123456789+-−=()aeijkmnoprstuvx", "₀₁₂₃₄
 _NUMBER = re.compile(r"[+−-]?\d+")
 _EXPONENT = re.compile(r"(?=.*[^\W_])[\w+−*/.,()= -]+")
 # Raised ends of ordinals, abbreviations and trademarks, which are no exponents: 2nd, 1er, Mme.
-_ENDS = (
-    "st",
-    "nd",
-    "rd",
-    "th",
-    "er",
-    "re",
-    "ère",
-    "ème",
-    "eme",
-    "ième",
-    "nde",
-    "os",
-    "as",
-    "te",
-    "me",
-    "mme",
-    "lle",
-    "lles",
-    "tm",
-    "sm",
-    "mc",
-)
+_ENDS = re.compile("st|nd|rd|th|er|re|ère|i?ème|eme|nde|os|as|te|me|mme|lles?|tm|sm|mc")
 # Such ends after a number or a Roman numeral only: 3e, XIXe, 1º.
 _NUMBER_ENDS = ("a", "e", "o")
 
@@ -56,7 +34,7 @@ def raised(text: str, before: str) -> str:
         return inside.translate(SUPERSCRIPTS)
     if not before or not (before[-1].isalnum() or before[-1] in ")]}") or not _EXPONENT.fullmatch(inside):
         return text
-    if inside.lower() in _ENDS or (inside.lower() in _NUMBER_ENDS and (before[-1].isdecimal() or before[-1] in "IVXLC")):
+    if _ENDS.fullmatch(inside.lower()) or (inside.lower() in _NUMBER_ENDS and (before[-1].isdecimal() or before[-1] in "IVXLC")):
         return text
     return script(inside, "^", SUPERSCRIPTS)
 
