@@ -48,7 +48,10 @@ def test_hits_are_the_first_distinct_chunks_with_their_ranks_and_scores(indexes:
     answerable = [query for query in part.queries if query.answerable]
     assert list(seen) == [query.query_id for query in answerable]
     for query in answerable[:10]:
-        assert seen[query.query_id] == list(index.search(query.text, k=4))
+        hits, alone = seen[query.query_id], index.search(query.text, k=4)
+        assert [(hit.rank, hit.doc_id, hit.start, hit.end) for hit in hits] == [(hit.rank, hit.doc_id, hit.start, hit.end) for hit in alone]
+        # A question that is encoded alone can differ from one of a batch in its last digits, on some processors.
+        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in alone], abs=1e-5)
 
 
 def test_a_function_of_answers_scores_the_answers_of_a_function(part: wb.Dataset) -> None:
