@@ -1,6 +1,8 @@
 """What a person can lose in JupyterLab: typed text, the place in the text, and the kernel."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -151,13 +153,20 @@ def test_the_keyboard_begins_at_what_is_in_view_and_takes_whole_sentences(notebo
     assert page.locator(".wbl-pane").evaluate("pane => pane.scrollTop > 0")
 
 
-def test_a_restarted_kernel_is_said_at_once_and_a_busy_one_after_a_while(notebook) -> None:
+def test_a_restarted_kernel_is_said_at_once_and_a_silent_one_after_a_while(notebook, workplace) -> None:
     page = notebook.page
-    page.evaluate("() => { void notebook.context.sessionContext.session.kernel.requestExecute({ code: 'import time; time.sleep(9)' }); }")
+    # A kernel that runs a cell can still answer, in a thread (a subshell). A process that is stopped cannot.
+    code = "import os; open('kernel.pid', 'w').write(str(os.getpid()))"
+    page.evaluate("code => notebook.context.sessionContext.session.kernel.requestExecute({ code }).done", code)
+    kernel = int((workplace / "kernel.pid").read_text())
     page.locator(".wbl-pane").focus()
-    page.keyboard.press("2")
-    said(page, "Saving…")
-    said(page, "Not saved yet: the kernel does not answer.")
+    os.kill(kernel, signal.SIGSTOP)
+    try:
+        page.keyboard.press("2")
+        said(page, "Saving…")
+        said(page, "Not saved yet: the kernel does not answer.")
+    finally:
+        os.kill(kernel, signal.SIGCONT)
     said(page, "Saved: 1 label of ann.")
     page.evaluate(
         "() => { window.restarted = false; void notebook.context.sessionContext.session.kernel.restart().then(() => { window.restarted = true; }); }"
