@@ -63,6 +63,7 @@ STAGES = [
     ("scoring", "export"),
     ("new_experiment",),
     ("api",),
+    ("monitor",),
     ("widgets",),
     ("__main__", "cli", "testing"),
     ("suite",),
