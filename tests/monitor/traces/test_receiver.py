@@ -83,7 +83,6 @@ provider.shutdown()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["gzip", "none"])
 def test_what_the_official_exporter_sends_from_a_process_becomes_a_row(receiver: TraceReceiver, tmp_path: Path, compression: str) -> None:
     command = [sys.executable, "-c", EXPORTER, receiver.url, compression]

@@ -6,9 +6,8 @@ names differ.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.monitor.traces.otlp import OtlpEvent, OtlpSpan, hex_id
 from workbench.monitor.traces.steps import EVALUATION
@@ -23,8 +22,7 @@ _UNITS = ((1e11, 10**9), (1e14, 10**6), (1e17, 10**3))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class TraceExport:
+class TraceExport(NamedTuple):
     """A form of row that a tool exports: the tool, how to recognize a row, and the spans and scores in it."""
 
     tool: str

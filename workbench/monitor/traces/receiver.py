@@ -3,6 +3,7 @@
 Source: open-telemetry/opentelemetry-proto, `docs/specification.md`, OTLP/HTTP.
 """
 
+import errno
 import json
 import os
 import socket
@@ -13,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from socketserver import TCPServer
+from typing import Any
 
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
@@ -42,11 +44,7 @@ class ReceiverLimits:
 
 
 class RefusedRequestError(Exception):
-    """A request that is not accepted: the HTTP status and the reason."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
+    """A request that is not accepted, with the HTTP status and the reason."""
 
 
 class TraceReceiver:
@@ -59,11 +57,11 @@ class TraceReceiver:
     def __init__(
         self, folder: str | Path, port: int = 4318, host: str = "127.0.0.1", remote: bool = False, limits: ReceiverLimits | None = None
     ) -> None:
-        if not remote and not _is_loopback(host):
+        if not remote and host not in ("127.0.0.1", "localhost"):
             raise InputError(f"{host} can be reached from other machines", "leave host out, or set remote=True")
-        self.files = _SignalFiles(Path(folder), (limits or ReceiverLimits()).file_bytes)
+        self._files = _SignalFiles(Path(folder), (limits or ReceiverLimits()).file_bytes)
         try:
-            self._server = _OtlpServer((host, port), self.files, limits or ReceiverLimits())
+            self._server = _OtlpServer((host, port), self._files, limits or ReceiverLimits())
         except (OSError, OverflowError) as error:
             raise InputError(f"{host}:{port} cannot be listened on ({error})", "choose another port, or 0 for any free one") from None
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="otlp-receiver")
@@ -82,7 +80,7 @@ class TraceReceiver:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
-        self.files.close()
+        self._files.close()
 
 
 class _SignalFiles:
@@ -90,26 +88,31 @@ class _SignalFiles:
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._folder, self._limit, self._lock = folder, limit, threading.Lock()
-        self._open: dict[OtlpSignal, BinaryIO] = {}
+        self._open: dict[OtlpSignal, FileIO] = {}
 
     def append(self, signal: OtlpSignal, line: bytes) -> None:
+        """Append a line. After an error, the next line begins another file, since this one can end in a part of a line."""
         with self._lock:
-            file = self._open.get(signal)
-            if file is not None and file.tell() >= self._limit:
-                file.close()
-                file = None
-            if file is None:
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                path = self._folder / f"{signal}-{time.time_ns()}-{os.getpid()}.jsonl"
-                file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "ab", buffering=0)
-                self._open[signal] = file
-            file.write(line)
+            file, whole = self._open.pop(signal, None) or self._new(signal), False
+            try:
+                whole = file.write(line) == len(line)
+            finally:
+                if whole and file.tell() < self._limit:
+                    self._open[signal] = file
+                else:
+                    file.close()
+        if not whole:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close(self) -> None:
         with self._lock:
-            for file in self._open.values():
-                file.close()
-            self._open.clear()
+            while self._open:
+                self._open.popitem()[1].close()
+
+    def _new(self, signal: OtlpSignal) -> FileIO:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = f"{signal}-{time.time_ns()}-{os.getpid()}.jsonl"
+        return FileIO(self._folder / name, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
 
 
 class _OtlpServer(ThreadingHTTPServer):
@@ -125,8 +128,8 @@ class _OtlpServer(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         # The base looks up the host's name, which can take seconds.
-        socket.socket.bind(self.socket, self.server_address)
-        self.server_name, self.server_port = self.socket.getsockname()[:2]
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._free.acquire(blocking=False):
@@ -186,7 +189,7 @@ class _OtlpHandler(BaseHTTPRequestHandler):
             if line:
                 self.server.files.append(signal, line)
         except RefusedRequestError as refused:
-            self._reply(refused.status, str(refused))
+            self._reply(*refused.args)
         except OSError as error:
             self._reply(503, f"cannot be stored ({error.strerror})")
         else:
@@ -260,10 +263,3 @@ def _unpacked(body: bytes, limit: int) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("the compressed body is cut off, or goes on")
     return unpacked
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

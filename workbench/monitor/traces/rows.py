@@ -125,8 +125,7 @@ class _Trace:
 
     def _error(self, answer: str | None) -> str | None:
         """Return the error of the root, or of the last step that failed if there is no answer."""
-        failed = [step.error for step in self.steps if step.error and not answer]
-        return self.root.error or (failed[-1] if failed else None)
+        return self.root.error or next((step.error for step in reversed(self.steps) if step.error and not answer), None)
 
     def _total(self) -> float | None:
         if not self.root.parent or self.root.parent == self.root.trace_id:
@@ -156,25 +155,24 @@ class _Trace:
     def _retrieved(self) -> tuple[list[Row] | None, list[Row] | None]:
         """Return the retrievals, and their hits in order. A reranker's documents take the place of those that were found before it."""
         hops: list[Row] = []
-        # Hits with their hops, and how many of them a reranker has ordered.
-        hits: list[tuple[TargetHit, int]] | None = None
-        ordered = 0
+        # Hits with their hops: those that a reranker has ordered, and those after them. `searched` says that at least an empty list is recorded.
+        ordered, hits, searched = list[tuple[TargetHit, int]](), list[tuple[TargetHit, int]](), False
         for step in self.of("retrieval", "reranking"):
             if step.kind == "retrieval":
                 hops.append({name: value for name, value in (("query", step.query), ("seconds", _seconds(step))) if value is not None})
-                if step.hits is not None:
-                    hits = [*(hits or ()), *((hit, len(hops) - 1) for hit in step.hits)]
+                hits += [(hit, len(hops) - 1) for hit in step.hits or ()]
             elif step.hits is not None:
-                hits = [*(hits or ())[:ordered], *_reranked(step.hits, (hits or [])[ordered:], max(0, len(hops) - 1))]
-                ordered = len(hits)
-        return hops or None, None if hits is None else [_hit(hit, hop) for hit, hop in hits]
+                ordered += _reranked(step.hits, hits, max(0, len(hops) - 1))
+                hits = []
+            searched = searched or step.hits is not None
+        return hops or None, [_hit(hit, hop) for hit, hop in (*ordered, *hits)] if searched else None
 
 
 def _reranked(hits: Sequence[TargetHit], found: Sequence[tuple[TargetHit, int]], last: int) -> Iterator[tuple[TargetHit, int]]:
     """Yield the documents of a reranker with the hop that found each, and the text that only its retriever recorded."""
+    known = {other.doc_id or other.text: (other, hop) for other, hop in reversed(found)}
     for hit in hits:
-        same = ((other, hop) for other, hop in found if (other.doc_id == hit.doc_id if hit.doc_id else other.text == hit.text))
-        other, hop = next(same, (hit, last))
+        other, hop = known.get(hit.doc_id or hit.text, (hit, last))
         yield replace(hit, text=other.text if hit.text is None else hit.text, metadata=hit.metadata or other.metadata), hop
 
 
@@ -191,7 +189,7 @@ def _has_result(step: TraceStep) -> bool:
 
 def _judged(evaluations: Iterable[Mapping[str, Any]]) -> Row:
     """Return evaluations, each once, and what users said, which tools record as scores too."""
-    row: dict[str, list[Row]] = {"evaluations": [], "feedback": []}
+    row: dict[str, dict[str, Row]] = {"evaluations": {}, "feedback": {}}
     for found in map(dict, evaluations):
         name = str(found.get("name", "")).lower().replace("-", "_")
         if not name.startswith(_USER_SCORES):
@@ -201,9 +199,8 @@ def _judged(evaluations: Iterable[Mapping[str, Any]]) -> Row:
             value = (1 if found["score"] == 1 else -1) if thumb else found.get("score")
             made = {"kind": "thumb" if thumb else found["name"], "value": value, "text": found.get("explanation") or found.get("label")}
             made, items = {key: value for key, value in made.items() if value is not None}, row["feedback"]
-        if made not in items:
-            items.append(made)
-    return {name: items for name, items in row.items() if items}
+        items[repr(made)] = made
+    return {name: list(items.values()) for name, items in row.items() if items}
 
 
 def _with_turns(rows: list[Row]) -> list[Row]:
