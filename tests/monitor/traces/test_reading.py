@@ -464,3 +464,29 @@ def test_no_bytes_raise_anything_but_an_input_error(examples: int, tmp_path: Pat
 
     names = st.sampled_from(["t.jsonl", "t.json", "t.pb", "t.csv", "t.parquet", "t.jsonl.gz"])
     check_examples(examples, st.tuples(names, st.binary(max_size=12), st.integers(0, len(good))), read)
+
+
+def test_a_request_that_the_official_sdk_encodes_is_read(tmp_path: Path) -> None:
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from opentelemetry.trace import StatusCode
+
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = provider.get_tracer("test")
+    with tracer.start_as_current_span("rag", attributes={"openinference.span.kind": "CHAIN", "input.value": "fee?"}) as root:
+        with tracer.start_as_current_span("search", attributes={"openinference.span.kind": "RETRIEVER", "retrieval.documents": []}):
+            pass
+        attributes = {"openinference.span.kind": "LLM", "tag.tags": ("a", "b"), "llm.token_count.prompt": 3}
+        with tracer.start_as_current_span("chat", attributes=attributes) as chat:
+            chat.record_exception(TimeoutError("30 s"))
+            chat.set_status(StatusCode.ERROR)
+    provider.shutdown()
+    (tmp_path / "t.pb").write_bytes(encode_spans(exporter.get_finished_spans()).SerializeToString())
+    found = read_traces(tmp_path)
+    (row,) = found.rows
+    assert found.left_out == {}
+    assert (row["id"], row["span_id"]) == (format(root.context.trace_id, "032x"), format(root.context.span_id, "016x"))
+    assert [row[name] for name in ("query", "hits", "error", "input_tokens")] == ["fee?", [], "TimeoutError: 30 s", 3]

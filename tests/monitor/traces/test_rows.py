@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.monitor.traces.conftest import request, span, write_lines
+from tests.monitor.traces.conftest import TRACE, request, span, write_lines
 from workbench.monitor.traces.reading import TraceRows, read_traces
 from workbench.monitor.traces.rows import HIDDEN, NOT_CAPTURED
 
@@ -63,7 +63,9 @@ def test_a_retriever_inside_another_is_counted_once(read) -> None:
 
 
 def test_a_retriever_of_openinference_without_documents_found_none_if_others_record_theirs(read) -> None:
-    assert one(read(ROOT, retriever(1, 0, "a"), retriever(2, 0)))["hits"] == [{"doc_id": "a", "hop": 0}]
+    other = [item | {"traceId": "1" * 32} for item in (ROOT, retriever(2, 0, "a"))]
+    found = {row["id"]: row for row in read(ROOT, retriever(1, 0), *other).rows}
+    assert (found[TRACE]["hits"], found["1" * 32]["hits"]) == ([], [{"doc_id": "a", "hop": 0}])
     assert "hits" not in one(read(ROOT, retriever(1, 0)))
     empty = retriever(1, 0, more={"retrieval.documents": []})
     assert one(read(ROOT, empty))["hits"] == []

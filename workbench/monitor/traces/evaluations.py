@@ -6,19 +6,10 @@ from typing import Any
 
 from workbench.monitor.traces.exports import nanoseconds
 from workbench.monitor.traces.otlp import hex_id
-from workbench.monitor.traces.steps import EVALUATION
+from workbench.monitor.traces.steps import EVALUATION, EVALUATION_ATTRIBUTES
 
 _INFORMATION = 9
-# Attributes by the fields of an evaluation. The conventions have none for the judge and the probability.
-_ATTRIBUTES = {
-    "name": "gen_ai.evaluation.name",
-    "score": "gen_ai.evaluation.score.value",
-    "label": "gen_ai.evaluation.score.label",
-    "explanation": "gen_ai.evaluation.explanation",
-    "judge": "workbench.judge",
-    "error": "error.type",
-    "probability": "workbench.probability",
-}
+_ATTRIBUTES = {**EVALUATION_ATTRIBUTES, "probability": "workbench.probability"}
 
 
 def evaluation_events(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -16,7 +16,6 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import FileIO
 from pathlib import Path
-from socketserver import TCPServer
 from typing import Any
 
 from workbench.datasets.lines import parse_json
@@ -69,7 +68,8 @@ class TraceReceiver:
     @property
     def url(self) -> str:
         """Return the address for `OTEL_EXPORTER_OTLP_ENDPOINT`."""
-        return f"http://{self._server.server_name}:{self._server.server_port}"
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
 
     def __enter__(self) -> "TraceReceiver":
         self._thread.start()
@@ -125,11 +125,6 @@ class _OtlpServer(ThreadingHTTPServer):
         self._free = threading.BoundedSemaphore(limits.connections)
         self._deadlines: dict[socket.socket, float] = {}
         super().__init__(address, _OtlpHandler)
-
-    def server_bind(self) -> None:
-        # The base looks up the host's name, which can take seconds.
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._free.acquire(blocking=False):
@@ -258,7 +253,7 @@ def _content_type(headers: Message) -> str:
 def _unpacked(body: bytes, limit: int) -> bytes:
     unpacker = zlib.decompressobj(31)
     unpacked = unpacker.decompress(body, limit + 1)
-    if len(unpacked) > limit or unpacker.unconsumed_tail:
+    if len(unpacked) > limit:
         raise RefusedRequestError(413, f"a body has at most {limit} bytes when it is unpacked")
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("the compressed body is cut off, or goes on")

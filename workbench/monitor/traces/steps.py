@@ -21,6 +21,15 @@ from workbench.targets.recorded.phoenix import documents_of_span, gathered
 
 StepKind = Literal["embedding", "retrieval", "reranking", "generation", "tool", "evaluation", "other"]
 EVALUATION = "gen_ai.evaluation.result"
+# Attributes by the fields of an evaluation. The conventions have none for the judge.
+EVALUATION_ATTRIBUTES = {
+    "name": "gen_ai.evaluation.name",
+    "score": "gen_ai.evaluation.score.value",
+    "label": "gen_ai.evaluation.score.label",
+    "explanation": "gen_ai.evaluation.explanation",
+    "judge": "workbench.judge",
+    "error": "error.type",
+}
 UNREADABLE_DOCUMENTS = "the documents of a span, which cannot be read"
 # Kinds of OpenInference, Langfuse, LangSmith and MLflow, and operations of GenAI, in lower case.
 _KINDS: Mapping[str, StepKind] = {
@@ -113,17 +122,10 @@ def step_of(span: OtlpSpan, left_out: Counter[str]) -> TraceStep:
     )
 
 
-def evaluation_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the evaluation of a `gen_ai.evaluation.result` event."""
-    made = {
-        "name": _text(attributes, "gen_ai.evaluation.name"),
-        "score": _number(attributes, "gen_ai.evaluation.score.value"),
-        "label": _text(attributes, "gen_ai.evaluation.score.label"),
-        "explanation": _text(attributes, "gen_ai.evaluation.explanation"),
-        "judge": _text(attributes, "workbench.judge"),
-        "error": _text(attributes, "error.type"),
-    }
-    return {key: value for key, value in made.items() if value is not None}
+def evaluation_of(attributes: Mapping[str, Any], names: Mapping[str, str] = EVALUATION_ATTRIBUTES) -> dict[str, Any]:
+    """Return the evaluation in the attributes of an event, or of a span under other names."""
+    made = {field: _number(attributes, name) if field == "score" else _text(attributes, name) for field, name in names.items()}
+    return {field: value for field, value in made.items() if value is not None}
 
 
 def _failure(span: OtlpSpan) -> str:
@@ -225,13 +227,10 @@ def _versions(attributes: Mapping[str, Any], resource: Mapping[str, Any], kind: 
 
 def _evaluations(span: OtlpSpan) -> Iterator[dict[str, Any]]:
     yield from (evaluation_of(event.attributes) for event in span.events if event.name == EVALUATION)
-    for prefix in ("", "trace."):
-        for item in ("evaluation", "annotation"):
-            for found in gathered(span.attributes, f"{prefix}{item}s"):
-                fields = {name: _text(found, f"{item}.{name}") for name in ("name", "label", "explanation")}
-                judge = _text(found, f"{item}.identifier", f"{item}.annotator_kind")
-                made = {**fields, "score": _number(found, f"{item}.score"), "judge": judge}
-                yield {name: value for name, value in made.items() if value is not None}
+    for item in ("evaluation", "annotation"):
+        names = {field: f"{item}.{field}" for field in ("name", "score", "label", "explanation")} | {"judge": f"{item}.annotator_kind"}
+        for prefix in ("", "trace."):
+            yield from (evaluation_of(found, names) for found in gathered(span.attributes, f"{prefix}{item}s"))
 
 
 def _with_metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
