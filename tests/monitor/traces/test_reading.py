@@ -327,7 +327,7 @@ def test_compressed_files_that_are_broken_are_counted(tmp_path: Path) -> None:
     (tmp_path / "cut.jsonl.gz").write_bytes(packed[:-8])
     assert read_traces(tmp_path).left_out["a compressed file that is broken"] == 1
     (tmp_path / "t.pb").write_bytes(b"\xff" * 9)
-    assert read_traces(tmp_path).left_out["a file that is no OTLP"] == 1
+    assert read_traces(tmp_path).left_out["a file that is not OTLP"] == 1
 
 
 def test_traces_in_no_known_format_are_an_error_with_the_formats(tmp_path: Path) -> None:

@@ -1,1 +1,4 @@
-"""Traces: read those of other tools as rows of a log, receive them over HTTP, and send evaluations back as events."""
+"""Traces: `reading` turns those of other tools into rows of a log, `receiver` takes them over HTTP, `evaluations` sends scores back as events.
+
+A span passes through `otlp` or `exports` (spans with plain values), `steps` (the step of an application that it records) and `rows` (one for each trace).
+"""

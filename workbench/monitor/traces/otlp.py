@@ -126,7 +126,7 @@ def hex_id(value: object, size: int = _TRACE_ID) -> str:
 def _span(item: Mapping[str, Any], resource: Mapping[str, Any], scope: str) -> OtlpSpan:
     status, parent, events = _object(item, "status"), item.get("parentSpanId"), item.get("events") or []
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
-        raise ValueError("events are no list of objects")
+        raise ValueError("events are not a list of objects")
     return OtlpSpan(
         trace_id=hex_id(item.get("traceId")),
         span_id=hex_id(item.get("spanId"), _SPAN_ID),
@@ -181,7 +181,7 @@ def _attributes(pairs: Any, depth: int = _DEPTH) -> dict[str, Any]:
     if pairs is None:
         return {}
     if not isinstance(pairs, list) or not all(isinstance(pair, dict) for pair in pairs):
-        raise ValueError("attributes are no list of objects")
+        raise ValueError("attributes are not a list of objects")
     return {_text(pair.get("key")): _value(pair.get("value"), depth) for pair in pairs}
 
 

@@ -142,7 +142,7 @@ def _binary(raw: bytes, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
         if any("traceId" in item for item in otlp_items(value)):
             yield value
             return
-    left_out["a file that is no OTLP"] += 1
+    left_out["a file that is not OTLP"] += 1
 
 
 def _json(raw: bytes, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:

@@ -196,7 +196,7 @@ class _OtlpHandler(BaseHTTPRequestHandler):
         if length is None or "Transfer-Encoding" in self.headers:
             raise RefusedRequestError(411, "Content-Length is missing")
         if not (length.isascii() and length.isdigit() and len(length) < 20):
-            raise RefusedRequestError(400, "Content-Length is no number")
+            raise RefusedRequestError(400, "Content-Length is not a number")
         size = int(length)
         kept, rest = (size, 0) if size <= limits.body_bytes else (0, min(size, limits.discarded_bytes))
         body = self.rfile.read(kept)
