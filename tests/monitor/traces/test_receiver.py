@@ -158,6 +158,7 @@ def test_a_bad_request_is_refused_in_its_form_and_stores_nothing(
         assert json.loads(reply)["message"]
     assert not (tmp_path / "received").exists()
     assert post(receiver, BODY, JSON)[0] == 200
+    assert receiver.refused == {status: 1}
 
 
 def test_a_body_of_100_mb_is_answered_and_not_kept(receiver: TraceReceiver, tmp_path: Path) -> None:
@@ -200,6 +201,7 @@ def test_a_slow_client_is_ended_and_others_are_told_to_come_again(receiver: Trac
         thread.join(30)
     assert b" 503 " in busy.splitlines()[0]
     assert b"Retry-After: 1" in busy
+    assert receiver.refused[503] == 1
     assert [b" 408 " in reply.splitlines()[0] for reply in ended] == [True] * LIMITS.connections
     statuses = []
     for _ in range(100):

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 import zlib
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
@@ -32,7 +33,8 @@ _STEP = 1 << 16
 class ReceiverLimits:
     """The largest body in bytes, as it is sent and unpacked, how much of a larger one is read before the reply, and the seconds of a request.
 
-    A file is closed, and the next begun, when it has `file_bytes`.
+    A file is closed, and the next begun, when it has `file_bytes`. One body is converted at a time; if it is made of millions of empty messages, it
+    takes up to 75 times its size in memory.
     """
 
     body_bytes: int = 20 << 20
@@ -70,6 +72,11 @@ class TraceReceiver:
         """Return the address for `OTEL_EXPORTER_OTLP_ENDPOINT`."""
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}"
+
+    @property
+    def refused(self) -> dict[int, int]:
+        """Return how many requests were refused with each HTTP status."""
+        return dict(self._server.refused)
 
     def __enter__(self) -> "TraceReceiver":
         self._thread.start()
@@ -121,13 +128,14 @@ class _OtlpServer(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], files: _SignalFiles, limits: ReceiverLimits) -> None:
         self.files, self.limits = files, limits
-        self.parsing = threading.Lock()
+        self.parsing, self.refused = threading.Lock(), Counter[int]()
         self._free = threading.BoundedSemaphore(limits.connections)
         self._deadlines: dict[socket.socket, float] = {}
         super().__init__(address, _OtlpHandler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._free.acquire(blocking=False):
+            self.refused[503] += 1
             with suppress(OSError):
                 request.sendall(b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n")
             self.shutdown_request(request)
@@ -184,9 +192,9 @@ class _OtlpHandler(BaseHTTPRequestHandler):
             if line:
                 self.server.files.append(signal, line)
         except RefusedRequestError as refused:
-            self._reply(*refused.args)
+            self._refuse(*refused.args)
         except OSError as error:
-            self._reply(503, f"cannot be stored ({error.strerror})")
+            self._refuse(503, f"cannot be stored ({error.strerror})")
         else:
             self._reply(200)
 
@@ -227,6 +235,10 @@ class _OtlpHandler(BaseHTTPRequestHandler):
         if len(line) > LINE_LIMIT:
             raise RefusedRequestError(413, f"as JSON the body has more than {LINE_LIMIT} bytes")
         return line
+
+    def _refuse(self, status: int, reason: str) -> None:
+        self.server.refused[status] += 1
+        self._reply(status, reason)
 
     def _reply(self, status: int, reason: str = "") -> None:
         """Reply with an empty response, or with a `Status` message that has the reason, in the form of the request."""
