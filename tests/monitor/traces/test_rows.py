@@ -211,3 +211,10 @@ def test_evaluations_on_spans_are_kept_once_and_thumbs_are_feedback(read) -> Non
     row = one(read(ROOT, model(1, 0, "18", **whole, **thumb), retriever(2, 0, "a", more=whole)))
     assert row["evaluations"] == [{"name": "helpful", "score": 1.0, "judge": "CODE"}]
     assert row["feedback"] == [{"kind": "thumb", "value": -1, "text": "wrong berth"}]
+
+
+def test_a_message_that_langchain_serialized_is_the_answer(read) -> None:
+    message = '{"type": "ai", "data": {"content": "18 EUR", "type": "ai", "name": null, "tool_calls": []}}'
+    root = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": '{"question": "fee?"}', "output.value": message})
+    row = one(read(root))
+    assert (row["query"], row["answer"]) == ("fee?", "18 EUR")
