@@ -12,7 +12,7 @@ from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import ExportedRow, ExportFormat
 from workbench.targets.recorded.traces import TraceSpan, trace_span, traced_rows
 
-_INPUTS, _OUTPUTS = ("inputs", "input"), ("outputs", "output")
+INPUTS, OUTPUTS = ("inputs", "input"), ("outputs", "output")
 
 
 def _marks(row: Mapping[str, Any]) -> bool:
@@ -26,7 +26,7 @@ def _read(rows: Rows) -> Iterable[ExportedRow]:
 def _spans(rows: Rows) -> Iterator[TraceSpan]:
     for row, where in rows:
         try:
-            inputs, outputs = _values(row, _INPUTS), _values(row, _OUTPUTS)
+            inputs, outputs = values_of(row, INPUTS), values_of(row, OUTPUTS)
             found = ExportedRow(row, where, inputs, outputs, outputs, _query_id(row, inputs), row.get("error"))
         except ValueError as error:
             found = ExportedRow(row, where, None, fault=str(error))
@@ -34,8 +34,8 @@ def _spans(rows: Rows) -> Iterator[TraceSpan]:
         yield trace_span(found, row.get("trace_id"), run_id, row.get("parent_run_id"), row.get("run_type"), row.get("start_time"))
 
 
-def _values(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """Return the inputs or the outputs of a row, gathered from its columns if there is one for each."""
+def values_of(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """Return the `INPUTS` or the `OUTPUTS` of a row, gathered from its columns if there is one for each. Raises ValueError if it cannot be read."""
     if names[0] in row:
         return structured(row[names[0]], names[0])
     columns = {key.partition(".")[2]: value for key, value in row.items() if key.startswith(tuple(f"{name}." for name in names))}

@@ -189,8 +189,11 @@ def _parsed(text: str) -> Any:
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of an object that LangChain serialized, or the value itself."""
-    inner = value.get("kwargs") if value.get("lc") and value.get("type") == "constructor" else None
+    """Return the fields of an object or a message that LangChain serialized, or the value itself."""
+    if value.get("lc") and value.get("type") == "constructor":
+        inner = value.get("kwargs")
+    else:
+        inner = value.get("data") if value.keys() == {"type", "data"} and value["type"] in (*_USERS, *_MODELS) else None
     return inner if isinstance(inner, Mapping) else value
 
 

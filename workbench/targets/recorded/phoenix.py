@@ -31,7 +31,7 @@ def _spans(rows: Rows) -> Iterator[TraceSpan]:
     for row, where in rows:
         fault, documents, query_id = "", None, None
         try:
-            documents, query_id = _documents(row), _query_id(row)
+            documents, query_id = documents_of_span(row), _query_id(row)
         except ValueError as error:
             fault = str(error)
         question, answer = _attribute(row, "input.value"), _attribute(row, "output.value")
@@ -51,13 +51,13 @@ def _query_id(row: Mapping[str, Any]) -> Any:
     return metadata.get("query_id") if isinstance(metadata, Mapping) else _attribute(row, "metadata.query_id")
 
 
-def _documents(row: Mapping[str, Any]) -> list[Any] | None:
-    """Return the documents of a reranker or a retriever, or None."""
+def documents_of_span(row: Mapping[str, Any]) -> list[Any] | None:
+    """Return the documents of a reranker or a retriever, or None. Raises ValueError for a list that cannot be read."""
     for name in _DOCUMENTS:
         value = structured(_attribute(row, name), name)
         if isinstance(value, list):
             return list(map(_document, value))
-        if flat := _gathered(row.get(_PREFIX), name):
+        if flat := gathered(row.get(_PREFIX), name):
             return flat
     return None
 
@@ -71,11 +71,11 @@ def _document(value: Any) -> Any:
     return value
 
 
-def _gathered(attributes: Any, name: str) -> list[Any]:
-    """Return documents from attributes such as `retrieval.documents.0.document.content`, in their order."""
+def gathered(attributes: Any, name: str) -> list[Any]:
+    """Return the items of a list from attributes such as `retrieval.documents.0.document.content`, in their order."""
     documents: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items() if isinstance(attributes, Mapping) else ():
-        if part := re.fullmatch(re.escape(name) + r"\.(\d+)\.(.+)", key):
+        if key.startswith(name) and (part := re.fullmatch(re.escape(name) + r"\.(\d{1,9})\.(.+)", key)):
             document = documents.setdefault(int(part[1]), {})
             field = part[2].removeprefix(f"{_METADATA}.")
             if field == part[2]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from workbench.targets.base import TargetHit
 from workbench.targets.recorded.exports import ExportedRow
@@ -22,6 +22,27 @@ class TraceSpan:
     kind: str
     start: Any
     hits: tuple[TargetHit, ...] | None = None
+
+
+class PlacedSpan(Protocol):
+    """A span of any kind, with its id and that of the span that called it."""
+
+    @property
+    def span_id(self) -> Any:
+        """Return the id of the span."""
+
+    @property
+    def parent(self) -> Any:
+        """Return the id of the span that called it."""
+
+
+_Placed = TypeVar("_Placed", bound=PlacedSpan)
+
+
+def outermost(spans: Sequence[_Placed]) -> _Placed:
+    """Return the first span of a trace that no other of its spans called, or the first of all if they call each other."""
+    known = {span.span_id for span in spans}
+    return next((span for span in spans if span.parent is None or span.parent not in known), spans[0])
 
 
 def trace_span(found: ExportedRow, trace_id: Any, span_id: Any, parent: Any, kind: Any, start: Any) -> TraceSpan:
@@ -48,8 +69,7 @@ def traced_rows(spans: Iterable[TraceSpan]) -> Iterator[ExportedRow]:
 
 
 def _row(spans: Sequence[TraceSpan]) -> ExportedRow:
-    known = {span.span_id for span in spans}
-    root = next((span for span in spans if span.parent is None or span.parent not in known), spans[0])
+    root = outermost(spans)
     documents = _retrieved(spans)
     return replace(
         root.found,
