@@ -60,10 +60,13 @@ if child:
 
 def test_a_fork_neither_loses_nor_doubles_a_record(run_python: Callable[..., str], tmp_path: Path) -> None:
     run_python(FORKED, tmp_path, options=("-W", "ignore"))
-    assert sorted(row["query"] for row in rows(tmp_path)) == sorted(f"{when} {n}" for when in ("before", "after", "child") for n in range(200))
+    assert sorted(row["query"] for row in rows(tmp_path)) == sorted(
+        f"{when} {n}" for when in ("before", "after", "child") for n in range(200)
+    )
     assert len({path.name.split("-")[1] for path in tmp_path.glob("*.jsonl")}) == 2
 
 
+@pytest.mark.slow
 def test_a_fork_while_other_threads_record_goes_on_in_the_child(run_python: Callable[..., str], tmp_path: Path) -> None:
     script = """
 import os, sys, threading
@@ -104,6 +107,7 @@ def test_threads_record_at_once(tmp_path: Path) -> None:
     assert log.lost == {}
 
 
+@pytest.mark.slow
 def test_processes_and_logs_write_to_one_folder(start: Callable[..., Any], tmp_path: Path) -> None:
     script = """
 import sys
@@ -127,7 +131,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_an_ending_process_writes_what_waits(start: Callable[..., Any], tmp_path: Path, end: str) -> None:
-    script = f"import sys, threading, time\nimport workbench as wb\nlog = wb.QueryLog(sys.argv[1], flush_seconds=5)\n"
+    script = "import sys, threading, time\nimport workbench as wb\nlog = wb.QueryLog(sys.argv[1], flush_seconds=5)\n"
     process = start(script + f"for n in range(500): log.record(f'question {{n}}')\n{end}", tmp_path)
     assert process.wait(120) == ENDS[end]
     assert len(rows(tmp_path)) == 500 + 100 * ("late" in end)
@@ -155,7 +159,9 @@ log.record("last")
 
 
 @pytest.mark.parametrize("size", [0, 1000])
-def test_a_full_disk_loses_whole_records_that_are_counted_in_the_log_later(run_python: Callable[..., str], tmp_path: Path, size: int) -> None:
+def test_a_full_disk_loses_whole_records_that_are_counted_in_the_log_later(
+    run_python: Callable[..., str], tmp_path: Path, size: int
+) -> None:
     lost = int(run_python(FULL, tmp_path, size))
     found = [row["query"] for row in rows(tmp_path)]
     assert found[0] == "first"

@@ -104,7 +104,7 @@ class _Exchange:
     def finish(self, error: BaseException | None = None) -> None:
         """Log the question, once."""
         if self._finished:
-            return
+            return None
         self._finished = True
         try:
             asked = orjson.loads(self._request.body)
@@ -131,7 +131,7 @@ class _Exchange:
             return self.question.answer(body.decode())
         if kind == "text/event-stream":
             events = [line[5:].strip() for line in body.splitlines() if line.startswith(b"data:")]
-            return self._read_events([orjson.loads(event) for event in events if event.startswith((b"{", b"["))])
+            return self._read_events([orjson.loads(event) for event in events if event.startswith(b"{")])
         if kind.endswith(("ndjson", "jsonl")):
             return self._read_events([orjson.loads(line) for line in body.splitlines() if line.strip()])
         reply = orjson.loads(body)
@@ -145,9 +145,10 @@ class _Exchange:
     def _read_events(self, events: list[JsonValue]) -> None:
         """Read a stream: the id and the hits from the first event that has them, the answer from all."""
         self._read_id(events)
-        for event in events if self._route.hits else ():
+        for event in events:
             with suppress(TargetError):
-                self.question.hits(self._route.hits.read(event))
+                if self._route.hits:
+                    self.question.hits(self._route.hits.read(event))
                 break
         if self._route.answer:
             found = [next(filter(None, (find(path, event) for path in self._route.answer.text)), []) for event in events]

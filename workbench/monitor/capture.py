@@ -11,6 +11,7 @@ from io import StringIO
 from time import perf_counter
 from types import NoneType, TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
+from uuid import UUID
 
 from workbench.errors import error_line
 from workbench.monitor.log_writer import utc_now
@@ -19,7 +20,7 @@ from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.callable.answers import answer_of, text_of
 from workbench.targets.callable.hits import SOURCES, hits_of, raise_reported
 from workbench.targets.callable.interfaces import parameters_of
-from workbench.targets.callable.values import has, identifier, number, read, whole
+from workbench.targets.callable.values import has, number, read
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,7 +37,7 @@ _EXACT: Mapping[str, tuple[type, ...]] = {
 
 def new_id(given: object = None) -> str:
     """Return a given id as text, or a new one."""
-    return identifier(given) or os.urandom(16).hex()
+    return str(given) if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
 
 
 def hit_rows(hits: object) -> list[dict[str, Any]]:
@@ -46,17 +47,26 @@ def hit_rows(hits: object) -> list[dict[str, Any]]:
 
 def _row(hit: Any) -> dict[str, Any]:
     # The usual forms first: every question of a service passes here.
-    if isinstance(hit, Hit):
-        return {"doc_id": hit.doc_id, "text": hit.text, "score": number(hit.score), "start": hit.start, "end": hit.end}
-    if type(hit) is dict and all(type(value) in _EXACT.get(name, ()) for name, value in hit.items()):
-        return dict(hit)
+    if type(hit) is Hit:
+        document, start, end = hit.document, hit.start, hit.end
+        return {"doc_id": document.doc_id, "text": document.text[start:end], "score": _score(hit.score), "start": start, "end": end}
+    if type(hit) is dict:
+        row = {**hit, "score": _score(hit["score"])} if "score" in hit else dict(hit)
+        for name, value in row.items():
+            if type(value) not in _EXACT.get(name, ()):
+                break
+        else:
+            return row
     if isinstance(hit, str):
         return {"text" if " " in hit else "doc_id": hit}
     if type(hit) is tuple and len(hit) == 2 and (score := number(hit[1])) is not None:
         return {**_row(hit[0]), "score": score}
     found = hit if isinstance(hit, TargetHit) else hits_of([hit], "ids")[0]
-    row = {**asdict(found), "metadata": found.metadata or None, "hop": whole(read(hit, "hop"))}
-    return {name: value for name, value in row.items() if value is not None}
+    return {name: value for name, value in asdict(found).items() if value is not None and value != {}}
+
+
+def _score(value: object) -> float | None:
+    return value if type(value) is float else number(value)
 
 
 class LoggedQuestion:
@@ -125,15 +135,17 @@ class LoggedQuestion:
     def finish(self, error: BaseException | None = None) -> None:
         """Log the question."""
         fields = {"seconds": perf_counter() - self._started, **self._timed, **self._fields}
-        try:
-            if error is not None:
+        if error is not None:
+            fields["error"] = type(error).__name__
+            with suppress(Exception):  # the text of an error can fail
                 fields["error"] = error_line(error)[:_LONGEST_ERROR]
+        try:
             if len(self._searches) > 1 or any(query for _, query in self._searches):
                 fields.setdefault("hops", [{"query": query} for _, query in self._searches])
             if self._searches:
                 fields["hits"] = [{"hop": hop, **row} for hop, (rows, _) in enumerate(self._searches) for row in rows]
             self._record(**fields)
-        except Exception as failure:  # the text of an error can fail
+        except Exception as failure:  # a log never fails its service
             self._lose("invalid", type(failure).__name__)
 
     def add_part(self, part: object) -> None:
@@ -144,9 +156,9 @@ class LoggedQuestion:
 
     def finish_stream(self, ended: BaseException) -> None:
         """Log the question with the parts of its answer."""
-        closed = RuntimeError("the stream was closed before its end") if isinstance(ended, GeneratorExit) else ended
-        self.set(answer=self._streamed.getvalue() or None)
-        self.finish(None if isinstance(ended, StopIteration | StopAsyncIteration) else closed)
+        closed = "the stream was closed before its end" if isinstance(ended, GeneratorExit) else None
+        self.set(answer=self._streamed.getvalue() or None, error=closed)
+        self.finish(None if isinstance(ended, StopIteration | StopAsyncIteration | GeneratorExit) else ended)
 
     def finish_with(self, result: object) -> None:
         """Log the question with the result of a function."""
@@ -168,24 +180,27 @@ class LoggedQuestion:
 
 def _result_fields(value: Any) -> dict[str, Any]:
     pair = type(value) is tuple and len(value) == 2 and number(value[1]) is None and text_of(value[0]) is not None
+    is_answer = pair or (not isinstance(value, list | tuple) and (text_of(value) is not None or read(value, "refused") is True))
     try:
-        if not pair and (isinstance(value, list | tuple) or (text_of(value) is None and read(value, "refused") is not True)):
+        if not is_answer:
             raise_reported(value)
-            return {} if value is None else {"hits": hit_rows(value)}
-        fields = answer_fields(answer_of(value, "ids"))
+        fields = answer_fields(answer_of(value, "ids")) if is_answer else {}
     except TargetError as error:
         return {"error": str(error)}
+    if not is_answer:
+        return {} if value is None else {"hits": hit_rows(value)}
     if not pair and not isinstance(value, str) and has(value, "hits"):
         fields["hits"] = read(value, "hits")
         if next(name for name in SOURCES if has(value, name)) == "hits":
-            fields["sources"] = None
+            fields.pop("sources", None)
     return fields
 
 
 def answer_fields(answer: TargetAnswer) -> dict[str, Any]:
     """Return the fields of an answer."""
     names = ("sources", "refused", "confidence", "truncated", "input_tokens", "output_tokens", "cost")
-    return {"answer": answer.text, "model": answer.model or None, **{name: getattr(answer, name) for name in names}}
+    fields = {"answer": answer.text, "model": answer.model or None, **{name: getattr(answer, name) for name in names}}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def watched(question: Callable[[Any], LoggedQuestion], function: Callable[P, R]) -> Callable[P, R]:

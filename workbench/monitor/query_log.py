@@ -11,7 +11,7 @@ import orjson
 from workbench.core.files import require_folder
 from workbench.errors import InputError
 from workbench.monitor.capture import CURRENT, LoggedQuestion, hit_rows, new_id, watched
-from workbench.monitor.fields import NAMES, feedback_fault, row_fault
+from workbench.monitor.fields import FIELDS, NAMES, feedback_fault, is_time, row_fault
 from workbench.monitor.log_writer import LogWriter, utc_now
 from workbench.targets.callable.values import identifier, plain
 
@@ -19,6 +19,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Row = dict[str, Any]
 _LOGGER = logging.getLogger(__name__)
+# The exact types of values that need no further check: every question of a service passes it.
+_TYPES = {"text": (str,), "number": (float, int), "integer": (int,), "flag": (bool,), "time": (str,)}
+_USUAL = {field.name: _TYPES[field.kind] for field in FIELDS if field.kind in _TYPES and field.name != "probability"}
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
 
 
@@ -67,7 +70,12 @@ class QueryLog:
         if salt is not None and not salt:
             raise InputError("the salt is empty", "give a secret text, or leave it out to log users and sessions as they are")
         self._key = blake2b(salt.encode() if isinstance(salt, str) else salt).digest() if salt else b""
-        self._redact, self._head, self._tail, self._versions = redact, head, tail, dict(versions or {})
+        self._redact, self._head, self._tail, self._versions = (
+            redact,
+            head,
+            tail,
+            {name: str(value) for name, value in (versions or {}).items()},
+        )
         self._configuration, self._warned = configuration or None, set[str]()
         self._writer = LogWriter(require_folder(Path(path), "the log"), segment_bytes, flush_seconds, memory_bytes)
 
@@ -129,13 +137,16 @@ class QueryLog:
         for name in ("user", "session"):
             if name in row and (text := identifier(row[name])):
                 row[name] = blake2b(text.encode(), key=self._key, digest_size=16).hexdigest() if self._key else text
-        if self._versions:
-            row["versions"] = {**self._versions, **row.get("versions", {})}
-        if row_fault(row) and (fault := row_fault(row := plain(row))):
+        if "versions" in row:
+            row["versions"] = {**self._versions, **row["versions"]}
+        usual = row["query"] and is_time(row["time"]) and all(type(value) in _USUAL.get(name, ()) for name, value in row.items())
+        if not usual and row_fault(row) and (fault := row_fault(row := plain(row))):
             return self.lose("invalid", fault)
         if not NAMES.issuperset(row):
-            self._warn(f"these fields are not known and not read: {', '.join(sorted(row.keys() - NAMES))}")
+            self._warn("fields", f"{min(row.keys() - NAMES)} is no field that a reader knows")
         row |= lists
+        if self._versions:
+            row.setdefault("versions", self._versions)
         if self._head < 1:
             row["probability"] = 1.0 if self._is_tail(row) else self._head
             if row["probability"] < 1 and self._draw(row.get("session") or row["id"]) >= self._head:
@@ -146,7 +157,7 @@ class QueryLog:
         try:
             return self._tail is not None and bool(self._tail(row))
         except Exception as error:  # the row is kept for certain, so its probability is right
-            self._warn(f"tail failed with {type(error).__name__}; its rows are kept")
+            self._warn("tail", f"tail failed with {type(error).__name__}; its rows are kept")
             return True
 
     def _draw(self, key: str) -> float:
@@ -163,7 +174,7 @@ class QueryLog:
                 # A copy: the hook can change it, and sees nothing but what would be written.
                 redacted = self._redact(orjson.loads(line))
                 if redacted is None:
-                    return self.lose("redacted", "")
+                    return self.lose("redacted")
                 if fault := fault_of(redacted):
                     return self.lose("redaction", fault)
                 line = orjson.dumps(redacted, option=_JSON)
@@ -171,8 +182,7 @@ class QueryLog:
                 return self.lose("redaction", type(error).__name__)
         return self._writer.put(line)
 
-
-    def _warn(self, message: str) -> None:
-        if message not in self._warned:
-            self._warned.add(message)
-            _LOGGER.warning("%s", message)
+    def _warn(self, of: str, message: str) -> None:
+        if of not in self._warned:
+            self._warned.add(of)
+            _LOGGER.warning("the query log: %s; said once", message)
