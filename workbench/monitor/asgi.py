@@ -114,7 +114,8 @@ class _Exchange:
         except Exception as fault:  # no question, or a body that is too long or no JSON
             return self._log.lose("request", type(fault).__name__)
         try:
-            self._read_reply()
+            if error is None:
+                self._read_reply()
         except TargetError as failure:
             self.question.set(error=str(failure))
         except Exception as fault:  # no JSON, or too deep
