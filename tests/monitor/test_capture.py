@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -254,7 +254,7 @@ def test_an_asynchronous_stream_is_passed_on_and_logged_at_its_end(log: wb.Query
     assert all(row["user"] == row["query"] for row in found)
 
 
-def broken(query: str) -> Iterator[str]:
+def broken(query: str) -> Generator[str, None, None]:
     try:
         yield "we "
         raise ValueError("no model")
@@ -262,7 +262,7 @@ def broken(query: str) -> Iterator[str]:
         CLOSED.append(query)
 
 
-async def broken_later(query: str) -> AsyncIterator[str]:
+async def broken_later(query: str) -> AsyncGenerator[str, None]:
     for part in broken(query):
         yield part
 
@@ -273,18 +273,22 @@ CLOSED: list[str] = []
 def test_streams_that_break_or_are_closed_keep_what_was_read(log: wb.QueryLog, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no model"):
         list(log.watch(broken)("breaks"))
-    closed = log.watch(broken)("closed")
+    stream = broken("closed")
+    closed = log.watch(lambda query: stream if query else None)("closed")
     next(closed)
     closed.close()
+    assert stream.gi_frame is None
     assert CLOSED == ["breaks", "closed"]
 
     async def read() -> None:
         with pytest.raises(ValueError, match="no model"):
             async for _ in log.watch(broken_later)("breaks later"):
                 pass
-        stream = log.watch(broken_later)("closed later")
-        await anext(stream)
-        await stream.aclose()
+        stream = broken_later("closed later")
+        closed = log.watch(lambda query: stream if query else None)("closed later")
+        await anext(closed)
+        await closed.aclose()
+        assert stream.ag_frame is None
 
     asyncio.run(read())
     assert [(row["query"], row["answer"], row["error"].partition(":")[0]) for row in written(log, tmp_path)] == [

@@ -45,11 +45,14 @@ def test_a_killed_process_loses_at_most_the_last_half_second(start: Callable[...
 
 
 FORKED = """
-import os, sys
+import os, sys, time
 import workbench as wb
 log = wb.QueryLog(sys.argv[1], flush_seconds=0.3)
 for number in range(200):
     log.record(f"before {number}")
+    # Half is in the parent's file and half in its queue.
+    while number == 100 and not log._writer._size:
+        time.sleep(0.01)
 child = os.fork()
 for number in range(200):
     log.record(f"{'after' if child else 'child'} {number}")
@@ -239,6 +242,15 @@ except BlockingIOError: print("locked")
     assert run_python(locked, tmp_path, options=("-W", "ignore")) == "locked"
     log.close()
     assert run_python(locked, tmp_path, options=("-W", "ignore")) == ""
+
+
+def test_two_logs_of_a_process_have_files_of_their_own(tmp_path: Path) -> None:
+    logs = [wb.QueryLog(tmp_path) for _ in range(2)]
+    for log in logs:
+        log.record("a question")
+    for log in logs:
+        log.close()
+    assert [len(path.read_bytes().splitlines()) for path in tmp_path.iterdir()] == [1, 1]
 
 
 def test_records_of_a_closed_log_are_counted(tmp_path: Path) -> None:
