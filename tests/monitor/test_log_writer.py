@@ -1,5 +1,7 @@
 """The thread and the files of a log: killed and forked processes, threads, full disks, full memory, segments."""
 
+import contextlib
+import fcntl
 import json
 import os
 import threading
@@ -251,6 +253,36 @@ def test_two_logs_of_a_process_have_files_of_their_own(tmp_path: Path) -> None:
     for log in logs:
         log.close()
     assert [len(path.read_bytes().splitlines()) for path in tmp_path.iterdir()] == [1, 1]
+
+
+@pytest.mark.slow
+def test_a_reader_that_deletes_complete_segments_misses_no_record(tmp_path: Path) -> None:
+    log, found = wb.QueryLog(tmp_path, flush_seconds=0.001, segment_bytes=1), []
+    ended = threading.Event()
+
+    def collect() -> None:
+        while not ended.is_set():
+            for path in tmp_path.iterdir():
+                with contextlib.suppress(BlockingIOError, FileNotFoundError), path.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if not os.fstat(file.fileno()).st_nlink:
+                        continue
+                    found.extend(json.loads(line)["query"] for line in file)
+                    time.sleep(0.002)
+                    path.unlink()
+
+    readers = [threading.Thread(target=collect) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for number in range(1_000):
+        log.record(f"question {number}")
+        time.sleep(0.001)
+    log.close()
+    ended.set()
+    for reader in readers:
+        reader.join()
+    assert sorted([*found, *(row["query"] for row in rows(tmp_path))]) == sorted(f"question {number}" for number in range(1_000))
+    assert log.lost == {}
 
 
 def test_records_of_a_closed_log_are_counted(tmp_path: Path) -> None:

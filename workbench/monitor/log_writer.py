@@ -142,19 +142,24 @@ class LogWriter:
         return lines.count(b"\n", whole)
 
     def _open_file(self) -> None:
-        # A segment that was deleted has no name any more.
-        if self._file >= 0 and (self._size >= self._segment_bytes or not os.fstat(self._file).st_nlink):
+        if self._size >= self._segment_bytes:
             self._close_file()
-        while self._file < 0:
+        # A segment that was deleted has no name any more.
+        while self._file < 0 or not os.fstat(self._file).st_nlink:
+            self._close_file()
             self._folder.mkdir(parents=True, exist_ok=True)
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}-{self._segments:06}.jsonl"
             self._segments += 1
             with contextlib.suppress(FileExistsError):  # another log, or a process of another machine
                 self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
                 self._size = 0
-                with contextlib.suppress(OSError):  # not every file system has locks, or folders to sync
+                try:
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     sync(self._folder)
+                except BlockingIOError:  # a reader was faster, and may delete it
+                    self._close_file()
+                except OSError:
+                    pass  # not every file system has locks, or folders to sync
 
     def _close_file(self) -> None:
         # Forgotten first: a process forked meanwhile must not close the number again.
