@@ -91,6 +91,8 @@ listening.bind(("127.0.0.1", 0))
 print(listening.getsockname()[1], flush=True)
 uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none")).run(sockets=[listening])
 """
+# Two servers start, which takes seconds.
+pytestmark = pytest.mark.slow
 QUESTION = {"question": "who pays?", "user": "ann", "chat": {"id": 7}}
 
 
