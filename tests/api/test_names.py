@@ -59,6 +59,7 @@ NAMES = [
     "Plan",
     "Qrel",
     "Query",
+    "QueryLog",
     "RM3Rewriter",
     "RecordedGenerator",
     "RecordedRewriter",

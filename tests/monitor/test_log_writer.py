@@ -1,0 +1,313 @@
+"""The thread and the files of a log: killed and forked processes, threads, full disks, full memory, segments."""
+
+import contextlib
+import fcntl
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.monitor.written_log import lines, losses, rows, wait_for
+
+# Acknowledges each record with its number and the time of the machine's clock.
+ANSWERING = """
+import sys, time
+import workbench as wb
+log = wb.QueryLog(sys.argv[1], flush_seconds=0.5)
+for number in range(1_000_000):
+    log.record(f"question {number}", hits=[{"doc_id": "d", "text": "word " * 100}], answer="an answer")
+    print(number, time.monotonic(), flush=True)
+    time.sleep(0.0005)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_loses_at_most_the_last_half_second(start: Callable[..., Any], tmp_path: Path) -> None:
+    for attempt in range(10):
+        folder = tmp_path / str(attempt)
+        process = start(ANSWERING, folder)
+        process.stdout.readline()
+        time.sleep(0.9 + attempt / 20)
+        killed = time.monotonic()
+        process.kill()
+        acknowledged = [line.split() for line in process.stdout.read().splitlines() if line.count(" ") == 1]
+        text = b"".join(path.read_bytes() for path in sorted(folder.glob("*.jsonl")))
+        whole = [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines()]
+        found = {row["query"] for row in whole}
+        assert len(found) == len(whole)
+        older = {f"question {number}" for number, moment in acknowledged if float(moment) < killed - 0.5}
+        assert len(older) > 50
+        assert older <= found
+
+
+FORKED = """
+import os, sys, time
+import workbench as wb
+log = wb.QueryLog(sys.argv[1], flush_seconds=0.3)
+for number in range(200):
+    log.record(f"before {number}")
+    # Half is in the parent's file and half in its queue.
+    while number == 100 and not log._writer._size:
+        time.sleep(0.01)
+child = os.fork()
+for number in range(200):
+    log.record(f"{'after' if child else 'child'} {number}")
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def test_a_fork_neither_loses_nor_doubles_a_record(run_python: Callable[..., str], tmp_path: Path) -> None:
+    run_python(FORKED, tmp_path, options=("-W", "ignore"))
+    assert sorted(row["query"] for row in rows(tmp_path)) == sorted(
+        f"{when} {n}" for when in ("before", "after", "child") for n in range(200)
+    )
+    assert len({path.name.split("-")[1] for path in tmp_path.glob("*.jsonl")}) == 2
+
+
+@pytest.mark.slow
+def test_a_fork_while_other_threads_record_goes_on_in_the_child(run_python: Callable[..., str], tmp_path: Path) -> None:
+    script = """
+import os, sys, threading
+import workbench as wb
+log, ended = wb.QueryLog(sys.argv[1], flush_seconds=0.02), threading.Event()
+def record():
+    while not ended.is_set():
+        log.record("from a thread")
+threads = [threading.Thread(target=record) for _ in range(3)]
+for thread in threads: thread.start()
+for number in range(20):
+    if not (child := os.fork()):
+        log.record(f"child {number}")
+        log.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+ended.set()
+for thread in threads: thread.join()
+"""
+    run_python(script, tmp_path, options=("-W", "ignore"))
+    assert {row["query"] for row in rows(tmp_path)} == {"from a thread", *(f"child {number}" for number in range(20))}
+
+
+def test_threads_record_at_once(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+
+    def record(thread: int) -> None:
+        for number in range(500):
+            log.record(f"{thread} {number}")
+
+    threads = [threading.Thread(target=record, args=(thread,)) for thread in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log.close()
+    assert sorted(row["query"] for row in rows(tmp_path)) == sorted(f"{thread} {number}" for thread in range(8) for number in range(500))
+    assert log.lost == {}
+
+
+@pytest.mark.slow
+def test_processes_and_logs_write_to_one_folder(start: Callable[..., Any], tmp_path: Path) -> None:
+    script = """
+import sys
+import workbench as wb
+logs = [wb.QueryLog(sys.argv[1], flush_seconds=0.05, segment_bytes=20_000) for _ in range(2)]
+for number in range(400):
+    logs[number % 2].record(f"{sys.argv[2]} {number}", answer="word " * 100)
+"""
+    processes = [start(script, tmp_path, name) for name in "abcd"]
+    assert [process.wait(120) for process in processes] == [0] * 4
+    assert sorted(row["query"] for row in rows(tmp_path)) == sorted(f"{name} {number}" for name in "abcd" for number in range(400))
+
+
+ENDS = {
+    "": 0,
+    "raise ValueError": 1,
+    "sys.exit(3)": 3,
+    "threading.Thread(target=lambda: (time.sleep(.2), [log.record('late') for _ in range(100)])).start()": 0,
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_an_ending_process_writes_what_waits(start: Callable[..., Any], tmp_path: Path, end: str) -> None:
+    script = "import sys, threading, time\nimport workbench as wb\nlog = wb.QueryLog(sys.argv[1], flush_seconds=5)\n"
+    process = start(script + f"for n in range(500): log.record(f'question {{n}}')\n{end}", tmp_path)
+    assert process.wait(120) == ENDS[end]
+    assert len(rows(tmp_path)) == 500 + 100 * ("late" in end)
+
+
+# No file may grow beyond `limit`, as on a full disk, until space is free again.
+FULL = """
+import resource, signal, sys, time
+import workbench as wb
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def limit(size): resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+log = wb.QueryLog(sys.argv[1], flush_seconds=0.05)
+log.record("first")
+while not log._writer._size: time.sleep(0.01)
+limit(int(sys.argv[2]))
+for number in range(20): log.record(f"question {number}")
+for _ in range(1000):
+    if log.lost: break
+    time.sleep(0.01)
+time.sleep(0.2)
+print(log.lost["write"])
+limit(resource.RLIM_INFINITY)
+log.record("last")
+"""
+
+
+@pytest.mark.parametrize("size", [0, 1000])
+def test_a_full_disk_loses_whole_records_that_are_counted_in_the_log_later(
+    run_python: Callable[..., str], tmp_path: Path, size: int
+) -> None:
+    lost = int(run_python(FULL, tmp_path, size))
+    found = [row["query"] for row in rows(tmp_path)]
+    assert found[0] == "first"
+    assert found[-1] == "last"
+    assert 20 - lost == len(found) - 2 == len(found[1:-1])
+    assert (lost == 20) == (size == 0)
+    assert losses(tmp_path) == {"write": lost}
+
+
+def test_a_folder_that_cannot_be_made_loses_records_until_it_can(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path / "log", flush_seconds=0.02)
+    (tmp_path / "log").write_text("a file in the way")
+    log.record("lost")
+    wait_for(lambda: log.lost == {"write": 1})
+    (tmp_path / "log").unlink()
+    log.record("kept")
+    log.close()
+    assert [row["query"] for row in rows(tmp_path / "log")] == ["kept"]
+    assert losses(tmp_path / "log") == {"write": 1}
+
+
+def test_full_memory_drops_records_and_counts_them(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path, flush_seconds=20, memory_bytes=50_000)
+    for number in range(1000):
+        log.record(f"question {number}", answer="word " * 100)
+    lost = log.lost["memory"]
+    log.close()
+    kept = rows(tmp_path)
+    assert len(kept) + lost == 1000
+    assert 60 < len(kept) < 100
+    assert losses(tmp_path) == {"memory": lost}
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 50_200
+
+
+def test_memory_is_free_again_when_records_are_written(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path, flush_seconds=0.02, memory_bytes=2_000)
+    for number in range(5):
+        log.record(f"question {number}", answer="word " * 200)
+        wait_for(lambda: len(rows(tmp_path)) > number and not log._writer._queued)  # noqa: B023
+    assert log.lost == {}
+    log.close()
+
+
+def test_segments_end_at_their_size(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path, flush_seconds=0.02, segment_bytes=1_500)
+    for number in range(6):
+        log.record(f"question {number}", answer="word " * 200)
+        wait_for(lambda: len(rows(tmp_path)) > number)  # noqa: B023
+    log.close()
+    assert [len(path.read_bytes().splitlines()) for path in sorted(tmp_path.iterdir())] == [2, 2, 2]
+    assert [row["query"] for row in rows(tmp_path)] == [f"question {number}" for number in range(6)]
+
+
+def test_a_deleted_segment_is_followed_by_another(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path, flush_seconds=0.02)
+    log.record("deleted")
+    wait_for(lambda: bool(rows(tmp_path)))
+    for path in tmp_path.iterdir():
+        path.unlink()
+    log.record("kept")
+    log.close()
+    assert [row["query"] for row in rows(tmp_path)] == ["kept"]
+
+
+def test_a_segment_is_locked_until_it_is_complete(run_python: Callable[..., str], tmp_path: Path) -> None:
+    locked = """
+import fcntl, pathlib, sys
+(path,) = pathlib.Path(sys.argv[1]).iterdir()
+try: fcntl.flock(open(path, "rb"), fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError: print("locked")
+"""
+    log = wb.QueryLog(tmp_path, flush_seconds=0.02)
+    log.record("a question")
+    wait_for(lambda: bool(rows(tmp_path)))
+    assert run_python(locked, tmp_path, options=("-W", "ignore")) == "locked"
+    log.close()
+    assert run_python(locked, tmp_path, options=("-W", "ignore")) == ""
+
+
+def test_two_logs_of_a_process_have_files_of_their_own(tmp_path: Path) -> None:
+    logs = [wb.QueryLog(tmp_path) for _ in range(2)]
+    for log in logs:
+        log.record("a question")
+    for log in logs:
+        log.close()
+    assert [len(path.read_bytes().splitlines()) for path in tmp_path.iterdir()] == [1, 1]
+
+
+@pytest.mark.slow
+def test_a_reader_that_deletes_complete_segments_misses_no_record(tmp_path: Path) -> None:
+    log, found = wb.QueryLog(tmp_path, flush_seconds=0.001, segment_bytes=1), []
+    ended = threading.Event()
+
+    def collect() -> None:
+        while not ended.is_set():
+            for path in tmp_path.iterdir():
+                with contextlib.suppress(BlockingIOError, FileNotFoundError), path.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if not os.fstat(file.fileno()).st_nlink:
+                        continue
+                    found.extend(json.loads(line)["query"] for line in file)
+                    time.sleep(0.002)
+                    path.unlink()
+
+    readers = [threading.Thread(target=collect) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for number in range(1_000):
+        log.record(f"question {number}")
+        time.sleep(0.001)
+    log.close()
+    ended.set()
+    for reader in readers:
+        reader.join()
+    assert sorted([*found, *(row["query"] for row in rows(tmp_path))]) == sorted(f"question {number}" for number in range(1_000))
+    assert log.lost == {}
+
+
+def test_records_of_a_closed_log_are_counted(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    log.record("kept")
+    log.close()
+    log.close()
+    log.record("too late")
+    assert log.lost == {"closed": 1}
+    assert [row["query"] for row in rows(tmp_path)] == ["kept"]
+
+
+def test_a_log_without_records_makes_no_file_and_no_thread(tmp_path: Path) -> None:
+    threads = threading.active_count()
+    log = wb.QueryLog(tmp_path / "log")
+    assert threading.active_count() == threads
+    log.close()
+    assert not (tmp_path / "log").exists()
+
+
+def test_lines_are_readable_by_the_group_alone(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    log.record("a question")
+    log.close()
+    (path,) = tmp_path.iterdir()
+    assert path.stat().st_mode & 0o007 == 0
+    assert path.name.split("-")[1] == str(os.getpid())
+    assert len(lines(tmp_path)) == 1

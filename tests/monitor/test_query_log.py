@@ -1,0 +1,326 @@
+"""What a log records: fields and hits of any form, hashes, redaction, sampling, and what it does with wrong arguments."""
+
+import json
+import logging
+import random
+import uuid
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.monitor.written_log import lines, losses, rows
+from workbench.errors import InputError
+from workbench.monitor.fields import feedback_fault, row_fault
+
+DOCUMENT = wb.Document("d1", "The company pays. Keep the receipt.")
+
+
+def logged(folder: Path, write: Callable[[wb.QueryLog], object], **settings: Any) -> dict[str, Any]:
+    """The single line that a call writes."""
+    log = wb.QueryLog(folder, **settings)
+    write(log)
+    log.close()
+    (line,) = lines(folder)
+    return line
+
+
+def test_a_line_has_what_was_given_and_the_log_s_versions(tmp_path: Path) -> None:
+    given = {
+        "rewritten": "taxi payer",
+        "sources": ["d1"],
+        "user": "ann",
+        "session": "s1",
+        "turn": 2,
+        "model": "m",
+        "input_tokens": 900,
+        "seconds": 0.5,
+        "versions": {"prompt": "4"},
+        "trace_id": "t",
+    }
+    row = logged(
+        tmp_path, lambda log: log.record("who pays?", [("d1", 0.9)], "we do", **given), versions={"index": "7"}, configuration="fixed-256-0"
+    )
+    assert row_fault(row) == ""
+    assert len(row.pop("id")) == 32
+    assert row.pop("time").endswith("Z")
+    assert row == given | {
+        "query": "who pays?",
+        "hits": [{"doc_id": "d1", "score": 0.9}],
+        "answer": "we do",
+        "configuration": "fixed-256-0",
+        "versions": {"index": "7", "prompt": "4"},
+        "sources": [{"doc_id": "d1"}],
+    }
+
+
+HITS: dict[str, tuple[Any, Any]] = {
+    "hits of an index": (
+        [wb.Hit(DOCUMENT, 0, 17, 1, 0.5)],
+        [{"doc_id": "d1", "text": "The company pays.", "score": 0.5, "start": 0, "end": 17}],
+    ),
+    "rows": ([{"doc_id": "d1", "text": "a", "hop": 1}], [{"doc_id": "d1", "text": "a", "hop": 1}]),
+    "rows of numpy": ([{"doc_id": "d1", "score": np.float32(0.5), "hop": 1}], [{"doc_id": "d1", "score": 0.5, "hop": 1}]),
+    "other names": ([{"id": 7, "page_content": "a", "year": 2024}], [{"doc_id": "7", "text": "a", "metadata": {"year": 2024}}]),
+    "pairs": ([("d1", 0.5), ("d2", np.float64(0.25))], [{"doc_id": "d1", "score": 0.5}, {"doc_id": "d2", "score": 0.25}]),
+    "ids and passages": (["d1", "two words"], [{"doc_id": "d1"}, {"text": "two words"}]),
+    "scores by id": ({"d1": 0.25, "d2": 0.5}, [{"doc_id": "d2", "score": 0.5}, {"doc_id": "d1", "score": 0.25}]),
+    "objects": (
+        [SimpleNamespace(page_content="a", metadata={"doc_id": "d1"})],
+        [{"doc_id": "d1", "text": "a", "metadata": {"doc_id": "d1"}}],
+    ),
+    "a table": (pd.DataFrame({"doc_id": ["d1"], "score": [0.5]}), [{"doc_id": "d1", "score": 0.5}]),
+    "no number": ([{"doc_id": "d1", "score": float("nan")}], [{"doc_id": "d1", "score": None}]),
+    "none": ([], []),
+}
+
+
+@pytest.mark.parametrize("form", HITS)
+def test_hits_of_any_form_become_rows(tmp_path: Path, form: str) -> None:
+    given, wanted = HITS[form]
+    row = logged(tmp_path, lambda log: log.record("who pays?", given))
+    assert row["hits"] == wanted
+    assert row_fault(row) == ""
+
+
+def test_what_the_caller_changes_afterwards_does_not_change_the_log(tmp_path: Path) -> None:
+    hits, versions = [{"doc_id": "d1", "metadata": {"year": 1}}], {"prompt": "1"}
+
+    def write(log: wb.QueryLog) -> None:
+        log.record("who pays?", hits, versions=versions)
+        hits[0]["metadata"]["year"] = 2
+        hits.clear()
+        versions["prompt"] = "2"
+
+    row = logged(tmp_path, write)
+    assert row["hits"] == [{"doc_id": "d1", "metadata": {"year": 1}}]
+    assert row["versions"] == {"prompt": "1"}
+
+
+def test_values_that_json_lacks_are_written_as_text_or_left_out(tmp_path: Path) -> None:
+    metadata = {"day": date(2026, 1, 2), "id": uuid.UUID(int=1), "path": Path("a"), "vector": np.ones(2), "object": object(), 5: "five"}
+    row = logged(tmp_path, lambda log: log.record("who pays?", [{"doc_id": "d1", "metadata": metadata}], turn=np.int64(3)))
+    assert row["hits"][0]["metadata"] == {"day": "2026-01-02", "id": str(uuid.UUID(int=1)), "path": "a", "5": "five"}
+    assert row["turn"] == 3
+
+
+def test_users_and_sessions_are_hashed_with_the_salt(tmp_path: Path) -> None:
+    def hashed(salt: str | bytes, name: str) -> tuple[str, str]:
+        row = logged(tmp_path / name, lambda log: log.record("q", user="ann", session=12), salt=salt)
+        return row["user"], row["session"]
+
+    first = hashed("secret", "a")
+    assert first == hashed(b"secret", "b")
+    assert set(first).isdisjoint(hashed("other", "c"))
+    assert all(len(value) == 32 and "ann" not in value for value in first)
+    plain = logged(tmp_path / "d", lambda log: log.record("q", user="ann", session=12))
+    assert (plain["user"], plain["session"]) == ("ann", "12")
+
+
+def test_feedback_names_the_question(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    question = log.record("who pays?")
+    log.feedback(question, value=-1)
+    log.feedback(question, "edit", text="we do")
+    log.close()
+    row, *feedback = lines(tmp_path)
+    assert [line["id"] for line in feedback] == [row["id"]] * 2 == [question] * 2
+    assert [feedback_fault(line) for line in feedback] == ["", ""]
+    assert [(given["kind"], given["value"], given["text"]) for line in feedback for given in line["feedback"]] == [
+        ("thumb", -1, None),
+        ("edit", None, "we do"),
+    ]
+
+
+def without_secret(row: dict[str, Any]) -> dict[str, Any] | None:
+    text = json.dumps(row)
+    if "drop" in text:
+        return None
+    if "fail" in text:
+        raise ValueError(text)
+    changed: dict[str, Any] = json.loads(text.replace("secret", "[removed]"))
+    return changed
+
+
+def test_the_redaction_hook_changes_or_drops_every_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = wb.QueryLog(tmp_path, redact=without_secret)
+    question = log.record("a secret", [wb.Hit(wb.Document("d1", "secret text"), 0, 6, 1, 1.0)])
+    log.feedback(question, text="my secret")
+    for text in ("drop", "fail with a secret"):
+        log.record(text)
+        log.feedback(question, text=text)
+    log.close()
+    assert log.lost == losses(tmp_path) == {"redacted": 2, "redaction": 2}
+    assert "secret" not in "".join(path.read_text() for path in tmp_path.iterdir()) + caplog.text
+    row, feedback, _ = lines(tmp_path)
+    assert row["query"] == "a [removed]"
+    assert row["hits"][0]["text"] == "[removed]"
+    assert feedback["feedback"][0]["text"] == "my [removed]"
+
+
+@pytest.mark.parametrize("hook", [lambda _: "no row", lambda _: {}, lambda row: row | {"answer": 5}, lambda row: row | {"user": object()}])
+def test_a_row_that_the_hook_spoils_is_not_written(tmp_path: Path, hook: Callable[[Any], Any]) -> None:
+    log = wb.QueryLog(tmp_path, redact=hook)
+    log.record("who pays?")
+    log.close()
+    assert rows(tmp_path) == []
+    assert losses(tmp_path) == {"redaction": 1}
+
+
+def test_the_hook_cannot_change_what_belongs_to_the_caller(tmp_path: Path) -> None:
+    metadata = {"name": "ann"}
+
+    def clear(row: dict[str, Any]) -> dict[str, Any]:
+        row["hits"][0]["metadata"].clear()
+        return row
+
+    row = logged(tmp_path, lambda log: log.record("q", [{"doc_id": "d1", "metadata": metadata}]), redact=clear)
+    assert row["hits"] == [{"doc_id": "d1", "metadata": {}}]
+    assert metadata == {"name": "ann"}
+
+
+CIRCLE: dict[str, Any] = {}
+CIRCLE["self"] = CIRCLE
+
+
+class Hostile:
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("no attributes")
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+WRONG: dict[str, Callable[[wb.QueryLog], object]] = {
+    "no question": lambda log: log.record(),
+    "a number": lambda log: log.record(5),  # type: ignore[arg-type]
+    "an answer that is no text": lambda log: log.record("q", answer=["a"]),  # type: ignore[arg-type]
+    "hits that are none": lambda log: log.record("q", hits=7),
+    "hits in a circle": lambda log: log.record("q", [{"doc_id": "d", "metadata": CIRCLE}]),
+    "half of a surrogate pair": lambda log: log.record("q \ud800"),
+    "a huge number": lambda log: log.record("q", turn=10**30),
+    "another object": lambda log: log.record(Hostile(), hits=[Hostile()], user=Hostile(), id=Hostile()),  # type: ignore[arg-type]
+    "versions that are a list": lambda log: log.record("q", versions=[1]),
+    "a local time": lambda log: log.record("q", time="2026-11-27T08:00:00"),
+    "feedback without an id": lambda log: log.feedback(""),
+    "feedback with a text as value": lambda log: log.feedback("q1", value="good"),  # type: ignore[arg-type]
+    "feedback of a hostile object": lambda log: log.feedback(Hostile()),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arguments_are_counted_and_do_not_raise(tmp_path: Path, case: str, caplog: pytest.LogCaptureFixture) -> None:
+    log = wb.QueryLog(tmp_path, versions={"index": "1"})
+    for _ in range(3):
+        WRONG[case](log)
+    log.close()
+    assert log.lost == losses(tmp_path) == {"invalid": 3}
+    assert len(caplog.records) == 1
+    assert rows(tmp_path) == []
+
+
+def test_an_unknown_field_is_written_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = wb.QueryLog(tmp_path)
+    for _ in range(3):
+        log.record("q", anwser="a")
+    log.close()
+    assert [row["anwser"] for row in rows(tmp_path)] == ["a"] * 3
+    assert [record.getMessage() for record in caplog.records] == ["the query log: anwser is no field that a reader knows; said once"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"head": 0}, "head is 0, which is no probability"),
+        ({"head": 1.5}, "head is 1.5"),
+        ({"head": float("nan")}, "head is nan"),
+        ({"salt": ""}, "the salt is empty"),
+        ({"flush_seconds": 0}, "is not above 0"),
+    ],
+)
+def test_a_wrong_setting_is_an_error(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        wb.QueryLog(tmp_path, **settings)
+
+
+def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("")
+    with pytest.raises(InputError, match="is not a folder"):
+        wb.QueryLog(tmp_path / "log")
+
+
+@pytest.mark.slow
+def test_weighted_counts_of_a_sampled_log_are_unbiased(tmp_path: Path) -> None:
+    """In conversations of 1 to 6 turns, of which a third of the answers are slow and always kept."""
+    counts: dict[str, list[float]] = {"all": [], "slow": [], "fast": [], "unweighted": []}
+    for draw in range(150):
+        chance = random.Random(draw)
+        log = wb.QueryLog(tmp_path / str(draw), head=0.2, tail=lambda row: row["seconds"] > 2, flush_seconds=5)
+        asked = []
+        for session in range(60):
+            for turn in range(chance.randint(1, 6)):
+                asked.append(chance.choice([1.0, 1.5, 3.0]))
+                log.record("q", session=f"{draw} {session}", turn=turn + 1, seconds=asked[-1])
+        log.close()
+        found = rows(tmp_path / str(draw))
+        assert {row["probability"] for row in found if row["seconds"] > 2} == {1}
+        assert {row["probability"] for row in found if row["seconds"] < 2} <= {0.2}
+        for name, kinds in {"all": {1.0, 1.5, 3.0}, "slow": {3.0}, "fast": {1.0, 1.5}}.items():
+            weighted = sum(1 / row["probability"] for row in found if row["seconds"] in kinds)
+            counts[name].append(weighted / sum(seconds in kinds for seconds in asked) - 1)
+        counts["unweighted"].append(len(found) / len(asked) - 1)
+    assert set(counts["slow"]) == {0.0}
+    for name in ("all", "fast"):
+        error = np.std(counts[name], ddof=1) / np.sqrt(len(counts[name]))
+        assert error < 0.05
+        assert abs(np.mean(counts[name])) < 3.5 * error
+    assert np.mean(counts["unweighted"]) < -0.3
+
+
+def test_a_conversation_is_kept_or_left_out_as_a_whole_in_every_process(tmp_path: Path) -> None:
+    def kept(name: str, **settings: Any) -> set[str]:
+        log = wb.QueryLog(tmp_path / name, head=0.5, **settings)
+        for session in range(100):
+            for _ in range(4):
+                log.record("q", session=f"s{session}")
+        log.close()
+        turns = [row["session"] for row in rows(tmp_path / name)]
+        assert all(turns.count(session) == 4 for session in set(turns))
+        return set(turns)
+
+    assert kept("a") == kept("b")
+    assert 25 < len(kept("c")) < 75
+    assert 25 < len(kept("d", salt="secret")) < 75
+
+
+def test_questions_without_a_session_are_drawn_one_by_one(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path, head=0.25)
+    for _ in range(800):
+        log.record("q")
+    log.close()
+    assert 140 < len(rows(tmp_path)) < 260
+    assert log.lost == {}
+
+
+def test_a_tail_that_fails_keeps_its_rows_with_probability_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = wb.QueryLog(tmp_path, head=1e-9, tail=lambda row: row["missing"])
+    for _ in range(5):
+        log.record("q")
+    log.close()
+    assert [row["probability"] for row in rows(tmp_path)] == [1.0] * 5
+    assert len(caplog.records) == 1
+    assert caplog.records[0].levelno == logging.WARNING
+
+
+def test_importing_it_loads_no_heavy_package(run_python: Callable[..., str], tmp_path: Path) -> None:
+    script = (
+        "import sys\nimport workbench as wb\nimport workbench.monitor.asgi\nlog = wb.QueryLog(sys.argv[1]); log.record('q', ['d1'])\n"
+        "print(*set('numpy pandas scipy torch pyarrow chromadb transformers sentence_transformers matplotlib'.split()) & {*sys.modules})"
+    )
+    assert run_python(script, tmp_path) == ""

@@ -1,0 +1,166 @@
+"""Log the JSON requests of an ASGI application, without changing a byte of them."""
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any
+
+import orjson
+from pydantic import Field, JsonValue
+
+from workbench.monitor.capture import answer_fields
+from workbench.monitor.query_log import QueryLog
+from workbench.targets.base import TargetError
+from workbench.targets.callable.values import identifier
+from workbench.targets.paths import Paths, find, find_one
+from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+class LoggedRoute(PathSettings):
+    """Where the requests of a path have their question, and the replies their hits and answer, as in the settings of a `wb.HttpTarget`."""
+
+    query: Paths = Field(default=("$.query", "$.question"), description="The question in the request.")
+    user: Paths | None = Field(default=None, description="The user in the request.")
+    session: Paths | None = Field(default=None, description="The conversation in the request.")
+    id: Paths | None = Field(default=None, description="The id in the reply that later feedback names.")
+    hits: HitPaths | None = Field(default=None, description="The hits in the reply.")
+    answer: AnswerPaths | None = Field(default=None, description="The answer in the reply; the whole reply if it is plain text.")
+
+
+class QueryLogMiddleware:
+    """Log the questions of an ASGI application by path: `app.add_middleware(QueryLogMiddleware, log=log, routes={"/ask": LoggedRoute()})`.
+
+    Requests and replies pass unchanged, streams part by part. At most `copied_bytes` of each are copied and read; of what is longer or cannot be
+    read, the question is logged alone, and counted in `log.lost` as `request` or `reply`. Handlers can add fields: `log.current.set(user=…)`.
+    """
+
+    def __init__(self, app: Application, log: QueryLog, routes: Mapping[str, LoggedRoute], copied_bytes: int = 1_000_000) -> None:
+        self._app, self._log, self._routes, self._copied_bytes = app, log, dict(routes), copied_bytes
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request by the application."""
+        route = self._routes.get(scope.get("path", "")) if scope["type"] == "http" else None
+        if route is None:
+            return await self._app(scope, receive, send)
+        exchange = _Exchange(self._log, route, self._copied_bytes)
+
+        async def received() -> Message:
+            message = await receive()
+            exchange.copy(message)
+            return message
+
+        async def sent(message: Message) -> None:
+            await send(message)
+            exchange.copy(message)
+
+        try:
+            with exchange.question.active():
+                await self._app(scope, received, sent)
+        except BaseException as error:
+            exchange.finish(error)
+            raise
+        return exchange.finish()
+
+
+class _BodyCopy:
+    """The parts of a body, up to a size. `whole` says that nothing is missing."""
+
+    def __init__(self, most: int) -> None:
+        self.body, self.whole, self._most, self._cut = bytearray(), False, most, False
+
+    def add(self, message: Message) -> bool:
+        """Add a part, and return whether it is the last."""
+        part = message.get("body") or b""
+        self._cut |= len(self.body) + len(part) > self._most
+        if not self._cut:
+            self.body += part
+        last = not message.get("more_body")
+        self.whole = last and not self._cut
+        return last
+
+
+class _Exchange:
+    """A request and its reply, which are logged when the last part of the reply was sent."""
+
+    def __init__(self, log: QueryLog, route: LoggedRoute, most: int) -> None:
+        self.question, self._log, self._route, self._finished = log.question(), log, route, False
+        self._request, self._reply, self._status, self._headers = _BodyCopy(most), _BodyCopy(most), 0, dict[str, str]()
+
+    def copy(self, message: Message) -> None:
+        """Copy a message. The server is who refuses a wrong one."""
+        with suppress(Exception):
+            if message["type"] == "http.request":
+                self._request.add(message)
+            elif message["type"] == "http.response.start":
+                self._status = message["status"]
+                self._headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in message.get("headers", ())}
+            elif message["type"] == "http.response.body" and self._reply.add(message):
+                self.finish()
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """Log the question, once."""
+        if self._finished:
+            return None
+        self._finished = True
+        try:
+            asked = orjson.loads(self._request.body)
+            paths = {"query": self._route.query, "user": self._route.user, "session": self._route.session}
+            found = {name: text for name, value in paths.items() if value and (text := _text(value, asked)) is not None}
+            self.question.set(**{"query": found.pop("query"), **found})
+        except Exception as fault:  # no question, or a body that is too long or no JSON
+            return self._log.lose("request", type(fault).__name__)
+        try:
+            if error is None:
+                self._read_reply()
+        except TargetError as failure:
+            self.question.set(error=str(failure))
+        except Exception as fault:  # no JSON, or too deep
+            self._log.lose("reply", type(fault).__name__)
+        return self.question.finish(error)
+
+    def _read_reply(self) -> None:
+        kind, body = self._headers.get("content-type", "").partition(";")[0].strip().lower(), bytes(self._reply.body)
+        if self._status >= 400:
+            return self.question.set(error=f"HTTP {self._status}")
+        if not self._reply.whole or self._headers.get("content-encoding", "identity") != "identity":
+            return self._log.lose("reply", "too long, compressed or broken off")
+        if kind == "text/plain":
+            return self.question.answer(body.decode())
+        if kind == "text/event-stream":
+            events = [line[5:].strip() for line in body.splitlines() if line.startswith(b"data:")]
+            return self._read_events([orjson.loads(event) for event in events if event.startswith(b"{")])
+        if kind.endswith(("ndjson", "jsonl")):
+            return self._read_events([orjson.loads(line) for line in body.splitlines() if line.strip()])
+        reply = orjson.loads(body)
+        self._read_id([reply])
+        if self._route.hits:
+            self.question.hits(self._route.hits.read(reply))
+        if self._route.answer:
+            self.question.set(**answer_fields(self._route.answer.read(reply)))
+        return None
+
+    def _read_events(self, events: list[JsonValue]) -> None:
+        """Read a stream: the id and the hits from the first event that has them, the answer from all."""
+        self._read_id(events)
+        for event in events:
+            with suppress(TargetError):
+                if self._route.hits:
+                    self.question.hits(self._route.hits.read(event))
+                break
+        if self._route.answer:
+            found = [next(filter(None, (find(path, event) for path in self._route.answer.text)), []) for event in events]
+            self.question.answer("".join(text for texts in found for text in texts if isinstance(text, str)))
+
+    def _read_id(self, values: list[JsonValue]) -> None:
+        found = (_text(self._route.id, value) for value in values) if self._route.id else ()
+        if question_id := next(filter(None, found), None):
+            self.question.set(id=question_id)
+
+
+def _text(paths: Paths, value: JsonValue) -> str | None:
+    found = find_one(paths, value, identifier)
+    return found[0] if found else None
