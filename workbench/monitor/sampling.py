@@ -1,0 +1,178 @@
+"""Draw a sample of the logged questions of each day for judges: within a budget, with known probabilities, the same whenever it is drawn."""
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.core.words import terms
+from workbench.errors import InputError
+from workbench.metrics.coverage import Bools, Floats
+from workbench.monitor.question_texts import normalised
+
+# The parts of the budget for questions that are looked for. A question is in the first stratum that fits. The other half is drawn uniformly.
+_LOOKED_FOR = {"feedback": 0.2, "score": 0.15, "novelty": 0.15}
+# The part of a block's questions with the lowest scores, or the newest words.
+_EXTREME = 0.1
+# A block is drawn when so many questions are due, so a smaller budget is drawn once a day.
+_LEAST = 10
+_HOURS = 24
+# Feedback counts if it is given up to an hour after the end of a block.
+_GRACE = pd.Timedelta(hours=1)
+NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context", "refused", "the answer was cut"
+OVER_BUDGET, OPEN, NO_TIME = "over the budget of its day", "not drawn yet: its hours are not over", "no time"
+_COLUMNS = ("id", "time", "query", "hits", "answer", "error", "refused", "truncated", "configuration", "session", "feedback", "probability")
+
+
+def outline(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the little of log rows that sampling and selection read. The outlines of a log's parts, concatenated, are that of the log.
+
+    Columns: id, time (UTC), query, text (the same, normalised), score (that of the first hit; -inf without any, NaN if unknown), reason (why the question
+    cannot be judged, or empty), bad (the time of the first bad feedback, NaT without), configuration, cluster (the session, else the id), and logged
+    (the probability of being in the log).
+    """
+    rows = frame.reindex(columns=list(_COLUMNS))
+    texts = {name: rows[name].map(_text) for name in ("id", "query", "answer", "error", "configuration", "session")}
+    times, hits = pd.to_datetime(rows["time"], utc=True, format="ISO8601", errors="coerce"), rows["hits"].map(rows_of)
+    faults = {
+        NO_TIME: times.isna(),
+        NO_ANSWER: texts["error"].ne("") | texts["answer"].str.strip().eq(""),
+        REFUSED: rows["refused"].eq(True),
+        TRUNCATED: rows["truncated"].eq(True),
+        NO_CONTEXT: ~hits.map(_has_context),
+    }
+    bad = [_bad(rows_of(given) or (), time) for given, time in zip(rows["feedback"], times, strict=True)]
+    columns = {
+        "time": times,
+        "text": texts["query"].map(normalised),
+        "score": hits.map(_first_score).astype(np.float64),
+        "reason": np.select(list(faults.values()), list(faults), ""),
+        "bad": pd.to_datetime(pd.Series(bad, index=rows.index, dtype=object), utc=True),
+        "cluster": texts["session"].where(texts["session"] != "", texts["id"]),
+        "logged": pd.to_numeric(rows["probability"]).fillna(1.0).astype(np.float64),
+    }
+    return pd.DataFrame({name: texts[name] for name in ("id", "query", "configuration")} | columns)
+
+
+def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None) -> pd.DataFrame:
+    """Draw at most `budget` questions of each UTC day.
+
+    A day is cut into blocks of hours in which at least 10 questions are due by the traffic of earlier days. A block is drawn an hour after its end, so
+    a growing log keeps what was drawn, and later feedback changes nothing. Of its N questions u are drawn uniformly, on which sequential tests may
+    bet, and m of the N_h of a stratum, by independent hashes of the ids: π = 1 - (1 - u/N) (1 - m/N_h).
+
+    Parameters
+    ----------
+    outlined: rows of `outline`, each id once.
+    until: the end of the log; by default the latest time in it.
+
+    Returns
+    -------
+    The rows with `stratum` (feedback, score, novelty, rest; empty if nothing could be drawn), `uniform`, `probability` (π times that of
+    being logged, NaN without a draw), and `reason`: empty for drawn questions, else why the question was skipped.
+    """
+    if budget < 1:
+        raise InputError(f"the budget is {budget} questions a day", "judge at least one question")
+    drawn = outlined.assign(stratum="", uniform=False, probability=np.nan).reset_index(drop=True)
+    able = drawn[drawn["reason"] == ""]
+    drawn.loc[able.index, "reason"] = OPEN
+    end = drawn["time"].max() if until is None else until
+    seen, traffic = Counter[str](), np.zeros(_HOURS)
+    for day, rows in able.groupby(able["time"].dt.floor("D")):
+        hours = rows["time"].dt.hour
+        counts = np.bincount(hours, minlength=_HOURS)
+        for first, last, share in _blocks(counts, traffic, budget):
+            closed = pd.Timestamp(str(day)) + pd.Timedelta(hours=last) + _GRACE
+            block = rows[hours.between(first, last - 1)]
+            if closed <= end and len(block):
+                found = _drawn(block, share, _strata(block, closed, seen))
+                drawn.loc[found.index, found.columns] = found
+        traffic += counts
+        for text in rows["text"].unique():
+            seen.update({"", *terms(text)})
+    return drawn
+
+
+def skipped(drawn: pd.DataFrame) -> dict[str, int]:
+    """Count the questions that were not drawn by reason, the most frequent first."""
+    return {str(reason): int(count) for reason, count in drawn.loc[drawn["reason"] != "", "reason"].value_counts().items()}
+
+
+def _blocks(counts: Any, earlier: Floats, budget: int) -> Iterator[tuple[int, int, int]]:
+    """Yield blocks of hours [first, last) of a day, given the questions of each hour and of those of earlier days (24), and their part of the budget."""
+    # A fifth is spread evenly, in case the traffic changes.
+    weights = (earlier / max(1.0, earlier.sum()) + 0.25 / _HOURS) / ((earlier.sum() > 0) + 0.25)
+    due = np.floor((budget - 1) * np.cumsum(weights) + 1e-9).astype(int).tolist()
+    first, used = 0, 0
+    for hour in range(_HOURS - 1):
+        if due[hour] - used >= _LEAST and counts[first : hour + 1].sum():
+            yield first, hour + 1, due[hour] - used
+            first, used = hour + 1, due[hour]
+    yield first, _HOURS, budget - used
+
+
+def _drawn(rows: pd.DataFrame, share: int, stratum: "pd.Series[str]") -> pd.DataFrame:
+    """Draw `share` questions of a block, and give empty strata's parts to the uniform one."""
+    sizes = stratum.value_counts()
+    wanted = {name: min(int(sizes.get(name, 0)), int(part * share)) for name, part in _LOOKED_FOR.items()}
+    number = min(len(rows), share - sum(wanted.values()))
+    uniform = _lowest(rows["id"], number, "uniform")
+    chosen, missed = uniform.copy(), np.full(len(rows), 1 - number / len(rows))
+    for name, number in wanted.items():
+        inside = (stratum == name).to_numpy()
+        chosen[inside] |= _lowest(rows["id"][inside], number, "stratum")
+        missed[inside] *= 1 - number / max(1, int(inside.sum()))
+    columns = {"stratum": stratum, "uniform": uniform, "probability": (1 - missed) * rows["logged"]}
+    return pd.DataFrame({**columns, "reason": np.where(chosen, "", OVER_BUDGET)}, index=rows.index)
+
+
+def _strata(rows: pd.DataFrame, closed: pd.Timestamp, seen: Counter[str]) -> "pd.Series[str]":
+    scores = rows.groupby("configuration")["score"].rank(pct=True, method="min")
+    low = (scores <= _EXTREME) | (rows["score"] == -np.inf)
+    codes, texts = pd.factorize(rows["text"])
+    novelty = pd.Series(np.array([_novelty(text, seen) for text in texts])[codes])
+    new = (novelty.rank(pct=True, ascending=False, method="min") <= _EXTREME).to_numpy() & bool(seen)
+    return pd.Series(np.select([rows["bad"] < closed, low, new], list(_LOOKED_FOR), "rest"), index=rows.index)
+
+
+def _novelty(text: str, seen: Counter[str]) -> float:
+    """Return the mean information of a text's words, -log of the part of earlier texts with the word. `seen` counts texts under the empty word."""
+    words = set(terms(text))
+    return sum(math.log((seen[""] + 1) / (seen[word] + 1)) for word in words) / max(1, len(words))
+
+
+def _lowest(ids: "pd.Series[str]", number: int, salt: str) -> Bools:
+    """Mark the `number` questions (n) with the lowest hashes of their ids."""
+    hashes = [hashlib.blake2b(each.encode("utf-8", "surrogatepass"), digest_size=16, key=salt.encode()).digest() for each in ids]
+    marks = np.zeros(len(ids), dtype=np.bool_)
+    marks[sorted(range(len(ids)), key=hashes.__getitem__)[:number]] = True
+    return marks
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def rows_of(value: Any) -> Sequence[Any] | None:
+    """Return the rows of a field, None if it is not known. Tables that were read from parquet have arrays."""
+    return value if isinstance(value, list) else value.tolist() if isinstance(value, np.ndarray) else None
+
+
+def _has_context(hits: Sequence[Any] | None) -> bool:
+    """Return whether the context is known: there was none, or a hit has its text."""
+    return hits is not None and (not hits or any(_text(hit.get("text")).strip() for hit in hits))
+
+
+def _first_score(hits: Sequence[Any] | None) -> float:
+    score = None if hits is None else hits[0].get("score") if hits else -np.inf
+    return np.nan if score is None else float(score)
+
+
+def _bad(feedback: Sequence[Any], asked: Any) -> Any:
+    """Return when the first bad feedback was given: a value below 0, or a corrected answer. Without a time it counts as given at once."""
+    times = [row.get("time") or asked for row in feedback if row.get("kind") == "edit" or (row.get("value") or 0) < 0]
+    return min(map(pd.Timestamp, times)) if times else pd.NaT
