@@ -57,6 +57,7 @@ def traffic(number: int, days: int = 2, seed: int = 0) -> pd.DataFrame:
         if random.random() < 0.1:
             later = (time + timedelta(minutes=3)).isoformat()
             row["feedback"] = [{"kind": "thumb", "value": -1.0 if random.random() < 0.5 else 1.0, "time": later}]
+        row["hits"] = [{**hit, "score": hit["score"] * random.random()} for hit in row["hits"]]
         if random.random() < 0.03:
             row["hits"] = []
         if random.random() < 0.02:

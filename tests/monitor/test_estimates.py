@@ -28,7 +28,7 @@ def test_a_mean_of_drawn_questions_is_weighted() -> None:
 def test_without_a_calibration_the_value_is_called_a_score() -> None:
     outlined, evaluations, _ = STRONG.simulated(np.random.default_rng(0))
     drawn = draw(outlined, 100, END)
-    errors = {"support": (CalibrationValue(0.9, 0.8, 0.95, 80), CalibrationValue(0.2, 0.1, 0.3, 50))}
+    errors = {"support": (CalibrationValue(0.98, 0.9, 0.99, 80), CalibrationValue(0.2, 0.1, 0.3, 50))}
     overlap = evaluations.assign(metric="support_overlap")
     assert estimate(evaluations, drawn, "faithfulness").name == "faithfulness score"
     assert estimate(overlap, drawn, "support_overlap").name == "support score"
@@ -36,7 +36,7 @@ def test_without_a_calibration_the_value_is_called_a_score() -> None:
     assert found.name == "faithfulness"
     assert found.judged is not None
     q = found.judged.value
-    assert found.interval.value == pytest.approx(min(1, (q - 0.2) / 0.7))
+    assert found.interval.value == pytest.approx(min(1, (q - 0.2) / 0.78))
     assert found.interval.high - found.interval.low > found.judged.high - found.judged.low
 
 

@@ -56,7 +56,14 @@ def overlap() -> Judging:
 
 def row(identity: str, **fields: object) -> dict[str, object]:
     hits = [{"doc_id": "ferry", "text": "The ferry to Inish leaves at 9. Dogs pay €2.", "score": 0.8}]
-    return {"id": identity, "query": "What do dogs pay?", "answer": "Dogs pay €2.", "hits": hits, "refused": None, "feedback": None} | fields
+    return {
+        "id": identity,
+        "query": "What do dogs pay?",
+        "answer": "Dogs pay €2.",
+        "hits": hits,
+        "refused": None,
+        "feedback": None,
+    } | fields
 
 
 def test_the_overlap_judge_scores_real_answers_and_refusals_have_no_score(tmp_path: Path) -> None:

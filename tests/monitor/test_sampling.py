@@ -49,7 +49,7 @@ def test_feedback_that_comes_after_its_block_was_drawn_changes_nothing() -> None
 
 
 def test_every_question_is_drawn_or_has_a_reason_that_is_counted() -> None:
-    rows = LOG.head(400).copy()
+    rows = LOG.head(600).copy()
     rows["refused"], rows["truncated"] = False, False
     rows.loc[[0, 1], "refused"] = True
     rows.loc[2, "truncated"] = True
@@ -60,7 +60,7 @@ def test_every_question_is_drawn_or_has_a_reason_that_is_counted() -> None:
     rows.loc[5, "answer"] = None
     drawn = draw(outline(rows), 30)
     reasons = skipped(drawn)
-    assert sum(reasons.values()) + len(chosen(drawn)) == 400
+    assert sum(reasons.values()) + len(chosen(drawn)) == 600
     assert (reasons[REFUSED], reasons[TRUNCATED], reasons[NO_CONTEXT]) == (2, 1, 2)
     assert reasons[NO_ANSWER] >= 1
     assert {OPEN, OVER_BUDGET} <= reasons.keys()

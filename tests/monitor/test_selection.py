@@ -44,7 +44,9 @@ def test_questions_with_other_numbers_or_a_negation_are_two_questions(first: str
 
 
 def test_the_same_question_in_other_words_is_one() -> None:
-    found = select(log("Am I allowed to bring a dog?", "am i allowed to bring a dog", "Hello, am I allowed to bring a dog?"), EMPTY, 5, EMBEDDER, CACHE)
+    found = select(
+        log("Am I allowed to bring a dog?", "am i allowed to bring a dog", "Hello, am I allowed to bring a dog?"), EMPTY, 5, EMBEDDER, CACHE
+    )
     assert found.rows["stands_for"].tolist() == [3]
     assert found.rows["query"].tolist() == ["Am I allowed to bring a dog?"]
 
@@ -77,7 +79,12 @@ def test_paraphrases_of_the_handbook_find_their_question_and_other_questions_sta
 
 def test_known_questions_are_left_out_and_signals_come_first() -> None:
     known = wb.load_dataset(HANDBOOK).subset(["hb-001", "hb-002"])
-    texts = [known.queries[0].text.upper(), "Who feeds the seals of Inish?", "Where is the tide table of Inish?", "Where is the tide table of Inish?"]
+    texts = [
+        known.queries[0].text.upper(),
+        "Who feeds the seals of Inish?",
+        "Where is the tide table of Inish?",
+        "Where is the tide table of Inish?",
+    ]
     bad = [{"kind": "thumb", "value": -1}]
     rows = log(*texts, feedback=[None, bad, None, None], hits=[None, [], [{"score": 0.5}], [{"score": 0.5}]])
     found = select(rows, known, 5, EMBEDDER, CACHE)
@@ -104,7 +111,7 @@ def test_a_pick_makes_similar_questions_less_worth() -> None:
 
 
 @pytest.mark.slow
-def test_selection_is_the_same_in_any_order_of_rows(tmp_path: Path) -> None:
+def test_selection_is_the_same_in_any_order_of_rows() -> None:
     golden = handbook().subset([query.query_id for query in handbook().queries[:100]])
     rows = outline(traffic(1_500))
     first = select(rows, golden, 20, EMBEDDER, CACHE)

@@ -82,7 +82,9 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
 
 @dataset.command("from-log")
 @click.argument("log", type=click.Path(path_type=Path))
-@click.option("--dataset", "path", required=True, help="The dataset whose documents the questions are about, and whose questions are known.")
+@click.option(
+    "--dataset", "path", required=True, help="The dataset whose documents the questions are about, and whose questions are known."
+)
 @click.option("--take", type=click.IntRange(min=1), required=True, help="How many questions to select at most.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; it must be new or empty.")
 @click.option("--split", help="Compare with the questions of this split only.")

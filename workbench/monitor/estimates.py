@@ -68,9 +68,14 @@ def judge_errors(calibration: pd.DataFrame, judge: str) -> dict[str, JudgeErrors
     """Return the errors of a judge by task from the table `calibration` of a run. Tasks without both, with intervals, are left out."""
     rows = calibration[(calibration["judge"] == judge) & calibration["low"].notna()]
     found = {
-        (str(row["task"]), row["measure"]): CalibrationValue(row["value"], row["low"], row["high"], int(row["n"])) for row in rows.to_dict("records")
+        (str(row["task"]), row["measure"]): CalibrationValue(row["value"], row["low"], row["high"], int(row["n"]))
+        for row in rows.to_dict("records")
     }
-    return {task: (value, found[task, "false_alarms"]) for (task, name), value in found.items() if name == "sensitivity" and (task, "false_alarms") in found}
+    return {
+        task: (value, found[task, "false_alarms"])
+        for (task, name), value in found.items()
+        if name == "sensitivity" and (task, "false_alarms") in found
+    }
 
 
 def _name(metric: str, measured: bool) -> str:

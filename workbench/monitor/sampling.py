@@ -25,7 +25,7 @@ _HOURS = 24
 _GRACE = pd.Timedelta(hours=1)
 NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context", "refused", "the answer was cut"
 OVER_BUDGET, OPEN, NO_TIME = "over the budget of its day", "not drawn yet: its hours are not over", "no time"
-_COLUMNS = ("id", "time", "query", "hits", "answer", "error", "refused", "truncated", "configuration", "session", "feedback", "probability")
+COLUMNS = ("id", "time", "query", "hits", "answer", "error", "refused", "truncated", "configuration", "session", "feedback", "probability")
 
 
 def outline(frame: pd.DataFrame) -> pd.DataFrame:
@@ -35,7 +35,7 @@ def outline(frame: pd.DataFrame) -> pd.DataFrame:
     cannot be judged, or empty), bad (the time of the first bad feedback, NaT without), configuration, cluster (the session, else the id), and logged
     (the probability of being in the log).
     """
-    rows = frame.reindex(columns=list(_COLUMNS))
+    rows = frame.reindex(columns=list(COLUMNS))
     texts = {name: rows[name].map(_text) for name in ("id", "query", "answer", "error", "configuration", "session")}
     times, hits = pd.to_datetime(rows["time"], utc=True, format="ISO8601", errors="coerce"), rows["hits"].map(rows_of)
     faults = {
@@ -43,7 +43,7 @@ def outline(frame: pd.DataFrame) -> pd.DataFrame:
         NO_ANSWER: texts["error"].ne("") | texts["answer"].str.strip().eq(""),
         REFUSED: rows["refused"].eq(True),
         TRUNCATED: rows["truncated"].eq(True),
-        NO_CONTEXT: ~hits.map(_has_context),
+        NO_CONTEXT: ~hits.map(_has_context).astype(bool),
     }
     bad = [_bad(rows_of(given) or (), time) for given, time in zip(rows["feedback"], times, strict=True)]
     columns = {
@@ -131,11 +131,11 @@ def _drawn(rows: pd.DataFrame, share: int, stratum: "pd.Series[str]") -> pd.Data
 
 
 def _strata(rows: pd.DataFrame, closed: pd.Timestamp, seen: Counter[str]) -> "pd.Series[str]":
-    scores = rows.groupby("configuration")["score"].rank(pct=True, method="min")
+    scores = rows.groupby("configuration")["score"].rank(pct=True, method="max")
     low = (scores <= _EXTREME) | (rows["score"] == -np.inf)
     codes, texts = pd.factorize(rows["text"])
     novelty = pd.Series(np.array([_novelty(text, seen) for text in texts])[codes])
-    new = (novelty.rank(pct=True, ascending=False, method="min") <= _EXTREME).to_numpy() & bool(seen)
+    new = (novelty.rank(pct=True, ascending=False, method="max") <= _EXTREME).to_numpy() & bool(seen)
     return pd.Series(np.select([rows["bad"] < closed, low, new], list(_LOOKED_FOR), "rest"), index=rows.index)
 
 

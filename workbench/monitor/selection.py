@@ -78,7 +78,7 @@ def production_dataset(selected: SelectedQuestions, dataset: Dataset) -> Dataset
     queries = []
     for row in selected.rows.to_dict("records"):
         fields = {"session_hash": fingerprint(row["session"])[:16], "stands_for": int(row["stands_for"]), "selected_for": row["reason"]}
-        queries.append(Query(f"log-{fingerprint(row['query'])[:12]}", row["query"], {SOURCE: PRODUCTION, **fields}))
+        queries.append(Query(f"log-{fingerprint(row['query'])[:12]}", row["query"], metadata={SOURCE: PRODUCTION, **fields}))
     return replace(dataset, name=f"{dataset.name}-production", queries=tuple(queries), qrels=(), needs=(), source=None)
 
 
@@ -122,6 +122,13 @@ def _picked(heads: pd.DataFrame, take: int, own: Vectors, golden: Vectors, datas
         signals = [f"{words} ({row[name]:,} of {row['count']:,})" for name, words in _SIGNALS.items() if row[name]]
         closest = f"“{excerpt(dataset.queries[nearest[best]].text)}” with a cosine of {near[best]:.2f}" if len(golden) else "none"
         reason = "; ".join([*signals, f"nearest golden question: {closest}", f"stands for {plural(row['count'], 'question')}"])
-        yield {"id": row["id"], "query": row["query"], "session": row["cluster"], "stands_for": row["count"], "reason": reason, "gain": gain[best]}
+        yield {
+            "id": row["id"],
+            "query": row["query"],
+            "session": row["cluster"],
+            "stands_for": row["count"],
+            "reason": reason,
+            "gain": gain[best],
+        }
         known = np.maximum(known, own @ own[best])
         known[best] = np.inf

@@ -44,7 +44,7 @@ def sampled_mean(values: Floats, sample: DrawnSample) -> Interval:
     stratum = np.unique(joined, return_inverse=True)[1]
     share = np.bincount(stratum, a)
     mean = np.bincount(stratum, a * y) / share
-    value, clusters = float(a @ y), int(cluster.max()) + 1
+    value, clusters = min(1.0, float(a @ y)), int(cluster.max()) + 1
     if clusters < FEWEST_FOR_INTERVAL:
         return Interval(value, np.nan, np.nan, len(y), clusters)
     design = _design(y, a, mean[stratum], np.bincount(stratum)[stratum], cluster)

@@ -8,7 +8,7 @@ from workbench.storage.vector_cache import VectorCache
 
 # The share of the expected answer's words that the other must have, or else their cosine. Numbers and negations must agree in any case.
 WORDS, COSINE = 0.6, 0.8
-NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|nobody|nothing|without|cannot|nein|nicht|nie|niemand|kein\w*|ohne)\b|n't\b")
+_NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|nobody|nothing|without|cannot|nein|nicht|nie|niemand|kein\w*|ohne)\b|n't\b")
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
 _NUMBERS = {word: str(value) for value, word in enumerate(_ONES.split())} | {
@@ -59,7 +59,7 @@ def answers_agree(answer: str, expected: str, cache: VectorCache) -> bool:
         return False
     if {word for word in wanted if word[0].isdigit()} - given:
         return False
-    if bool(NEGATION.search(_plain(answer))) != bool(NEGATION.search(_plain(expected))):
+    if bool(_NEGATION.search(_plain(answer))) != bool(_NEGATION.search(_plain(expected))):
         return False
     if len(given & wanted) >= WORDS * len(wanted):
         return True
