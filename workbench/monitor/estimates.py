@@ -9,7 +9,7 @@ import pandas as pd
 from workbench.monitor.sampling import REFUSED
 from workbench.statistics.intervals import Interval
 from workbench.statistics.judging.calibration import CalibrationValue
-from workbench.statistics.sampled import DrawnSample, corrected_for_judge, sampled_mean
+from workbench.statistics.judging.sampled import DrawnSample, corrected_for_judge, sampled_mean
 
 # The sensitivity and the false alarms of a judge, as `workbench judge calibrate` measures them.
 JudgeErrors = tuple[CalibrationValue, CalibrationValue]
@@ -35,11 +35,8 @@ class LogEstimate:
 def estimate(evaluations: pd.DataFrame, drawn: pd.DataFrame, metric: str, errors: Mapping[str, JudgeErrors] | None = None) -> LogEstimate:
     """Estimate the mean of a metric over the questions of which some were drawn. Sessions are the clusters.
 
-    Parameters
-    ----------
-    evaluations: rows of `judging.judge`, of one judge of each metric.
-    drawn: rows of `sampling.draw`, of all questions or of a slice.
-    errors: the errors of the judges of the tasks `support` and `answer_relevance`. With them the share of approved claims or answers is corrected.
+    `evaluations` are rows of `judging.judge`, of one judge of each metric, `drawn` those of `sampling.draw`, of all questions or of a slice. With the `errors` of
+    the judges of the tasks `support` and `answer_relevance`, the share of approved claims or answers is corrected.
     """
     # Refusals that the system declares are known without a draw.
     declared = drawn["reason"].eq(REFUSED) & (metric == "refusal_rate")
@@ -47,7 +44,7 @@ def estimate(evaluations: pd.DataFrame, drawn: pd.DataFrame, metric: str, errors
     known["stratum"] = known["stratum"].mask(declared, REFUSED)
     known = known[known["stratum"] != ""]
     codes, names = pd.factorize(known["stratum"], sort=True)
-    sizes = np.bincount(codes, 1 / known["logged"], minlength=len(names))
+    sizes = np.bincount(codes, 1 / known["logged"], minlength=len(names)).astype(np.float64)
     known = known.assign(code=codes)[known["reason"].isin(["", REFUSED])]
     rows = evaluations.loc[evaluations["metric"] == metric, ["id", "value", "approved", "state", "reason"]]
     found = known.drop(columns="reason").merge(rows, on="id", how="left", suffixes=("_known", ""))

@@ -36,20 +36,9 @@ def judge(sample: pd.DataFrame, judging: Judging, resources: AnswerResources, fo
     Evaluations are appended to `judged.jsonl` in the folder by batches of 64, under a key of question, texts and judges, and not made again. Those with a failed
     call are not kept, so the next run makes the call again.
 
-    Parameters
-    ----------
-    sample: log rows with the columns of `fields.FIELDS`, those that were drawn.
-    judging, resources: the judges, and the cache and budget of their calls.
-
-    Returns
-    -------
-    A row for each question and metric: id, metric (`faithfulness`, or `support_overlap` of a judge without verdicts; `answer_relevance`, `refusal_rate`,
-    `feedback`), value, approved (the share of yes: supported, or a score of at least 0.5), state (`scored`, `unscored`, `not_applicable`), reason, judge.
-
-    Raises
-    ------
-    RunError
-        If a judge breaks the rules for judges.
+    The sample is log rows with the columns of `fields.FIELDS`. Returns a row for each question and metric: id, metric (`faithfulness`, or `support_overlap` of a
+    judge without verdicts; `answer_relevance`, `refusal_rate`, `feedback`), value, approved (the share of yes: supported, or a score of at least 0.5), state
+    (`scored`, `unscored`, `not_applicable`), reason, judge. Raises RunError if a judge breaks the rules for judges.
     """
     rows = sample.to_dict("records")
     keys = [_key(row, judging) for row in rows]

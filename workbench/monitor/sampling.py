@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,37 +25,23 @@ _HOURS = 24
 _GRACE = pd.Timedelta(hours=1)
 NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context", "refused", "the answer was cut"
 OVER_BUDGET, OPEN, NO_TIME = "over the budget of its day", "not drawn yet: its hours are not over", "no time"
+# What is read of a log, and what is kept of it.
 COLUMNS = ("id", "time", "query", "hits", "answer", "error", "refused", "truncated", "configuration", "session", "feedback", "probability")
+_OUTLINE = ("id", "query", "text", "score", "reason", "bad", "configuration", "cluster", "logged")
 
 
 def outline(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the little of log rows that sampling and selection read. The outlines of a log's parts, concatenated, are that of the log.
 
     Columns: id, time (UTC), query, text (the same, normalised), score (that of the first hit; -inf without any, NaN if unknown), reason (why the question
-    cannot be judged, or empty), bad (the time of the first bad feedback, NaT without), configuration, cluster (the session, else the id), and logged
-    (the probability of being in the log).
+    cannot be judged, or empty), bad (the time of the first bad feedback), configuration, cluster (the session, else the id), logged (the probability of that).
     """
     rows = frame.reindex(columns=list(COLUMNS))
-    texts = {name: rows[name].map(_text) for name in ("id", "query", "answer", "error", "configuration", "session")}
-    times, hits = pd.to_datetime(rows["time"], utc=True, format="ISO8601", errors="coerce"), rows["hits"].map(rows_of)
-    faults = {
-        NO_TIME: times.isna(),
-        NO_ANSWER: texts["error"].ne("") | texts["answer"].str.strip().eq(""),
-        REFUSED: rows["refused"].eq(True),
-        TRUNCATED: rows["truncated"].eq(True),
-        NO_CONTEXT: ~hits.map(_has_context).astype(bool),
-    }
-    bad = [_bad(rows_of(given) or (), time) for given, time in zip(rows["feedback"], times, strict=True)]
-    columns = {
-        "time": times,
-        "text": texts["query"].map(normalised),
-        "score": hits.map(_first_score).astype(np.float64),
-        "reason": np.select(list(faults.values()), list(faults), ""),
-        "bad": pd.to_datetime(pd.Series(bad, index=rows.index, dtype=object), utc=True),
-        "cluster": texts["session"].where(texts["session"] != "", texts["id"]),
-        "logged": pd.to_numeric(rows["probability"]).fillna(1.0).astype(np.float64),
-    }
-    return pd.DataFrame({name: texts[name] for name in ("id", "query", "configuration")} | columns)
+    table = pd.DataFrame([_outlined(row) for row in rows.to_dict("records")], columns=list(_OUTLINE), index=frame.index)
+    times, bad = (pd.to_datetime(each, utc=True, format="ISO8601", errors="coerce") for each in (rows["time"], table["bad"]))
+    reason = table["reason"].where(times.notna(), NO_TIME)
+    found: pd.DataFrame = table.astype({"score": "float64", "logged": "float64"}).assign(time=times, bad=bad, reason=reason)
+    return found
 
 
 def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None) -> pd.DataFrame:
@@ -65,15 +51,9 @@ def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None)
     a growing log keeps what was drawn, and later feedback changes nothing. Of its N questions u are drawn uniformly, on which sequential tests may
     bet, and m of the N_h of a stratum, by independent hashes of the ids: π = 1 - (1 - u/N) (1 - m/N_h).
 
-    Parameters
-    ----------
-    outlined: rows of `outline`, each id once.
-    until: the end of the log; by default the latest time in it.
-
-    Returns
-    -------
-    The rows with `stratum` (feedback, score, novelty, rest; empty if nothing could be drawn), `uniform`, `probability` (π times that of
-    being logged, NaN without a draw), and `reason`: empty for drawn questions, else why the question was skipped.
+    The outline has each id once, and ends at `until`, by default its latest time. Returns its rows with `stratum` (feedback, score, novelty, rest; empty if
+    nothing could be drawn), `uniform`, `probability` (π times that of being logged, NaN without a draw), and `reason`: empty for drawn questions, else why the
+    question was skipped. Raises InputError for a budget below 1.
     """
     if budget < 1:
         raise InputError(f"the budget is {budget} questions a day", "judge at least one question")
@@ -81,7 +61,7 @@ def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None)
     able = drawn[drawn["reason"] == ""]
     drawn.loc[able.index, "reason"] = OPEN
     end = drawn["time"].max() if until is None else until
-    seen, traffic = Counter[str](), np.zeros(_HOURS)
+    seen, traffic, parts = Counter[str](), np.zeros(_HOURS), list[pd.DataFrame]()
     for day, rows in able.groupby(able["time"].dt.floor("D")):
         hours = rows["time"].dt.hour
         counts = np.bincount(hours, minlength=_HOURS)
@@ -89,11 +69,13 @@ def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None)
             closed = pd.Timestamp(str(day)) + pd.Timedelta(hours=last) + _GRACE
             block = rows[hours.between(first, last - 1)]
             if closed <= end and len(block):
-                found = _drawn(block, share, _strata(block, closed, seen))
-                drawn.loc[found.index, found.columns] = found
+                parts.append(_drawn(block, share, _strata(block, closed, seen)))
         traffic += counts
         for text in rows["text"].unique():
             seen.update({"", *terms(text)})
+    if parts:
+        found = pd.concat(parts)
+        drawn.loc[found.index, found.columns] = found
     return drawn
 
 
@@ -153,26 +135,29 @@ def _lowest(ids: "pd.Series[str]", number: int, salt: str) -> Bools:
     return marks
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _outlined(row: Mapping[Any, Any]) -> tuple[Any, ...]:
+    names = ("id", "query", "configuration", "session", "answer", "error")
+    identity, query, configuration, session, answer, error = (row[name] if isinstance(row[name], str) else "" for name in names)
+    hits, first = rows_of(row["hits"]), None
+    if hits:
+        first = hits[0].get("score")
+    # Nothing found is a context that is known.
+    known = hits is not None and (not hits or any(hit.get("text") for hit in hits))
+    unusable = {
+        NO_ANSWER: error or not answer.strip(),
+        REFUSED: row["refused"] is True,
+        TRUNCATED: row["truncated"] is True,
+        NO_CONTEXT: not known,
+    }
+    reason = next((reason for reason, applies in unusable.items() if applies), "")
+    # A value below 0, or a corrected answer. Without a time it counts as given at once.
+    given = rows_of(row["feedback"]) or ()
+    bad = [str(item.get("time") or row["time"]) for item in given if item.get("kind") == "edit" or (item.get("value") or 0) < 0]
+    score = -np.inf if hits == [] else np.nan if first is None else first
+    logged = 1.0 if pd.isna(row["probability"]) else row["probability"]
+    return identity, query, normalised(query), score, reason, min(bad, default=None), configuration, session or identity, logged
 
 
-def rows_of(value: Any) -> Sequence[Any] | None:
+def rows_of(value: Any) -> list[Any] | None:
     """Return the rows of a field, None if it is not known. Tables that were read from parquet have arrays."""
     return value if isinstance(value, list) else value.tolist() if isinstance(value, np.ndarray) else None
-
-
-def _has_context(hits: Sequence[Any] | None) -> bool:
-    """Return whether the context is known: there was none, or a hit has its text."""
-    return hits is not None and (not hits or any(_text(hit.get("text")).strip() for hit in hits))
-
-
-def _first_score(hits: Sequence[Any] | None) -> float:
-    score = None if hits is None else hits[0].get("score") if hits else -np.inf
-    return np.nan if score is None else float(score)
-
-
-def _bad(feedback: Sequence[Any], asked: Any) -> Any:
-    """Return when the first bad feedback was given: a value below 0, or a corrected answer. Without a time it counts as given at once."""
-    times = [row.get("time") or asked for row in feedback if row.get("kind") == "edit" or (row.get("value") or 0) < 0]
-    return min(map(pd.Timestamp, times)) if times else pd.NaT

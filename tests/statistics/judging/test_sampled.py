@@ -5,7 +5,7 @@ import pytest
 
 from workbench.statistics.intervals import Interval
 from workbench.statistics.judging.calibration import CalibrationValue
-from workbench.statistics.sampled import DrawnSample, corrected_for_judge, sampled_mean
+from workbench.statistics.judging.sampled import DrawnSample, corrected_for_judge, sampled_mean
 
 
 def sample(stratum: list[int], weight: list[float], sizes: list[float], cluster: list[int] | None = None) -> DrawnSample:
