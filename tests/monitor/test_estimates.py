@@ -16,7 +16,7 @@ STRONG = LogWorld((0.2, 0.5, 0.7, 0.98))
 
 def test_a_mean_of_drawn_questions_is_weighted() -> None:
     estimates, plain = [], []
-    for seed in range(20):
+    for seed in range(12):
         outlined, evaluations, _ = STRONG.simulated(np.random.default_rng(seed))
         drawn = draw(outlined, 100, END)
         estimates.append(estimate(evaluations, drawn, "faithfulness").interval.value)

@@ -1,5 +1,6 @@
 """The commands of `dataset`."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -82,16 +83,13 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
 
 @dataset.command("from-log")
 @click.argument("log", type=click.Path(path_type=Path))
-@click.option(
-    "--dataset", "path", required=True, help="The dataset whose documents the questions are about, and whose questions are known."
-)
+@click.option("--dataset", "path", required=True, help="The dataset whose questions are known and whose documents are searched.")
 @click.option("--take", type=click.IntRange(min=1), required=True, help="How many questions to select at most.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; it must be new or empty.")
-@click.option("--split", help="Compare with the questions of this split only.")
-def from_log(log: Path, path: str, take: int, folder: Path, split: str | None) -> None:
-    """Select the questions of LOG that add most to a dataset, and write them to a folder, without labels, for the labeller.
+def from_log(log: Path, path: str, take: int, folder: Path) -> None:
+    """Select the questions of LOG that add most to a dataset, and write them, without labels, for the labeller.
 
-    Near-duplicates count once. Each question is marked `source: production`, with the reason why it was selected. Read the folder with
+    Near-duplicates count once. Each question has `source: production` and the reason why it was selected. Read the folder with
     `wb.load_dataset(FOLDER, unlabelled=True)`, and label it with `wb.label`.
     """
     from workbench.datasets.formats.golden import write_golden
@@ -101,7 +99,7 @@ def from_log(log: Path, path: str, take: int, folder: Path, split: str | None) -
     from workbench.monitor.sampling import outline
     from workbench.monitor.selection import production_dataset, select
 
-    known = recognise(path, split).load(unlabelled=True)
+    known = recognise(path).load(unlabelled=True)
     selected = select(outline(_rows_of_log(log)), known, take, EMBEDDER, MemoryVectorCache())
     for row in selected.rows.to_dict("records"):
         say(f"{row['query']}: {row['reason']}")
@@ -112,8 +110,6 @@ def from_log(log: Path, path: str, take: int, folder: Path, split: str | None) -
 
 def _rows_of_log(log: Path) -> "pd.DataFrame":
     """Read a JSON Lines file of log rows, until `workbench.monitor.reading` does."""
-    import json
-
     import pandas as pd
 
     try:

@@ -2,8 +2,9 @@
 
 import hashlib
 import math
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from workbench.core.words import terms
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.monitor.question_texts import normalised
+from workbench.storage.vector_cache import Vectors
 
 # The parts of the budget for questions that are looked for. A question is in the first stratum that fits. The other half is drawn uniformly.
 _LOOKED_FOR = {"feedback": 0.2, "score": 0.15, "novelty": 0.15}
@@ -21,6 +23,8 @@ _EXTREME = 0.1
 # A block is drawn when so many questions are due, so a smaller budget is drawn once a day.
 _LEAST = 10
 _HOURS = 24
+# The most frequent earlier texts that new ones are compared with, by hashed words, and the texts that are compared at once.
+_SEEN, _DIMENSIONS, _BLOCK = 4_000, 256, 2_000
 # Feedback counts if it is given up to an hour after the end of a block.
 _GRACE = pd.Timedelta(hours=1)
 NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context", "refused", "the answer was cut"
@@ -63,16 +67,16 @@ def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None)
     end = drawn["time"].max() if until is None else until
     seen, traffic, parts = Counter[str](), np.zeros(_HOURS), list[pd.DataFrame]()
     for day, rows in able.groupby(able["time"].dt.floor("D")):
+        rows = rows.assign(novelty=_novelty(rows["text"], seen))
         hours = rows["time"].dt.hour
         counts = np.bincount(hours, minlength=_HOURS)
         for first, last, share in _blocks(counts, traffic, budget):
             closed = pd.Timestamp(str(day)) + pd.Timedelta(hours=last) + _GRACE
             block = rows[hours.between(first, last - 1)]
             if closed <= end and len(block):
-                parts.append(_drawn(block, share, _strata(block, closed, seen)))
+                parts.append(_drawn(block, share, _strata(block, closed)))
         traffic += counts
-        for text in rows["text"].unique():
-            seen.update({"", *terms(text)})
+        seen.update(rows["text"])
     if parts:
         found = pd.concat(parts)
         drawn.loc[found.index, found.columns] = found
@@ -112,19 +116,36 @@ def _drawn(rows: pd.DataFrame, share: int, stratum: "pd.Series[str]") -> pd.Data
     return pd.DataFrame({**columns, "reason": np.where(chosen, "", OVER_BUDGET)}, index=rows.index)
 
 
-def _strata(rows: pd.DataFrame, closed: pd.Timestamp, seen: Counter[str]) -> "pd.Series[str]":
+def _strata(rows: pd.DataFrame, closed: pd.Timestamp) -> "pd.Series[str]":
     scores = rows.groupby("configuration")["score"].rank(pct=True, method="max")
     low = (scores <= _EXTREME) | (rows["score"] == -np.inf)
-    codes, texts = pd.factorize(rows["text"])
-    novelty = pd.Series(np.array([_novelty(text, seen) for text in texts])[codes])
-    new = (novelty.rank(pct=True, ascending=False, method="max") <= _EXTREME).to_numpy() & bool(seen)
+    new = rows["novelty"].rank(pct=True, ascending=False, method="max") <= _EXTREME
     return pd.Series(np.select([rows["bad"] < closed, low, new], list(_LOOKED_FOR), "rest"), index=rows.index)
 
 
-def _novelty(text: str, seen: Counter[str]) -> float:
-    """Return the mean information of a text's words, -log of the part of earlier texts with the word. `seen` counts texts under the empty word."""
-    words = set(terms(text))
-    return sum(math.log((seen[""] + 1) / (seen[word] + 1)) for word in words) / max(1, len(words))
+def _novelty(column: "pd.Series[str]", seen: Counter[str]) -> Floats:
+    """Return 1 - the largest cosine of each text (n) with a text of earlier days, NaN without any.
+
+    By words it tells paraphrases of the handbook's questions from new subjects as well as the static embedder does, and needs no model.
+    """
+    known = [text for text, _ in sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:_SEEN]]
+    if not known:
+        return np.full(len(column), np.nan)
+    counts = Counter(word for text in known for word in set(terms(text)))
+    codes, texts = pd.factorize(column)
+    vectors = _hashed(known, counts)
+    parts = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
+    return np.concatenate([1 - (_hashed(part, counts) @ vectors.T).max(axis=1) for part in parts])[codes].astype(np.float64)
+
+
+def _hashed(texts: Sequence[str], counts: Counter[str]) -> Vectors:
+    """Return unit vectors (n, 256) of words, weighted by how few of the known texts have them."""
+    vectors = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
+    for place, text in enumerate(texts):
+        for word in set(terms(text)):
+            code = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+            vectors[place, code % _DIMENSIONS] += math.copysign(math.log(1 + _SEEN / (counts[word] + 1)), (code >> 31) - 0.5)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
 def _lowest(ids: "pd.Series[str]", number: int, salt: str) -> Bools:
