@@ -136,6 +136,7 @@ def test_refusals_and_feedback_need_no_judge(tmp_path: Path) -> None:
     found = judge(pd.DataFrame(rows), counting(tmp_path), RESOURCES, tmp_path).set_index(["metric", "id"])
     assert found["value"]["refusal_rate"].tolist() == [1, 1, 0, 0, 0]
     assert found["state"]["faithfulness"].tolist() == ["not_applicable"] * 2 + ["scored"] * 3
+    assert found["reason"]["faithfulness"].tolist() == ["refused"] * 2 + [""] * 3
     assert found["value"]["feedback"].dropna().to_dict() == {"thumbs": 0, "edit": 0}
 
 

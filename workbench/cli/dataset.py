@@ -99,7 +99,7 @@ def from_log(log: Path, path: str, take: int, folder: Path) -> None:
     from workbench.monitor.sampling import outline
     from workbench.monitor.selection import production_dataset, select
 
-    known = recognise(path).load(unlabelled=True)
+    known = recognise(path, None).load(unlabelled=True)
     selected = select(outline(_rows_of_log(log)), known, take, EMBEDDER, MemoryVectorCache())
     for row in selected.rows.to_dict("records"):
         say(f"{row['query']}: {row['reason']}")

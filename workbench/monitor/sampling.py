@@ -134,7 +134,7 @@ def _novelty(column: "pd.Series[str]", seen: Counter[str]) -> Floats:
     counts = Counter(word for text in known for word in set(terms(text)))
     codes, texts = pd.factorize(column)
     vectors = _hashed(known, counts)
-    parts = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
+    parts = [list(texts[start : start + _BLOCK]) for start in range(0, len(texts), _BLOCK)]
     return np.concatenate([1 - (_hashed(part, counts) @ vectors.T).max(axis=1) for part in parts])[codes].astype(np.float64)
 
 
@@ -145,7 +145,7 @@ def _hashed(texts: Sequence[str], counts: Counter[str]) -> Vectors:
         for word in set(terms(text)):
             code = zlib.crc32(word.encode("utf-8", "surrogatepass"))
             vectors[place, code % _DIMENSIONS] += math.copysign(math.log(1 + _SEEN / (counts[word] + 1)), (code >> 31) - 0.5)
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
 
 def _lowest(ids: "pd.Series[str]", number: int, salt: str) -> Bools:
