@@ -15,6 +15,8 @@ from workbench.guessed_names import AdvisedNames
 MOST_TOKENS = 1_000_000
 # The fields of a question that a model or rules drafted: a mark, where it comes from, and the person who accepted it.
 SYNTHETIC, PROVENANCE, ACCEPTED_BY = "synthetic", "provenance", "accepted_by"
+# The field that says where a question comes from, and its value for one of a user.
+SOURCE, PRODUCTION = "source", "production"
 _SHOWN_QUERIES = 5
 _SHOWN_CHARACTERS = 800
 # What other tools call the id and the text of a document or of a part of one.

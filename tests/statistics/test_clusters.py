@@ -5,7 +5,7 @@ import pytest
 from workbench.errors import InputError
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
-from workbench.statistics.clusters import Clusters, query_clusters, weighted
+from workbench.statistics.clusters import Clusters, query_clusters, query_slices, weighted
 
 
 def test_a_cluster_is_the_document_that_holds_the_answer() -> None:
@@ -81,3 +81,11 @@ def test_the_documents_of_a_cluster_are_those_of_its_queries() -> None:
     values, averaged = clusters.averaged(np.array([[1, 0, 0.5, np.nan]]))
     assert values[0] == pytest.approx([0.5, 0.5, np.nan], nan_ok=True)
     assert (averaged.codes.tolist(), averaged.documents) == ([0, 1, 2], [[0, 1], [1], [2]])
+
+
+def test_questions_of_users_are_a_slice_also_beside_questions_that_do_not_say_where_they_come_from() -> None:
+    slices = query_slices([{"source": "production"}, {}, {"source": "production"}], 3)
+    assert slices["source=production"].tolist() == [True, False, True]
+    assert list(query_slices([{"source": "production"}] * 3, 3)) == ["all"]
+    assert list(query_slices([{"source": "handbook"}, {}], 2)) == ["all"], "another source is no more than any other field"
+    assert list(query_slices([{"source": "production"}, {"source": "handbook"}], 2)) == ["all", "source=handbook", "source=production"]

@@ -1,5 +1,6 @@
 """The commands of `dataset`."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,11 @@ from workbench.cli.dataset_answers import answers
 from workbench.cli.dataset_generate import accept, generate
 from workbench.core.formatting import plural
 from workbench.core.terminal import say
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workbench.datasets.draft import DatasetDraft
     from workbench.records import Dataset
 
@@ -22,7 +26,7 @@ KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
 
 @click.group()
 def dataset() -> None:
-    """Check a dataset, convert it to a golden folder, or generate one from documents."""
+    """Check a dataset, convert it to a golden folder, generate one from documents, or select questions from a log."""
 
 
 def _place(command: Callable[..., None]) -> Callable[..., None]:
@@ -75,6 +79,43 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
         say(f"note: {note}")
     spans = sum(len(need.alternatives) for need in imported.needs)
     say(f"{folder}: {_counted(imported, len(imported.needs), spans)}")
+
+
+@dataset.command("from-log")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--dataset", "path", required=True, help="The dataset whose questions are known and whose documents are searched.")
+@click.option("--take", type=click.IntRange(min=1), required=True, help="How many questions to select at most.")
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; it must be new or empty.")
+def from_log(log: Path, path: str, take: int, folder: Path) -> None:
+    """Select the questions of LOG that add most to a dataset, and write them, without labels, for the labeller.
+
+    Near-duplicates count once. Each question has `source: production` and the reason why it was selected. Read the folder with
+    `wb.load_dataset(FOLDER, unlabelled=True)`, and label it with `wb.label`.
+    """
+    from workbench.datasets.formats.golden import write_golden
+    from workbench.datasets.sources import recognise
+    from workbench.embedding.embed import MemoryVectorCache
+    from workbench.generation.passages import EMBEDDER
+    from workbench.monitor.sampling import outline
+    from workbench.monitor.selection import production_dataset, select
+
+    known = recognise(path, None).load(unlabelled=True)
+    selected = select(outline(_rows_of_log(log)), known, take, EMBEDDER, MemoryVectorCache())
+    for row in selected.rows.to_dict("records"):
+        say(f"{row['query']}: {row['reason']}")
+    write_golden(production_dataset(selected, known), folder)
+    counts = f"{selected.covered:,} logged questions are in the dataset already, {selected.left_out:,} were not compared"
+    say(f"{folder}: {plural(len(selected.rows), 'question')} to label; {counts}")
+
+
+def _rows_of_log(log: Path) -> "pd.DataFrame":
+    """Read a JSON Lines file of log rows, until `workbench.monitor.reading` does."""
+    import pandas as pd
+
+    try:
+        return pd.DataFrame([json.loads(line) for line in log.read_text("utf-8").splitlines() if line.strip()])
+    except (OSError, ValueError) as error:
+        raise InputError(f"{log} cannot be read ({error})", "give a JSON Lines file of a query log") from error
 
 
 dataset.command()(_place(generate))

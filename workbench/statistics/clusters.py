@@ -16,6 +16,7 @@ from workbench.core.batching import blocks, rows
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
 from workbench.metrics.inputs import Labels
+from workbench.records import PRODUCTION, SOURCE
 
 # Documents: fewer do not show how documents differ, so there is no interval, or too little of it to name a winner.
 FEWEST_FOR_INTERVAL, FEWEST_FOR_WINNER = 5, 10
@@ -211,4 +212,6 @@ def _members(metadata: Sequence[Mapping[str, Any]], name: str) -> dict[str, Bool
         return {}
     texts = np.array(["" if value is None else str(value) for value in values])
     distinct = [text for text in np.unique(texts).tolist() if text]
-    return {f"{name}={text}": texts == text for text in distinct} if FEWEST_VALUES <= len(distinct) <= MOST_VALUES else {}
+    # Questions of users are a slice also if the others do not say where they come from.
+    fewest = 1 if name == SOURCE and distinct == [PRODUCTION] and (texts == "").any() else FEWEST_VALUES
+    return {f"{name}={text}": texts == text for text in distinct} if fewest <= len(distinct) <= MOST_VALUES else {}

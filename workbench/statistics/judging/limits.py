@@ -29,14 +29,14 @@ def share_limits(successes: float, n: float, alpha: float = ALPHA) -> tuple[floa
     return min(low, max(0.0, centre - half)), max(high, min(1.0, centre + half))
 
 
-def shrunk_design(observed: float, codes: Ints, rare: Bools) -> float:
+def shrunk_design(observed: float, codes: Ints, rare: Bools, least: float = 1.0) -> float:
     """Shrink an observed design effect towards the largest possible one, that of documents with equal labels, Σ size² / n (Kish 1965).
 
     `codes` (n) are the clusters of the labels, and `rare` (n) marks labels with the rarer outcome. Only the F clusters with such a label inform the
-    observed effect, which gets the weight F² / (F² + 4). It is NaN if nothing varies.
+    observed effect, which gets the weight F² / (F² + 4). It is NaN if nothing varies. `least` is 0 for values that vary less than shares.
     """
     largest = float((np.bincount(codes) ** 2).sum()) / len(codes)
-    design = largest if np.isnan(observed) else max(1.0, observed)
+    design = largest if np.isnan(observed) else max(least, observed)
     informed = len(np.unique(codes[rare])) ** 2
     return (informed * design + _INFORMED**2 * max(largest, design)) / (informed + _INFORMED**2)
 

@@ -1,0 +1,126 @@
+"""The sample of a day: within its budget, the same on a growing log, with true probabilities, and a reason for all others."""
+
+import hashlib
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.monitor.production_traffic import RULES, handbook, traffic
+from workbench.errors import InputError
+from workbench.monitor.question_texts import normalised
+from workbench.monitor.sampling import NO_ANSWER, NO_CONTEXT, OPEN, OVER_BUDGET, REFUSED, TRUNCATED, _novelty, draw, outline, skipped
+
+LOG = traffic(3_000, days=3)
+OUTLINE = outline(LOG)
+END = pd.Timestamp("2026-11-06T00:00Z")
+
+
+def chosen(drawn: pd.DataFrame) -> set[str]:
+    return set(drawn.loc[drawn["reason"] == "", "id"])
+
+
+@pytest.mark.parametrize("budget", [1, 7, 40, 100, 5_000])
+def test_a_day_never_exceeds_its_budget_and_uses_it(budget: int) -> None:
+    drawn = draw(OUTLINE, budget, END)
+    days = drawn[drawn["reason"] == ""].groupby(drawn["time"].dt.floor("D")).size()
+    assert (days <= budget).all()
+    # Questions that both draws choose count once.
+    assert (days >= min(budget, 700) * 0.75).all(), days
+
+
+def test_a_growing_log_keeps_what_was_drawn_and_a_later_run_draws_the_same() -> None:
+    before: set[str] = set()
+    for number in range(100, len(LOG) + 1, 580):
+        drawn = draw(OUTLINE.head(number), 60)
+        assert before <= chosen(drawn)
+        before = chosen(drawn)
+        assert drawn.loc[drawn["reason"] == "", "probability"].notna().all()
+    shuffled = OUTLINE.sample(frac=1, random_state=3)
+    assert before <= chosen(draw(shuffled, 60))
+    assert chosen(draw(shuffled, 60, END)) == chosen(draw(OUTLINE, 60, END)) > before
+
+
+def test_feedback_that_comes_after_its_block_was_drawn_changes_nothing() -> None:
+    late = LOG.copy()
+    feedback = [{"kind": "thumb", "value": -1.0, "time": "2026-11-05T23:00:00+00:00"}]
+    late["feedback"] = [feedback if given is None else given for given in late["feedback"]]
+    assert chosen(draw(outline(late), 60, END)) == chosen(draw(OUTLINE, 60, END))
+    soon = LOG.assign(feedback=[[{"kind": "thumb", "value": -1.0, "time": time}] for time in LOG["time"]])
+    assert chosen(draw(outline(soon), 60, END)) != chosen(draw(OUTLINE, 60, END))
+
+
+def test_every_question_is_drawn_or_has_a_reason_that_is_counted() -> None:
+    rows = LOG.head(600).copy()
+    rows["refused"], rows["truncated"] = False, False
+    rows.loc[[0, 1], "refused"] = True
+    rows.loc[2, "truncated"] = True
+    rows.at[3, "hits"] = [{"doc_id": "d", "score": 0.5}]
+    rows.at[4, "hits"] = None
+    rows.loc[[0, 1, 2, 3, 4], "answer"] = "It is nine."
+    rows.loc[[0, 1, 2, 3, 4], "error"] = None
+    rows.loc[5, "answer"] = None
+    drawn = draw(outline(rows), 30)
+    reasons = skipped(drawn)
+    assert sum(reasons.values()) + len(chosen(drawn)) == 600
+    assert (reasons[REFUSED], reasons[TRUNCATED], reasons[NO_CONTEXT]) == (2, 1, 2)
+    assert reasons[NO_ANSWER] >= 1
+    assert {OPEN, OVER_BUDGET} <= reasons.keys()
+    assert list(reasons.values()) == sorted(reasons.values(), reverse=True)
+
+
+def test_an_answer_without_any_hit_can_be_judged() -> None:
+    rows = LOG.head(50).copy()
+    rows.at[7, "hits"], rows.at[7, "answer"], rows.at[7, "error"] = [], "It is nine.", None
+    outlined = outline(rows)
+    assert (outlined.loc[7, "reason"], outlined.loc[7, "score"]) == ("", -np.inf)
+
+
+@pytest.mark.slow
+def test_probabilities_are_those_of_the_draw() -> None:
+    """Ids are salted instead of hashes: the share of 150 draws in which a question is chosen is its probability."""
+    rows = outline(LOG[LOG["time"] < "2026-11-03"])
+    hits, told = np.zeros(len(rows)), np.zeros(len(rows))
+    for salt in range(150):
+        ids = [hashlib.sha256(f"{salt}{each}".encode()).hexdigest() for each in rows["id"]]
+        drawn = draw(rows.assign(id=ids, logged=0.5), 60, END)
+        hits += drawn["reason"].eq("").to_numpy()
+        told += drawn["probability"].fillna(0).to_numpy()
+    able = rows["reason"].eq("").to_numpy()
+    share, probability = hits[able] / 150, told[able] / 150 / 0.5
+    spread = np.sqrt(probability * (1 - probability) / 150)
+    assert probability.min() > 0
+    assert np.abs((share - probability) / spread).max() < 5
+    assert abs(share.sum() - probability.sum()) < 0.5
+
+
+def test_bad_feedback_low_scores_and_new_words_are_drawn_more_often() -> None:
+    drawn = draw(OUTLINE, 100, END)
+    rates = drawn[drawn["stratum"] != ""].groupby("stratum")["reason"].apply(lambda reasons: (reasons == "").mean())
+    assert set(rates.index) == {"feedback", "score", "novelty", "rest"}
+    assert (rates.drop("rest") > 1.5 * rates["rest"]).all(), rates
+    assert drawn[drawn["uniform"]]["reason"].eq("").all()
+    assert 0.4 < drawn["uniform"].sum() / len(chosen(drawn)) < 0.8
+
+
+def test_a_budget_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="the budget is 0"):
+        draw(outline(LOG.head(5)), 0)
+
+
+def test_times_that_are_none_are_a_reason() -> None:
+    rows = LOG.head(20).copy()
+    rows.loc[3, "time"] = "yesterday"
+    assert skipped(draw(outline(rows), 5))["no time"] == 1
+
+
+@pytest.mark.slow
+def test_novelty_tells_new_subjects_from_paraphrases_of_earlier_questions() -> None:
+    queries = handbook().queries
+    for held_out in ("security", "finance", "legal"):
+        old = [query.text for query in queries if query.metadata["domain"] != held_out]
+        new = [query.text for query in queries if query.metadata["domain"] == held_out]
+        seen = Counter(normalised(rule(text)) for text in old for rule in RULES[:3])
+        again, fresh = (_novelty(pd.Series([normalised(rule(text)) for text in texts for rule in RULES[3:]]), seen) for texts in (old, new))
+        assert (np.subtract.outer(fresh, again) > 0).mean() > 0.97

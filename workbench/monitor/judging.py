@@ -1,0 +1,133 @@
+"""Judge the drawn questions of a log with the judges of a sweep, each question once."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.judging.items import YES
+from workbench.answering.base import AnswerResources
+from workbench.answering.refusals import VERSION as REFUSALS_VERSION
+from workbench.answering.refusals import is_refusal
+from workbench.core.fingerprint import fingerprint
+from workbench.judging.base import Judge, Judgement
+from workbench.judging.claims.base import SplitRequest
+from workbench.judging.settings import Judging
+from workbench.monitor.sampling import rows_of
+from workbench.pipeline.stages.judging.judgements import judgement_requests
+from workbench.pipeline.stages.judging.requests import claims_of, judgements_of
+from workbench.pipeline.stages.judging.verdicts import support_requests, unsupported
+from workbench.records import Passage, Query
+
+FILE = "judged.jsonl"
+# Raise it when equal judgements begin to get other evaluations.
+_VERSION = 1
+# Questions that are judged and written together.
+_BATCH = 64
+_COLUMNS = {"id": "str", "metric": "str", "value": "float64", "approved": "float64", "state": "str", "reason": "str", "judge": "str"}
+
+
+def judge(sample: pd.DataFrame, judging: Judging, resources: AnswerResources, folder: Path) -> pd.DataFrame:
+    """Judge drawn questions: how far the context supports their answers, how relevant these are, whether they refuse, and the users' feedback.
+
+    Evaluations are appended to `judged.jsonl` in the folder by batches of 64, under a key of question, texts and judges, and not made again. Those with a failed
+    call are not kept, so the next run makes the call again.
+
+    The sample is log rows with the columns of `fields.FIELDS`. Returns a row for each question and metric: id, metric (`faithfulness`, or `support_overlap` of a
+    judge without verdicts; `answer_relevance`, `refusal_rate`, `feedback`), value, approved (the share of yes: supported, or a score of at least 0.5), state
+    (`scored`, `unscored`, `not_applicable`), reason, judge. Raises RunError if a judge breaks the rules for judges.
+    """
+    rows = sample.to_dict("records")
+    keys = [_key(row, judging) for row in rows]
+    known = _read(folder / FILE)
+    todo = [place for place, key in enumerate(keys) if key not in known]
+    for start in range(0, len(todo), _BATCH):
+        batch = todo[start : start + _BATCH]
+        judged = dict(zip((keys[place] for place in batch), _judged([rows[place] for place in batch], judging, resources), strict=True))
+        known |= {key: found for key, (found, _) in judged.items()}
+        _append(folder / FILE, [{"key": key, "rows": found} for key, (found, kept) in judged.items() if kept])
+    found = [{"id": row["id"], **each} for key, row in zip(keys, rows, strict=True) for each in (*known[key], _feedback(row))]
+    return pd.DataFrame(found, columns=list(_COLUMNS)).astype(_COLUMNS)
+
+
+def _key(row: Mapping[Any, Any], judging: Judging) -> str:
+    judges = [judging.claims.identity(), judging.support.identity("support"), judging.relevance.identity("answer_relevance")]
+    texts = [row["id"], row["query"], row["answer"], [passage.text for passage in _passages(row)], row.get("refused") is True]
+    return fingerprint(_VERSION, REFUSALS_VERSION, judges, texts)
+
+
+def _passages(row: Mapping[Any, Any]) -> tuple[Passage, ...]:
+    """Return the hits with a text. One that does not say where it is counts from the first character."""
+    hits = [(hit.get("doc_id") or "", hit.get("start") or 0, hit["text"]) for hit in rows_of(row["hits"]) or () if hit.get("text")]
+    return tuple(Passage(doc_id, start, start + len(text), text) for doc_id, start, text in hits)
+
+
+def _judged(rows: Sequence[Mapping[Any, Any]], judging: Judging, resources: AnswerResources) -> Iterator[tuple[list[dict[str, Any]], bool]]:
+    """Yield the evaluations of each row, and whether no call failed."""
+    queries = [Query(str(row["id"]), str(row["query"])) for row in rows]
+    refused = [row.get("refused") is True or is_refusal(row["answer"], question=row["query"]) for row in rows]
+    given = {place: str(row["answer"]) for place, row in enumerate(rows) if not refused[place]}
+    contexts = {place: _passages(row) for place, row in enumerate(rows)}
+    requests = [SplitRequest(queries[place].text, text) for place, text in given.items()]
+    split = dict(zip(given, claims_of(judging.claims, requests, resources, "claims"), strict=True))
+    claims = [(place, number, claim.text) for place, found in split.items() for number, claim in enumerate(found.claims)]
+    asked = [claim for claim in claims if contexts[claim[0]]]
+    verified = judgements_of(judging.support, list(support_requests(queries, contexts, given, asked)), resources, "verify")
+    verdicts = dict(zip(asked, verified, strict=True))
+    wanted = dict(judgement_requests("answer_relevance", queries, contexts, given))
+    relevance = dict(zip(wanted, judgements_of(judging.relevance, list(wanted.values()), resources, "answer relevance"), strict=True))
+    support = "faithfulness" if judging.support.gives_verdicts else "support_overlap"
+    for place, is_refused in enumerate(refused):
+        own = [verdicts.get(claim) or unsupported(judging.support) for claim in claims if claim[0] == place]
+        own += [Judgement(error=split[place].error, cached=split[place].replied)] if place in split and split[place].error else []
+        answered = [each for (query, _), each in relevance.items() if query == place]
+        found = [_evaluation(support, judging.support, own), _evaluation("answer_relevance", judging.relevance, answered)]
+        if is_refused:
+            found = [{**row, "reason": "refused"} for row in found]
+        kept = all(not call.error or call.replied for call in (*own, *answered))
+        yield [*found, _row("refusal_rate", float(is_refused), "rules")], kept
+
+
+def _evaluation(metric: str, judge: Judge, judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """Return the evaluation of an answer: the mean over its claims as in a sweep, or unscored if one of them has no judgement."""
+    if errors := [each.error for each in judgements if each.error]:
+        return _row(metric, None, judge.label) | {"state": "unscored", "reason": errors[0]}
+    if not judgements:
+        return _row(metric, None, judge.label) | {"state": "not_applicable", "reason": "the answer claims nothing"}
+    approved = [each.verdict == "supported" if each.verdict else (each.score or 0.0) >= YES for each in judgements]
+    values = approved if all(each.verdict for each in judgements) else [each.score or 0.0 for each in judgements]
+    return _row(metric, float(np.mean(values)), judge.label) | {"approved": float(np.mean(approved))}
+
+
+def _feedback(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return whether the last feedback on an answer was good: a value above 0. A corrected answer was not."""
+    given = [item for item in rows_of(row.get("feedback")) or () if item.get("kind") == "edit" or item.get("value")]
+    good = float(given[-1].get("kind") != "edit" and given[-1]["value"] > 0) if given else None
+    return _row("feedback", good, "users") | ({} if given else {"state": "not_applicable", "reason": "no feedback"})
+
+
+def _row(metric: str, value: float | None, judge: str) -> dict[str, Any]:
+    return {"metric": metric, "value": value, "approved": value, "state": "scored", "reason": "", "judge": judge}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the kept evaluations by their keys. A line that a crash has cut is left out, and its question is judged again."""
+    found = {}
+    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+        try:
+            row = json.loads(line)
+            found[row["key"]] = row["rows"]
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def _append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Append lines. A line break precedes each, in case the last line was cut."""
+    text = "".join(f"\n{json.dumps(row, ensure_ascii=False, allow_nan=False)}" for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as stream:
+        stream.write(text.encode("utf-8", "surrogatepass"))
