@@ -40,6 +40,7 @@ BENCHMARKS = {
     "screening": "how often screening keeps the true best",
     "calls": "2,000 calls of a chat model at once, against the ideal time",
     "exploring": "the explorer on 24 configurations and 1,000 questions",
+    "logs": "a million logged questions, against pandas.read_json in chunks",
     "checks": "what checking stored results adds to a warm re-run",
 }
 _FINE = ("done", "left out")
