@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from workbench.monitor.fields import FIELDS, FieldKind, LogField, row_fault
+from workbench.monitor.fields import FIELDS, FieldKind, LogField, is_time
 
 Row = Mapping[str, Any]
 _KINDS: Mapping[FieldKind, tuple[pa.DataType, tuple[type, ...]]] = {
@@ -39,7 +39,6 @@ def _field(field: LogField) -> pa.Field:
 
 SCHEMA = pa.schema([*map(_field, FIELDS), *(pa.field(name, pa.float64() if name == "first_score" else pa.int64()) for name in DERIVED)])
 _FIELDS = {field.name: field for field in FIELDS}
-_LISTS = [field for field in FIELDS if field.of]
 
 
 def record_batch(rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:
@@ -92,16 +91,37 @@ def _pairs(fields: Sequence[LogField]) -> frozenset[tuple[str, type]]:
     return frozenset((field.name, kind) for field in fields for kind in (*_KINDS[field.kind][1], NoneType))
 
 
-_PAIRS = _pairs(FIELDS)
-_PAIRS_OF = [(field.name, _pairs(field.of)) for field in _LISTS]
+_PAIRS = {"": _pairs(FIELDS)} | {field.name: _pairs(field.of) for field in FIELDS if field.of}
+_LISTS = [name for name in _PAIRS if name not in ("", "feedback")]
+_MOST_SHAPES = 1_000
+# Names and types that fit: those of a log's rows and hits are few.
+_shapes = set[tuple[object, ...]]()
 
 
 def is_plain(row: Row) -> bool:
-    """Return whether a row certainly has no fault and no unknown field. Most have none, and `row_fault` takes several times as long."""
-    items = ((item, pairs) for name, pairs in _PAIRS_OF for item in row.get(name) or ())
+    """Return whether a parsed row certainly has no fault and no unknown field. Most have none, and `row_fault` takes twice as long."""
+    if not _fits(row, "") or row.get("feedback") or not (row.get("id") and row.get("query") and is_time(row.get("time"))):
+        return False
+    for name in _LISTS:
+        for item in row.get(name) or ():
+            if type(item) is not dict or not _fits(item, name):
+                return False
+    probability, versions = row.get("probability"), row.get("versions")
     return (
-        _PAIRS.issuperset(zip(row, map(type, row.values()), strict=True))
-        and not row.get("feedback")
-        and all(type(item) is dict and pairs.issuperset(zip(item, map(type, item.values()), strict=True)) for item, pairs in items)
-        and not row_fault({name: value for name, value in row.items() if type(value) is not list})
+        (probability is None or 0 < probability <= 1)
+        and all((row.get(name) or 0).bit_length() < 64 for name in _INTEGERS)
+        and (not versions or all(type(version) is str for version in versions.values()))
     )
+
+
+_INTEGERS = [field.name for field in FIELDS if field.kind == "integer"]
+
+
+def _fits(row: Row, name: str) -> bool:
+    shape = (name, *row, *map(type, row.values()))
+    if shape in _shapes:
+        return True
+    fits = _PAIRS[name].issuperset(zip(row, map(type, row.values()), strict=True))
+    if fits and len(_shapes) < _MOST_SHAPES:
+        _shapes.add(shape)
+    return fits

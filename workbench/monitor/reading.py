@@ -225,10 +225,11 @@ class LoggedQuestions:
             row += len(batch)
 
     def _segment(self, stream: Stream, size: int, file: LogFile) -> _Batches:
+        path = str(file.path)
         for number, lines, unfinished in line_blocks(stream, size, MAX_LINE_BYTES):
             rows, numbers = list[dict[str, Any]](), list[int]()
             for place, line in enumerate(lines, number):
-                if line != b"" and (row := self._question(line, f"{file.path}", place, unfinished)):
+                if line != b"" and (row := self._question(line, path, place, unfinished)):
                     rows.append(row)
                     numbers.append(place)
             if rows:
