@@ -13,22 +13,34 @@ from workbench.monitor import compaction
 from workbench.monitor.compaction import compact
 from workbench.monitor.reading import LoggedQuestions
 
-# Kills its process at the n-th time that it opens, renames, deletes or makes a file or folder of the log.
+STEPS = 40
+# Compacts folders, each in a process that is killed at the n-th time that it opens, renames, deletes or makes a file or folder of the log.
 KILLED = """
 import os, signal, sys
 from workbench.monitor.compaction import compact
-folder, number = sys.argv[1], int(sys.argv[2])
-steps = 0
 
-def hook(event, arguments):
-    global steps
-    if event in ("open", "os.rename", "os.remove", "os.mkdir") and str(arguments[0]).startswith(folder):
-        steps += 1
-        if steps == number:
-            os.kill(os.getpid(), signal.SIGKILL)
+def compact_until(folder, number):
+    steps = 0
 
-sys.addaudithook(hook)
-compact(folder, idle_seconds=-60)
+    def hook(event, arguments):
+        nonlocal steps
+        if event in ("open", "os.rename", "os.remove", "os.mkdir") and str(arguments[0]).startswith(folder):
+            steps += 1
+            if steps == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    compact(folder, idle_seconds=-60)
+
+for number, folder in enumerate(sys.argv[1:], 1):
+    process = os.fork()
+    if not process:
+        try:
+            compact_until(folder, number)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 """
 
 
@@ -135,26 +147,24 @@ def test_a_compacted_file_cannot_name_files_outside_of_its_folder(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_compaction_that_is_killed_at_any_step_loses_and_doubles_nothing(tmp_path: Path, start: Callable[..., object]) -> None:
+def test_a_compaction_that_is_killed_at_any_step_loses_and_doubles_nothing(tmp_path: Path, run_python: Callable[..., str]) -> None:
     thumb = {"kind": "thumb", "value": 1.0}
-    killed = True
-    number = 0
-    while killed and number < 60:
-        number += 1
-        folder = tmp_path / f"{number}"
+    folders = [tmp_path / f"{number:02}" for number in range(STEPS)]
+    for folder in folders:
         write_segment(folder / "a.jsonl", [question(1), question(2), {"id": "q0", "feedback": [thumb]}])
         write_segment(folder / "b.jsonl", [b"{broken\n", question(3), {"id": "q1", "feedback": [thumb]}])
         write_segment(folder / "c.jsonl.gz", [question(4), question(0)])
-        expected = [*LoggedQuestions(folder).rows()]
-        process = start(KILLED, str(folder), str(number))
-        _, error = process.communicate(timeout=100)
-        killed = process.returncode == -signal.SIGKILL
-        assert killed or process.returncode == 0, error
+    expected = sorted(LoggedQuestions(folders[0]).rows(), key=lambda row: row["id"])
+    assert len(expected) == 5
+    codes = [int(code) for code in run_python(KILLED, *folders).split()]
+    killed = codes.count(-signal.SIGKILL)
+    assert codes == [-signal.SIGKILL] * killed + [0] * (STEPS - killed)
+    assert 8 < killed < STEPS
+    for folder in folders:
         for _ in range(2):
             log = LoggedQuestions(folder)
-            assert sorted(log.rows(), key=lambda row: row["id"]) == sorted(expected, key=lambda row: row["id"])
+            assert sorted(log.rows(), key=lambda row: row["id"]) == expected
             assert {reason: tally.number for reason, tally in log.counts.left_out.items()} == {"line that is not JSON": 1}
             compact(folder, idle_seconds=-60)
         assert files(folder) == ["a.parquet", "left_out"]
         assert not [*folder.glob(".*.tmp")]
-    assert 8 < number < 60

@@ -51,12 +51,7 @@ class LogCounts(BaseModel):
 
     def lines(self) -> list[str]:
         """Return a line for each reason, safe to print."""
-        kinds = (
-            ("left out", self.left_out),
-            ("doubtful", self.doubtful),
-            ("with an unknown field", self.unknown),
-            ("lost before it was logged", self.lost),
-        )
+        kinds = ((kind.replace("_", " "), tallies) for kind, tallies in self)
         return [f"{count(tally.number)} {kind}: {reason} ({tally.first})" for kind, tallies in kinds for reason, tally in tallies.items()]
 
 

@@ -71,11 +71,6 @@ class LoggedQuestions:
     ----------
     paths: folders and files, `.jsonl`, `.jsonl.gz` (or any other name, for JSON Lines) and `.parquet`. Links in a folder are not followed.
     doubt_times: whether times are checked.
-
-    Examples
-    --------
-    >>> questions = LoggedQuestions("logs")  # doctest: +SKIP
-    >>> questions.frame(["time", "query", "hit_count"])  # doctest: +SKIP
     """
 
     def __init__(self, *paths: str | os.PathLike[str], doubt_times: bool = True) -> None:
