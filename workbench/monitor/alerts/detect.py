@@ -122,8 +122,8 @@ def detect(
     """
     table, left_out = ordered(questions, until)
     until = until if until is not None else int(table["time"].max()) if len(table) else 0
-    begin = settings.reference_from
-    start = pd.Timestamp(begin, tz=None if begin.tzinfo else "UTC").value if begin else int(table["time"].min()) if len(table) else 0
+    begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else table["time"].to_numpy()
+    start = int(begins.min(initial=until))
     log = _Log(table, version_changes(table["setup"]), settings, (start, start + round(settings.reference_days * DAY)), until)
     raised, tested = list[RaisedAlert](), list[WatchedAlert]()
     for alert in LIMITS:

@@ -10,7 +10,7 @@ from workbench.storage.vector_cache import Vectors
 
 # Permutations in memory at once.
 _BLOCK = 64
-# Squared distances below it are rounding errors of equal vectors.
+# Squared distances of equal vectors, and differences of equal samples, are at most this by rounding errors.
 _EQUAL = 1e-6
 
 
@@ -41,8 +41,7 @@ def drift_test(reference: Vectors, sample: Vectors, direction: Vectors, level: f
     while drawn < wanted and 1 + reached.min() <= level * (wanted + 1):
         size = min(_BLOCK, wanted - drawn)
         permuted = _statistics(random.permuted(np.tile(labels, (size, 1)), axis=1), distances, cosines)
-        # Equal samples differ by rounding errors.
-        reached += (permuted >= observed - 1e-5 * np.abs(observed)).sum(axis=1, keepdims=True)
+        reached += (permuted >= observed - _EQUAL).sum(axis=1, keepdims=True)
         drawn += size
     p = (1 + reached[:, 0]) / (1 + drawn)
     return DriftTest(float(observed[0, 0]), float(p[0]), float(observed[1, 0]), float(p[1]))
