@@ -87,7 +87,7 @@ class _Log:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
+class _BadParts:
     """Values as parts of [0, 1] that are bad if large (n), with their rows. A part x was the number `offset` + `factor` x."""
 
     parts: Floats
@@ -152,25 +152,25 @@ def _judged(log: _Log, judged: pd.DataFrame | None, left_out: dict[str, int]) ->
     return known.assign(score=number.where(valid), time=np.maximum(nanoseconds(known["time"]), known["time_asked"]))
 
 
-def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _Parts:
+def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
     setting, values = log.settings.limit(alert), rows[alert.column].to_numpy(dtype=np.float64)
     if alert.kind == "share":
-        return _Parts(values, rows, alert.about)
+        return _BadParts(values, rows, alert.about)
     if alert.kind == "score":
-        return _Parts(1 - values, rows, alert.about, 1.0, -1.0)
+        return _BadParts(1 - values, rows, alert.about, 1.0, -1.0)
     before = values[rows["time"].between(*log.period, inclusive="left").to_numpy() & ~np.isnan(values)]
     if not len(before) and (setting.limit is None or alert.kind == "scale"):
-        return _Parts(np.full(len(values), np.nan), rows, alert.about)
+        return _BadParts(np.full(len(values), np.nan), rows, alert.about)
     if alert.kind == "tail":
         limit = setting.limit if setting.limit is not None else float(np.quantile(before, 1 - TAIL)) * (1 + setting.margin)
-        return _Parts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit))
+        return _BadParts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit))
     low, high = float(before.min()), float(before.max())
     # Scores that are all equal are no similarities.
     parts = np.clip((high - values) / (high - low), 0, 1) if high > low else np.full(len(values), np.nan)
-    return _Parts(parts, rows, alert.about, high, low - high)
+    return _BadParts(parts, rows, alert.about, high, low - high)
 
 
-def _watch_limit(alert: LimitAlert, parts: _Parts, log: _Log, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
+def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
     setting, settings = log.settings.limit(alert), log.settings
     seen = units(parts.rows["time"].to_numpy(), parts.rows["session"], parts.parts, log.idle, log.until)
     before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
@@ -196,7 +196,7 @@ def _watch_limit(alert: LimitAlert, parts: _Parts, log: _Log, raised: list[Raise
     raised += _episodes(alert, parts, seen, (limit, level, start), log)
 
 
-def _episodes(alert: LimitAlert, parts: _Parts, seen: Units, test: tuple[float, float, int], log: _Log) -> Iterator[RaisedAlert]:
+def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[float, float, int], log: _Log) -> Iterator[RaisedAlert]:
     """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
     (times, values), (limit, level, start) = seen, test
     weights = masses((times - (times[start] if start < len(times) else 0)) // _MONTH, log.settings.observations)
