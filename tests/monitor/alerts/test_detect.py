@@ -82,6 +82,7 @@ def test_a_learned_limit_is_the_bound_of_the_reference_and_nothing_is_tested_bef
     tested = {one.alert: one for one in watch.tested}
     share = np.mean([one["refused"] for one in rows[:700]])
     assert share * 1.25 < tested["refusals"].limit < share * 1.25 + 0.06
+    assert tested["refusals"].observations == 500
     (one,) = alerts(watch, "refusals")
     assert one.raised > day(7)
     early = {one.alert: one for one in detect(table(rows[:600]), AlertSettings()).tested}

@@ -39,6 +39,8 @@ def test_a_near_duplicate_counts_if_numbers_and_negations_are_equal() -> None:
 
 def test_a_question_that_had_no_results_before_its_near_duplicate_has_lost_none() -> None:
     assert lost([("a plum", 1), ("a pear", 0), ("a plum", 1)], encode) == []
+    # Another question without results comes later, and the order of the first two still counts.
+    assert lost([("a plum", 1), ("a pear", 0), ("b fig", 1), ("a plum", 1)], encode) == []
     assert lost([("a pear", 0), ("a plum", 1)], encode) == [(1, 0)]
 
 
