@@ -180,7 +180,8 @@ def _times(world: AlertWorld, random: np.random.Generator) -> tuple[Ints, Ints]:
     times = START + ((starts[sessions] + within / 720) * DAY).astype(np.int64)
     order = np.argsort(times, kind="stable")
     kept = order[times[order] < START + DAYS * DAY]
-    return times[kept], sessions[kept]
+    # Conversations after the end are left out, so the others get new numbers.
+    return times[kept], pd.factorize(sessions[kept])[0].astype(np.int64)
 
 
 @cache
