@@ -1,0 +1,155 @@
+import hashlib
+import hmac
+import json
+import re
+import time
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from pydantic import ValidationError
+
+from tests.loopback import Loopback, LoopbackHandler, closed_port, serving
+from tests.monitor.alerts.test_state import RAISED, SETTINGS, watch
+from workbench.errors import InputError, RunError
+from workbench.monitor.alerts.channels import SIGNATURE, Webhook, append_alert, content, prometheus
+from workbench.monitor.alerts.detect import WatchedAlert
+from workbench.monitor.alerts.state import AlertState, update
+
+SECRET = "a secret of the webhook"
+
+
+class Hook(LoopbackHandler):
+    def answer(self, body, fault):
+        return {"message": f"{SECRET} {self.path}"}
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    yield from serving(monkeypatch, lambda: Loopback(Hook))
+
+
+@pytest.fixture
+def alert():
+    state, _ = update(AlertState(), watch(RAISED), SETTINGS)
+    return state.alerts[0]
+
+
+def hook(server, **settings):
+    return Webhook(url=f"{server.host}/T0/path-of-the-hook", secret="HOOK_SECRET", **settings)
+
+
+def test_an_alert_is_posted_with_a_signature_of_its_time_and_body(serve, alert) -> None:
+    server = serve()
+    hook(server)(alert)
+    (headers,) = server.headers
+    now, given = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", headers[SIGNATURE.lower()]).groups()
+    assert abs(int(now) - time.time()) < 60
+    assert given == hmac.new(SECRET.encode(), f"{now}.{json.dumps(server.asked[0])}".encode(), hashlib.sha256).hexdigest()
+    (body,) = server.asked
+    assert (body["alert"], body["status"], body["evidence"], body["text"]) == ("cost", "open", ["q1", "q2"], str(alert))
+
+
+def test_a_server_that_fails_is_asked_again_and_then_the_alert_has_arrived(serve, alert) -> None:
+    server = serve()
+    server.faults = [{"status": 500}, {"status": 429, "headers": {"Retry-After": "0"}}]
+    hook(server)(alert)
+    assert len(server.asked) == 3
+
+
+def test_tries_are_bounded_and_the_message_has_no_secret_and_no_path(serve, alert) -> None:
+    server = serve()
+    server.faults, server.lasting = [{"status": 503, "headers": {"Retry-After": "0"}}], True
+    with pytest.raises(RunError) as error:
+        hook(server, tries=3)(alert)
+    assert str(error.value) == "the webhook at 127.0.0.1 answered 503; the next run sends the alert again"
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed(serve, alert, status) -> None:
+    server, other = serve(), serve()
+    server.faults = [{"status": status, "headers": {"Location": f"{other.host}/stolen"}}]
+    with pytest.raises(RunError, match=f"answered {status}"):
+        hook(server)(alert)
+    assert (len(server.asked), len(other.asked)) == (1, 0)
+
+
+def test_a_request_that_is_refused_is_not_repeated(serve, alert) -> None:
+    server = serve()
+    server.faults = [{"status": 403}]
+    with pytest.raises(RunError, match="answered 403"):
+        hook(server)(alert)
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_hangs_and_one_that_does_not_listen_are_given_up(serve, alert) -> None:
+    server = serve()
+    server.faults, server.lasting = [{"hang": True}], True
+    with pytest.raises(RunError, match=r"did not answer [(]ReadTimeout"):
+        hook(server, timeout=0.2, tries=1)(alert)
+    with pytest.raises(RunError, match=r"did not answer [(]ConnectionError") as error:
+        Webhook(url=f"http://127.0.0.1:{closed_port()}/T0/path-of-the-hook", secret="HOOK_SECRET", tries=2)(alert)
+    assert "path-of-the-hook" not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_proxies_of_the_environment_are_ignored(serve, alert, monkeypatch) -> None:
+    server, proxy = serve(), serve()
+    monkeypatch.setenv("http_proxy", proxy.host)
+    hook(server)(alert)
+    assert (len(server.asked), len(proxy.asked)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts", "allowed"),
+    [
+        ("http://localhost:80/a", (), True),
+        ("http://[::1]/a", (), True),
+        ("https://alerts.example.org/a", ("alerts.example.org",), True),
+        ("https://alerts.example.org/a", (), False),
+        ("http://alerts.example.org/a", ("alerts.example.org",), False),
+        ("https://alerts.example.org.evil.example/a", ("alerts.example.org",), False),
+        ("http://user:password@127.0.0.1/a", (), False),
+        ("file:///etc/passwd", (), False),
+    ],
+)
+def test_only_this_machine_and_named_hosts_get_alerts(url, hosts, allowed) -> None:
+    if allowed:
+        assert Webhook(url=url, secret="A", hosts=hosts).url == url
+    else:
+        with pytest.raises(ValidationError) as error:
+            Webhook(url=url, secret="A", hosts=hosts)
+        assert "password" not in str(error.value).replace("a user, a password", "")
+
+
+def test_without_the_secret_nothing_is_sent(serve, alert, monkeypatch) -> None:
+    server = serve()
+    monkeypatch.delenv("HOOK_SECRET")
+    with pytest.raises(InputError, match="HOOK_SECRET is not set"):
+        hook(server)(alert)
+    assert server.asked == []
+
+
+def test_a_file_gets_one_line_for_each_alert(tmp_path, alert) -> None:
+    for _ in range(2):
+        append_alert(tmp_path / "alerts.jsonl", alert)
+    first, second = (tmp_path / "alerts.jsonl").read_bytes().splitlines()
+    assert first == second == content(alert)
+    assert json.loads(first)["id"] == alert.id
+
+
+def test_the_parser_of_prometheus_reads_its_text_with_hostile_labels(alert) -> None:
+    reason = 'a "quoted"\\ \nreason{x="1"} 2'
+    found = watch(RAISED)._replace(tested=(WatchedAlert("cost", 7, 0.05), WatchedAlert("drift", 0)), left_out={reason: 3})
+    text = prometheus(AlertState(alerts=(alert,)), found)
+    families = list(text_string_to_metric_families(text))
+    values = {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+    assert values["workbench_alert_open", "cost"] == 1
+    assert values["workbench_alert_open", "latency"] == 0
+    assert values["workbench_alert_raised", "cost"] == 1
+    assert values["workbench_alert_limit", "cost"] == 0.05
+    assert values["workbench_alert_observations", "drift"] == 0
+    assert values["workbench_left_out", reason] == 3
+    assert {family.type for family in families} == {"gauge"}
+    assert len(families) == 5

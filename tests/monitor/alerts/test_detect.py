@@ -1,0 +1,185 @@
+from datetime import timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.monitor.alerts.logs import HITS, START, at, rates, row, table
+from workbench.monitor.alerts.detect import HOLDS, QUIET, detect, iso
+from workbench.monitor.alerts.settings import AlertSettings
+
+NOT_LEARNED = {"faithfulness": {"active": False}, "similarity": {"active": False}, "drift": False, "off_topic": False}
+
+
+def settings(**values):
+    return AlertSettings.of({"refusals": {"limit": 0.1}, **values})
+
+
+def day(number):
+    return int(pd.Timestamp(START + timedelta(days=number)).value)
+
+
+def alerts(watch, name):
+    return [one for one in watch.raised if one.alert == name]
+
+
+def test_a_rate_above_its_limit_is_raised_with_its_evidence_its_value_and_the_change_before_it() -> None:
+    rows = rates([0.05] * 10 + [0.4] * 5)
+    for number, one in enumerate(rows):
+        one["versions"] = {"index": "1" if number < 400 else "2", "prompt": "p" if number < 998 else "q"}
+    watch = detect(table(rows), settings())
+    (one,) = alerts(watch, "refusals")
+    assert abs(one.since - day(10)) < day(0.4) - day(0)
+    assert day(10) < one.raised < day(12)
+    assert one.resolved is None
+    # The change is estimated from the same values.
+    assert one.low < one.value < one.high
+    assert one.value > 0.3
+    assert one.limit == pytest.approx(0.1)
+    assert one.change == f"prompt changed from p to q at {iso(day(9.98))}"
+    assert one.count == sum(one.since <= int(pd.Timestamp(other["time"]).value) <= one.raised for other in rows)
+    refused = {other["id"] for other in rows if other["refused"]}
+    assert len(one.evidence) == 10
+    assert set(one.evidence) <= refused
+
+
+def test_it_is_resolved_when_the_test_shows_that_the_limit_holds_again() -> None:
+    watch = detect(table(rates([0.02] * 10 + [0.5] * 4 + [0.0] * 20)), settings(quiet_days=60))
+    (one,) = alerts(watch, "refusals")
+    assert (one.reason, day(14) < one.resolved < day(24)) == (HOLDS, True)
+
+
+def test_it_is_resolved_after_the_quiet_time_and_continued_within_it() -> None:
+    # At the limit neither test ever says anything.
+    quiet = rates([0.02] * 10 + [0.5] * 3 + [0.1] * 10)
+    (one,) = alerts(detect(table(quiet), settings(quiet_days=3)), "refusals")
+    assert one.reason == QUIET
+    assert day(15) < one.resolved < day(18)
+    again = rates([0.02] * 10 + [0.5] * 3 + [0.1] * 4 + [0.6] * 2)
+    (one,) = alerts(detect(table(again), settings(quiet_days=3)), "refusals")
+    assert one.resolved is None
+    assert day(10) < one.raised < day(11)
+    # After the quiet time it is another.
+    later = rates([0.02] * 10 + [0.5] * 2 + [0.05] * 14 + [0.6] * 2)
+    assert [one.resolved is None for one in alerts(detect(table(later), settings(quiet_days=2)), "refusals")] == [False, True]
+
+
+def test_every_prefix_of_a_log_decides_as_the_whole() -> None:
+    rows = rates([0.03] * 9 + [0.35] * 4 + [0.0] * 12, seed=3)
+    (whole,) = alerts(detect(table(rows), settings()), "refusals")
+    for number in range(100, len(rows), 150):
+        part = alerts(detect(table(rows[:number]), settings()), "refusals")
+        until = int(pd.Timestamp(rows[number - 1]["time"]).value)
+        assert bool(part) == (whole.raised <= until)
+        if part:
+            assert (part[0].raised, part[0].evidence) == (whole.raised, whole.evidence)
+            assert part[0].resolved == (whole.resolved if whole.resolved <= until else None)
+
+
+def test_a_learned_limit_is_the_bound_of_the_reference_and_nothing_is_tested_before() -> None:
+    rows = rates([0.05] * 7 + [0.3] * 5)
+    watch = detect(table(rows), AlertSettings())
+    tested = {one.alert: one for one in watch.tested}
+    share = np.mean([one["refused"] for one in rows[:700]])
+    assert share * 1.25 < tested["refusals"].limit < share * 1.25 + 0.06
+    assert tested["refusals"].observations == 500
+    (one,) = alerts(watch, "refusals")
+    assert one.raised > day(7)
+    early = {one.alert: one for one in detect(table(rows[:600]), AlertSettings()).tested}
+    assert early["refusals"].untested == "the reference period is not over"
+    assert tested["cost"].untested == "no question has a value"
+
+
+def test_a_conversation_of_bad_answers_counts_once() -> None:
+    rows = rates([0.02] * 10)
+    many = [row(5000 + number, 14000 + number / 10, refused=True) for number in range(60)]
+    assert alerts(detect(table(rows + many), settings()), "refusals")
+    talk = [{**one, "session": "s"} for one in many]
+    assert not alerts(detect(table(rows + talk), settings(), until=day(11)), "refusals")
+
+
+def test_latency_cost_and_similarity_are_raised_in_their_own_units() -> None:
+    random = np.random.default_rng(4)
+    rows = []
+    for number in range(1400):
+        worse = number >= 1000
+        score = 0.7 + 0.05 * random.normal() - 0.1 * worse
+        seconds = float(random.lognormal()) * (3 if worse else 1)
+        rows.append(row(number, number * 14.4, seconds=seconds, cost=seconds / 100, hits=[{**HITS[0], "score": score}]))
+    watch = detect(table(rows), AlertSettings.of({"latency": {"limit": 5}}))
+    latency, cost, similarity = (alerts(watch, name)[0] for name in ("latency", "cost", "similarity"))
+    assert latency.about == "share of answers slower than 5 s"
+    # The reference's share above its limit is learned.
+    assert latency.limit == pytest.approx(0.05)
+    assert latency.value > 0.1
+    assert cost.limit >= 0.05
+    assert 0.55 < similarity.low < similarity.value < similarity.high < similarity.limit < 0.7
+
+
+def test_only_uniformly_sampled_judgements_are_bet_on_and_others_are_left_out_with_a_count() -> None:
+    rows = [row(number, number) for number in range(600)]
+    judged = pd.DataFrame(
+        {
+            "id": [f"q{number}" for number in range(600)],
+            "metric": "faithfulness",
+            "score": 0.3,
+            "uniform": False,
+            "time": [at(number + 5) for number in range(600)],
+        }
+    )
+    assert not alerts(detect(table(rows), AlertSettings(), judged, until=day(2)), "faithfulness")
+    uniform = judged.assign(uniform=True)
+    watch = detect(table(rows), AlertSettings(), uniform, until=day(2))
+    (one,) = alerts(watch, "faithfulness")
+    assert (one.value, one.limit) == (pytest.approx(0.3), pytest.approx(0.8))
+    assert one.low < 0.3 < one.high < 0.8
+    odd = uniform.assign(id=["unknown", *uniform["id"][1:]], score=[0.3, 7.0, None, *uniform["score"][3:]])
+    left_out = detect(table(rows), AlertSettings(), odd, until=day(2)).left_out
+    assert left_out == {"a score of an unknown question": 1, "no score within 0 and 1": 2}
+
+
+def test_lost_results_and_changed_vectors_are_raised_at_once_and_resolved_after_the_quiet_time() -> None:
+    rows = [row(0, 0, query="the fee?", versions={"embedder": "a"}), row(1, 10, query="The fee", hits=[], versions={"embedder": "a"})]
+    rows += [row(2, 20, versions={"embedder": "b"})]
+    watch = detect(table(rows), AlertSettings())
+    assert [(one.alert, one.evidence, one.resolved) for one in watch.raised if one.alert == "lost_results"] == [
+        ("lost_results", ("q1",), None)
+    ]
+    assert alerts(watch, "vectors")[0].change == f"embedder changed from a to b at {at(20)}"
+    later = detect(table(rows), AlertSettings(), until=day(9))
+    assert {one.resolved is not None for one in later.raised} == {True}
+
+
+def test_new_and_off_topic_subjects_are_raised_as_drift() -> None:
+    def encode(texts):
+        random = np.random.default_rng(0)
+        noise = random.normal(size=(1000, 6)) / 6
+        centre = {"known": [1.0, 1, 0, 0, 0, 0], "new": [1.0, 0, 1, 0, 0, 0], "off": [-1.0, 0, 0, 0, 0, 1]}
+        return np.array([np.array(centre[text.split()[0]]) + noise[int(text.split()[1]) % 1000] for text in texts], dtype=np.float32)
+
+    def asked(kind):
+        return [
+            row(number, number * 36, query=f"{kind if number > 300 and number % 3 == 0 else 'known'} {number}") for number in range(700)
+        ]
+
+    short = {"drift": True, "off_topic": True}
+    names = {
+        kind: {one.alert for one in detect(table(asked(kind)), AlertSettings.of(short), encode=encode).raised}
+        for kind in ("known", "new", "off")
+    }
+    assert names == {"known": set(), "new": {"drift", "off_topic"} & names["new"] | {"drift"}, "off": {"drift", "off_topic"}}
+    assert {one.untested for one in detect(table(asked("known")), AlertSettings()).tested if one.alert == "drift"} == {"no embedder"}
+
+
+def test_a_clock_that_goes_back_and_rows_out_of_order_change_nothing() -> None:
+    rows = rates([0.03] * 9 + [0.35] * 4, seed=3)
+    expected = alerts(detect(table(rows), settings(reference_from=START)), "refusals")
+    shuffled = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
+    odd = [row(99_999, -1e7), row(99_998, 0, time="2200-01-01T00:00:00Z"), rows[0]]
+    found = detect(table(shuffled + odd), settings(reference_from=START), until=day(13))
+    assert [one.raised for one in alerts(found, "refusals")] == [one.raised for one in expected]
+    assert found.left_out == {"a repeated id": 1, "after the present": 1}
+
+
+def test_an_empty_log_raises_nothing() -> None:
+    assert detect(table([]), AlertSettings()).raised == ()

@@ -1,0 +1,138 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pandas as pd
+import pytest
+
+from tests.monitor.alerts.logs import START, rates, table
+from workbench.errors import InputError, RunError
+from workbench.monitor.alerts.detect import RaisedAlert, Watch, detect, iso
+from workbench.monitor.alerts.settings import AlertSettings
+from workbench.monitor.alerts.signals import DAY
+from workbench.monitor.alerts.state import AlertState, acknowledge, deliver, lock, read_state, update, write_state
+
+SETTINGS = AlertSettings.of({"refusals": {"limit": 0.1}, "quiet_days": 3})
+RAISED = RaisedAlert(
+    "cost", "share of questions that cost more than 2", 100 * DAY, 99 * DAY, 40, ("q1", "q2"), value=0.2, low=0.1, high=0.3, limit=0.05
+)
+
+
+def watch(*raised, until=101 * DAY):
+    return Watch(raised, (), until, {})
+
+
+def after(*watches, state=None):
+    """The state after runs, and the statuses that changed in each."""
+    state, changes = state or AlertState(), []
+    for one in watches:
+        state, changed = update(state, one, SETTINGS)
+        changes.append([alert.status for alert in changed])
+    return state, changes
+
+
+def test_repeated_runs_over_a_growing_log_raise_each_alert_once() -> None:
+    rows = rates([0.03] * 9 + [0.35] * 4 + [0.0] * 12, seed=3)
+    state, changes = AlertState(), []
+    for number in [*range(200, len(rows), 100), len(rows), len(rows)]:
+        state, changed = update(state, detect(table(rows[:number]), SETTINGS), SETTINGS)
+        changes += [(alert.id, alert.status) for alert in changed]
+    (alert,) = state.alerts
+    assert changes == [(alert.id, "open"), (alert.id, "resolved")]
+    whole = detect(table(rows), SETTINGS)
+    assert (alert.first,) == whole.raised
+    assert update(AlertState(), whole, SETTINGS)[0].alerts[0].first == alert.first
+
+
+def test_an_alert_that_returns_within_the_quiet_time_is_the_same_and_later_it_is_another() -> None:
+    resolved = replace(RAISED, resolved=102 * DAY, reason="the limit holds again")
+    soon, late = (replace(RAISED, raised=day * DAY) for day in (104, 106))
+    state, changes = after(watch(RAISED), watch(resolved, until=102 * DAY), watch(soon, until=104 * DAY))
+    assert changes == [["open"], ["resolved"], ["open"]]
+    assert [(alert.id, alert.first.raised) for alert in state.alerts] == [(f"cost-{iso(100 * DAY)}", 100 * DAY)]
+    state, changes = after(watch(RAISED), watch(resolved, until=102 * DAY), watch(resolved, late, until=106 * DAY))
+    assert [alert.status for alert in state.alerts] == ["resolved", "open"]
+
+
+def test_late_rows_that_move_an_alert_a_little_make_no_second_one() -> None:
+    state, changes = after(watch(RAISED), watch(replace(RAISED, raised=RAISED.raised - DAY // 2)))
+    assert changes == [["open"], []]
+    assert state.alerts[0].first.raised == RAISED.raised
+
+
+def test_an_alert_that_the_log_does_not_show_any_more_is_resolved_after_the_quiet_time() -> None:
+    state, changes = after(watch(RAISED), watch(until=103 * DAY), watch(until=104 * DAY + 1), watch(until=105 * DAY))
+    assert changes == [["open"], [], ["resolved"], []]
+    assert state.alerts[0].first.reason == "the log does not show it any more"
+
+
+def test_an_acknowledged_alert_stays_so_until_it_is_resolved_and_opens_again_if_it_returns() -> None:
+    state, _ = after(watch(RAISED))
+    state = acknowledge(state, state.alerts[0].id)
+    state, changes = after(watch(RAISED, until=102 * DAY), state=state)
+    assert (state.alerts[0].status, changes) == ("acknowledged", [[]])
+    ended = replace(RAISED, resolved=103 * DAY, reason="x")
+    state, changes = after(watch(ended, until=103 * DAY), watch(RAISED, until=104 * DAY), state=state)
+    assert changes == [["resolved"], ["open"]]
+    with pytest.raises(InputError, match="no alert 'other' is open; open are cost-"):
+        acknowledge(state, "other")
+
+
+def test_a_clock_that_goes_back_changes_nothing() -> None:
+    state, changes = after(watch(RAISED), watch(until=1), watch(RAISED, until=50 * DAY))
+    assert changes == [["open"], [], []]
+    assert state.alerts[0].shown == 101 * DAY
+
+
+def test_each_channel_gets_each_change_once_and_a_channel_that_fails_gets_it_later() -> None:
+    got: dict[str, list[str]] = {"good": [], "bad": []}
+    down = [True]
+
+    def bad(alert):
+        if down[0]:
+            raise RunError("it is down")
+        got["bad"].append(alert.status)
+
+    channels = {"bad": bad, "good": lambda alert: got["good"].append(alert.status)}
+    state, _ = after(watch(RAISED))
+    state, failures = deliver(state, channels)
+    assert failures == ("bad: it is down",)
+    state, _ = deliver(state, channels)
+    assert got == {"good": ["open"], "bad": []}
+    down[0] = False
+    state = acknowledge(state, state.alerts[0].id)
+    state, failures = deliver(state, channels)
+    state, _ = deliver(state, channels)
+    # It is news for the channel that was down that the alert was raised, and none for the other that it was acknowledged.
+    assert (got, failures) == ({"good": ["open"], "bad": ["acknowledged"]}, ())
+    state, _ = after(watch(replace(RAISED, resolved=102 * DAY, reason="x")), state=state)
+    deliver(state, channels)
+    assert got["good"] == ["open", "resolved"]
+
+
+def test_a_state_is_written_and_read_as_it_was(tmp_path) -> None:
+    path = tmp_path / "folder" / "alerts.json"
+    state, _ = after(watch(RAISED))
+    with lock(path):
+        assert read_state(path) == AlertState()
+        write_state(path, state)
+    assert read_state(path) == state
+    path.write_text('{"version": 1, "alerts": [{"id": 3}]}')
+    with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):
+        read_state(path)
+
+
+def test_the_line_of_an_alert_has_no_control_characters_and_no_secrets() -> None:
+    odd = replace(
+        RAISED, evidence=("\x1b[31mq", "https://me:hunter2@host/?token=abc"), change="prompt changed from a\n to b at 2026-11-02T00:00:00Z"
+    )
+    state, _ = after(watch(odd))
+    line = str(state.alerts[0])
+    assert "\x1b" not in line
+    assert "\n" not in line
+    assert "hunter2" not in line
+    assert "abc" not in line
+    day = pd.Timestamp(START + timedelta(days=0)).value
+    assert iso(day) == "2026-11-02T00:00:00Z"
+    assert line.startswith(
+        "open cost: share of questions that cost more than 2 0.2 (0.1 to 0.3), limit 0.05; since 1970-04-10T00:00:00Z, raised "
+    )

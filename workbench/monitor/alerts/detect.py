@@ -1,0 +1,303 @@
+"""Decide from logged questions when each alert was raised and resolved."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.coverage import Floats, Ints
+from workbench.monitor.alerts.lost_results import Encode, lost_results
+from workbench.monitor.alerts.question_drift import FEWEST, TESTS_A_MONTH, WEEK, window_tests
+from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
+from workbench.monitor.alerts.signals import DAY, Units, VersionChange, nanoseconds, ordered, units, version_changes
+from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
+
+_MONTH = 28 * DAY
+# Fewer conversations say too little of a reference period.
+FEWEST_REFERENCE = 50
+_EVIDENCE = 10
+HOLDS, QUIET = "the limit holds again", "no new evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedAlert:
+    """An alert that was raised. Times are nanoseconds since 1970, and `resolved` is None while it lasts.
+
+    `since` is the estimated time of the change. The `count` conversations (or rows) from it until the alert have the `value`, between `low` and `high` with
+    95 % confidence: as the change is estimated from them, the value is a little extreme. `change` is the last change of a version before.
+    """
+
+    alert: str
+    about: str
+    raised: int
+    since: int
+    count: int
+    evidence: tuple[str, ...] = ()
+    resolved: int | None = None
+    reason: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    limit: float | None = None
+    change: str = ""
+
+
+class WatchedAlert(NamedTuple):
+    """An alert that was tested on conversations (or windows) with a limit, or why it was not."""
+
+    alert: str
+    observations: int
+    limit: float | None = None
+    untested: str = ""
+
+
+class Watch(NamedTuple):
+    """The alerts of a log up to a time, what was tested, and the rows that were left out by reason."""
+
+    raised: tuple[RaisedAlert, ...]
+    tested: tuple[WatchedAlert, ...]
+    until: int
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Log:
+    """Logged questions in order, the changes of their versions, the reference period, and the present."""
+
+    table: pd.DataFrame
+    changes: list[VersionChange]
+    settings: AlertSettings
+    period: tuple[int, int]
+    until: int
+
+    @property
+    def quiet(self) -> int:
+        return round(self.settings.quiet_days * DAY)
+
+    @property
+    def idle(self) -> int:
+        return round(self.settings.idle_minutes * 60e9)
+
+    def change_before(self, time: int) -> str:
+        times = self.table["time"].to_numpy()
+        before = [change for change in self.changes if times[change.row] <= time][-1:]
+        return "".join(f"{name} changed from {old} to {new} at {iso(int(times[row]))}" for row, name, old, new in before)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _BadParts:
+    """Values as parts of [0, 1] that are bad if large (n), with their rows. A part x was the number `offset` + `factor` x."""
+
+    parts: Floats
+    rows: pd.DataFrame
+    about: str
+    offset: float = 0.0
+    factor: float = 1.0
+
+    def number(self, part: float) -> float:
+        return self.offset + self.factor * part
+
+    def worst(self, since: int, until: int) -> tuple[str, ...]:
+        """Return the ids of the worst values of a time, of equal ones the latest."""
+        times = self.rows["time"].to_numpy()
+        inside = np.flatnonzero((times >= since) & (times <= until) & (self.parts > 0))
+        return tuple(self.rows["id"].iloc[inside[np.lexsort((-times[inside], -self.parts[inside]))[:_EVIDENCE]]])
+
+
+def detect(
+    questions: pd.DataFrame,
+    settings: AlertSettings,
+    judged: pd.DataFrame | None = None,
+    encode: Encode | None = None,
+    until: int | None = None,
+) -> Watch:
+    """Return the alerts of a log: `questions` are rows of `signals`, `judged` has the columns id, metric, score, uniform and time.
+
+    Only judged questions that were sampled uniformly are bet on: those that were chosen because they look bad say nothing of the others, and weights
+    1 / π would cost power in proportion to the smallest π. Without `encode`, question drift and near-duplicates are not looked for. `until` is the present
+    time, by default that of the last row. A decision depends on earlier rows only, so a longer log has the same alerts. It must begin with the same
+    reference period.
+    """
+    table, left_out = ordered(questions, until)
+    until = until if until is not None else int(table["time"].max()) if len(table) else 0
+    begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else table["time"].to_numpy()
+    start = int(begins.min(initial=until))
+    log = _Log(table, version_changes(table["setup"]), settings, (start, start + round(settings.reference_days * DAY)), until)
+    raised, tested = list[RaisedAlert](), list[WatchedAlert]()
+    for alert in LIMITS:
+        if settings.limit(alert).active:
+            rows = _judged(log, judged, left_out) if alert.column == "score" else table
+            _watch_limit(alert, _parts(alert, rows, log), log, raised, tested)
+    _watch_drift(log, encode, raised, tested)
+    _watch_events(log, encode, raised, left_out)
+    return Watch(tuple(_merged(raised, log.quiet)), tuple(tested), until, {name: count for name, count in left_out.items() if count})
+
+
+def iso(time: int) -> str:
+    """Return a time as in a log, to the second."""
+    return pd.Timestamp(time, unit="ns", tz="UTC").strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _judged(log: _Log, judged: pd.DataFrame | None, left_out: dict[str, int]) -> pd.DataFrame:
+    """Return the faithfulness of uniformly sampled answers, at the time when it was judged."""
+    if judged is None or judged.empty:
+        return log.table.iloc[:0].assign(score=np.nan)
+    scores = judged[(judged["metric"] == "faithfulness") & judged["uniform"].astype(bool)].drop_duplicates("id")
+    known = scores.merge(log.table[["id", "session", "time"]], on="id", suffixes=("", "_asked"))
+    number = pd.to_numeric(known["score"], errors="coerce").astype(float)
+    valid = number.between(0, 1)
+    left_out |= {"a score of an unknown question": len(scores) - len(known), "no score within 0 and 1": int((~valid).sum())}
+    return known.assign(score=number.where(valid), time=np.maximum(nanoseconds(known["time"]), known["time_asked"]))
+
+
+def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
+    setting, values = log.settings.limit(alert), rows[alert.column].to_numpy(dtype=np.float64)
+    if alert.kind == "share":
+        return _BadParts(values, rows, alert.about)
+    if alert.kind == "score":
+        return _BadParts(1 - values, rows, alert.about, 1.0, -1.0)
+    before = values[rows["time"].between(*log.period, inclusive="left").to_numpy() & ~np.isnan(values)]
+    if not len(before) and (setting.limit is None or alert.kind == "scale"):
+        return _BadParts(np.full(len(values), np.nan), rows, alert.about)
+    if alert.kind == "tail":
+        limit = setting.limit if setting.limit is not None else float(np.quantile(before, 1 - TAIL)) * (1 + setting.margin)
+        return _BadParts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit))
+    low, high = float(before.min()), float(before.max())
+    # Scores that are all equal are no similarities.
+    parts = np.clip((high - values) / (high - low), 0, 1) if high > low else np.full(len(values), np.nan)
+    return _BadParts(parts, rows, alert.about, high, low - high)
+
+
+def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
+    setting, settings = log.settings.limit(alert), log.settings
+    seen = units(parts.rows["time"].to_numpy(), parts.rows["session"], parts.parts, log.idle, log.until)
+    before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
+    # Half of the level is for a reference that seems worse than it is, and half for the test.
+    level, start, limit = settings.level, 0, TAIL
+    if setting.limit is None or alert.kind == "scale":
+        if log.until < log.period[1] or len(before) < FEWEST_REFERENCE:
+            why = (
+                f"the reference period has only {len(before)} conversations with a value" if len(seen.times) else "no question has a value"
+            )
+            why = "the reference period is not over" if len(seen.times) and log.until < log.period[1] else why
+            tested.append(WatchedAlert(alert.name, 0, untested=why))
+            return
+        level, start = settings.level / 2, int(np.searchsorted(seen.times, log.period[1]))
+        worst = 1 - lower_bound(1 - before, level)
+        # A mean of any scale has no share: its margin counts deviations. That of a tail is in its limit.
+        beyond = {"tail": 0.0, "scale": setting.margin * float(before.std())}.get(alert.kind, setting.margin * worst)
+        limit = max(TAIL, worst) if alert.kind == "tail" else worst + beyond
+    if setting.limit is not None and alert.kind != "tail":
+        limit = (setting.limit - parts.offset) / parts.factor
+    limit = float(np.clip(limit, 1e-6, 1 - 1e-3))
+    tested.append(WatchedAlert(alert.name, len(seen.times) - start, parts.number(limit)))
+    raised += _episodes(alert, parts, seen, (limit, level, start), log)
+
+
+def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[float, float, int], log: _Log) -> Iterator[RaisedAlert]:
+    """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
+    (times, values), (limit, level, start) = seen, test
+    weights = masses((times - (times[start] if start < len(times) else 0)) // _MONTH, log.settings.observations)
+    while (end := first_alarm(values, limit, weights, 1 / level, start)) is not None:
+        first, latest = (start + place for place in change_estimate(values[start : end + 1], limit))
+        some = values[first : end + 1]
+        bounds = sorted(
+            (parts.number(lower_bound(some, 0.025, stopped=True)), parts.number(1 - lower_bound(1 - some, 0.025, stopped=True)))
+        )
+        resolved, reason = _resolution(seen, (first, end), limit, level, weights, log)
+        yield RaisedAlert(
+            alert.name,
+            parts.about,
+            raised=int(times[end]),
+            since=int(times[first]),
+            count=len(some),
+            evidence=parts.worst(int(times[first]) - log.idle, int(times[end])),
+            resolved=resolved,
+            reason=reason,
+            value=parts.number(float(some.mean())),
+            low=bounds[0],
+            high=bounds[1],
+            limit=parts.number(limit),
+            change=log.change_before(int(times[latest])),
+        )
+        if resolved is None:
+            return
+        start = max(end + 1, int(np.searchsorted(times, resolved, side="right")))
+
+
+def _resolution(seen: Units, episode: tuple[int, int], limit: float, level: float, weights: Floats, log: _Log) -> tuple[int | None, str]:
+    """Return when an alert was resolved and why.
+
+    The test is the same detector of the opposite, at the false-alarm rate of the whole set. The quiet time begins at the last alarm, which is raised
+    again while the limit is broken, and has at least twice as many observations as the first alarm took.
+    """
+    (times, values), (first, end) = seen, episode
+    fewest = 2 * (end - first + 1)
+    better = first_alarm(1 - values, 1 - limit, weights, 1 / log.settings.false_alarms, end + 1)
+    while True:
+        quiet = int(max(times[end] + log.quiet, times[end + fewest])) if end + fewest < len(times) else None
+        again = first_alarm(values, limit, weights, 1 / level, end + 1)
+        if again is None or (quiet is not None and times[again] > quiet) or (better is not None and better <= again):
+            break
+        end = again
+    if better is not None and (quiet is None or times[better] <= quiet):
+        return int(times[better]), HOLDS
+    return (quiet, QUIET) if quiet is not None and quiet <= log.until else (None, "")
+
+
+def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
+    names = [name for name in DRIFTS if getattr(log.settings, name)]
+    level = log.settings.level / TESTS_A_MONTH
+    tests = window_tests(log.table, log.period, level, encode, log.until) if encode and names else []
+    why = f"no week after the reference period, or fewer than {FEWEST} users in one" if encode else "no embedder"
+    for name in names:
+        tested.append(WatchedAlert(name, len(tests), untested="" if tests else why))
+        found = [one for one in tests if (one.test.energy_p if name == "drift" else one.test.fall_p) <= level]
+        for start, end in _groups(np.array([one.time for one in found], dtype=np.int64), log.quiet):
+            first = found[start]
+            value = first.test.energy if name == "drift" else first.test.fall
+            one = _event(name, DRIFTS[name], log.table["id"].iloc[first.rows], (first.time, found[end - 1].time), log)
+            raised.append(replace(one, since=first.time - WEEK, value=value))
+
+
+def _watch_events(log: _Log, encode: Encode | None, raised: list[RaisedAlert], left_out: dict[str, int]) -> None:
+    rows = {"vectors": np.array([change.row for change in log.changes if change.name in VECTORS], dtype=np.int64)}
+    if log.settings.lost_results:
+        found = lost_results(log.table["query"], log.table["empty"].to_numpy(dtype=np.float64), encode)
+        rows["lost_results"] = found.rows
+        left_out["no results, and not compared with similar questions"] = found.uncompared
+    for name in [name for name in EVENTS if getattr(log.settings, name)]:
+        times = log.table["time"].to_numpy()[rows[name]]
+        for start, end in _groups(times, log.quiet):
+            ids = log.table["id"].iloc[rows[name][start:end]]
+            raised.append(_event(name, EVENTS[name], ids, (int(times[start]), int(times[end - 1])), log))
+
+
+def _event(alert: str, about: str, ids: "pd.Series[Any]", times: tuple[int, int], log: _Log) -> RaisedAlert:
+    """Return an alert that is raised at the first of two times, and resolved when the quiet time has passed after the second."""
+    end = times[1] + log.quiet
+    resolved, reason = (end, QUIET) if end <= log.until else (None, "")
+    return RaisedAlert(
+        alert, about, times[0], times[0], len(ids), tuple(ids[:_EVIDENCE]), resolved, reason, change=log.change_before(times[0])
+    )
+
+
+def _groups(times: Ints, quiet: int) -> Iterator[tuple[int, int]]:
+    """Yield the first place and the one after the last of sorted times that follow each other within the quiet time."""
+    starts = [int(start) for start in np.flatnonzero(np.diff(times, prepend=-quiet - 1) > quiet)]
+    yield from zip(starts, [*starts, len(times)][1:], strict=True)
+
+
+def _merged(raised: list[RaisedAlert], quiet: int) -> Iterator[RaisedAlert]:
+    """Yield alerts in the order of time. One that is raised within the quiet time after the same alert was resolved continues it."""
+    known: dict[str, RaisedAlert] = {}
+    for one in sorted(raised, key=lambda one: one.raised):
+        before = known.get(one.alert)
+        if before and one.raised <= (before.resolved or 0) + quiet:
+            known[one.alert] = replace(before, resolved=one.resolved, reason=one.reason)
+        else:
+            yield from (before,) if before else ()
+            known[one.alert] = one
+    yield from known.values()

@@ -1,0 +1,108 @@
+"""The settings of alerts, and the set of alerts, declared once."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from workbench.core.component import field_fault
+from workbench.errors import InputError
+
+
+class LimitAlert(NamedTuple):
+    """An alert that a mean is worse than its limit.
+
+    `kind` is the form of its values: a `share` of questions that should be small, a `score` within [0, 1] or of any `scale` that should be large,
+    or a `tail`: the share of questions above the limit, which should be at most TAIL.
+    """
+
+    name: str
+    column: str
+    kind: Literal["share", "score", "scale", "tail"]
+    about: str
+
+
+# Of latency and cost: the limit is one of the 95th percentile.
+TAIL = 0.05
+LIMITS = (
+    LimitAlert("faithfulness", "score", "score", "faithfulness of judged answers"),
+    LimitAlert("no_results", "empty", "share", "share of questions without results"),
+    LimitAlert("similarity", "similarity", "scale", "similarity of the first hit"),
+    LimitAlert("latency", "seconds", "tail", "share of answers slower than {limit:.3g} s"),
+    LimitAlert("cost", "cost", "tail", "share of questions that cost more than {limit:.3g}"),
+    LimitAlert("feedback", "negative", "share", "share of negative feedback"),
+    LimitAlert("refusals", "refused", "share", "share of refused questions"),
+)
+# Tests of windows, and what the versions and hits show without a test.
+DRIFTS = {
+    "drift": "energy distance of the week's questions from the reference",
+    "off_topic": "fall of their cosine to the reference's mean",
+}
+EVENTS = {"lost_results": "questions that had results before and have none", "vectors": "questions since a change of the embedder"}
+# The versions that decide vectors: a name, or a fingerprint of the vectors of fixed texts.
+VECTORS = ("embedder", "vectors")
+
+
+class AlertLimit(BaseModel):
+    """The limit of one alert. Without `limit` it is learned: the bound of the reference period's mean with its estimation error, and the margin."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    active: bool = Field(default=True, description="Whether the alert is raised.")
+    limit: float | None = Field(default=None, allow_inf_nan=False, description="The limit. Default: learned from the reference period.")
+    margin: float = Field(
+        default=0.25, ge=0, le=10, description="The share of a learned limit, or for similarity the deviations, allowed beyond it."
+    )
+
+
+class AlertSettings(BaseModel):
+    """Limits and error rates of all alerts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    false_alarms: float = Field(default=0.05, gt=0, lt=1, description="The probability of any false alarm in 28 days, of the whole set.")
+    observations: int = Field(
+        default=3000, ge=1, description="About how many conversations an alert sees in 28 days. More delay it a little."
+    )
+    reference_from: datetime | None = Field(default=None, description="The start of the reference period. Default: that of the log.")
+    reference_days: float = Field(default=7, gt=0, le=3650, description="Its length in days. Whole weeks cover the cycles of a week.")
+    idle_minutes: float = Field(default=30, ge=0, le=1e6, description="The pause after which a conversation is complete.")
+    quiet_days: float = Field(
+        default=7, ge=0, le=3650, description="Days without new evidence that resolve an alert, which is reopened within them."
+    )
+    faithfulness: AlertLimit = AlertLimit(limit=0.8)
+    no_results: AlertLimit = AlertLimit()
+    similarity: AlertLimit = AlertLimit()
+    latency: AlertLimit = AlertLimit()
+    cost: AlertLimit = AlertLimit()
+    feedback: AlertLimit = AlertLimit()
+    refusals: AlertLimit = AlertLimit()
+    drift: bool = Field(default=True, description="Whether new subjects of questions are looked for.")
+    off_topic: bool = Field(default=True, description="Whether off-topic questions are looked for.")
+    lost_results: bool = Field(default=True, description="Whether questions that had results before and have none are looked for.")
+    vectors: bool = Field(default=True, description="Whether a change of the embedder is looked for.")
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self:
+        """Return settings from a mapping. Raises InputError with every fault on one line."""
+        try:
+            return cls.model_validate(settings)
+        except ValidationError as error:
+            raise InputError("; ".join(field_fault("alerts", dict(fault), cls.model_fields) for fault in error.errors())) from None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        for alert in LIMITS:
+            limit = self.limit(alert).limit
+            if limit is not None and alert.kind in ("share", "score") and not 0 < limit < 1:
+                raise ValueError(f"the limit of {alert.name} is {limit:g}, which is not between 0 and 1")
+        return self
+
+    def limit(self, alert: LimitAlert) -> AlertLimit:
+        """Return the limit of an alert."""
+        found: AlertLimit = getattr(self, alert.name)
+        return found
+
+    @property
+    def level(self) -> float:
+        """The probability of a false alarm in 28 days for each alert with a test. Their sum is `false_alarms`, under any dependence."""
+        return self.false_alarms / max(1, sum(self.limit(alert).active for alert in LIMITS) + self.drift + self.off_topic)

@@ -1,0 +1,137 @@
+"""Numbers of logged questions by which alerts are decided, and conversations that count once."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.coverage import Floats, Ints
+
+DAY = 86_400 * 10**9
+# A version that none of this many questions before had is a change, also if it returns. Two that answer in turns are no changes.
+_ABSENT = 1000
+_READ = ("id", "time", "query", "user", "session", "hits", "hit_count", "first_score", "seconds", "cost", "refused", "feedback")
+_SETUP = ("configuration", "model", "versions")
+
+
+class Units(NamedTuple):
+    """Observations that count once: the time at which each is complete (n, in nanoseconds) and its value (n)."""
+
+    times: Ints
+    values: Floats
+
+
+class VersionChange(NamedTuple):
+    """A new value of a version, `configuration` or `model`, at a row of the table."""
+
+    row: int
+    name: str
+    before: str
+    after: str
+
+
+def signals(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each row of a log or of its table, NaN where a value is unknown. Parts of a log may be given one after the other.
+
+    `empty`, `refused` and `negative` are 1 or 0, `similarity` is the score of the first hit, `setup` are the texts of configuration, model and versions. A thumb
+    is negative below 0, an edit always; other feedback is ignored. Of hits, `hit_count` and `first_score` are enough.
+    """
+    rows = frame.reindex(columns=[*_READ, *_SETUP])
+    hits = [value if isinstance(value, list | np.ndarray) else None for value in rows["hits"]]
+    counts = rows["hit_count"].where(rows["hit_count"].notna(), [None if found is None else len(found) for found in hits])
+    first = rows["first_score"].where(
+        rows["first_score"].notna(), [found[0].get("score") if found is not None and len(found) else None for found in hits]
+    )
+    count, versions = (
+        _numbers(counts),
+        [json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value for value in rows["versions"]],
+    )
+    columns = {
+        "id": rows["id"].fillna("").astype(str),
+        "time": nanoseconds(rows["time"]),
+        "query": rows["query"].fillna("").astype(str),
+        "user": rows["user"].astype(object),
+        "session": rows["session"].astype(object),
+        "empty": np.where(np.isnan(count), np.nan, count == 0),
+        "similarity": _numbers(first),
+        "seconds": _numbers(rows["seconds"]),
+        "cost": _numbers(rows["cost"]),
+        "refused": [float(flag) if isinstance(flag, bool | np.bool_) else np.nan for flag in rows["refused"]],
+        "negative": [_negative(given) for given in rows["feedback"]],
+        "setup": pd.Series([*zip(rows["configuration"], rows["model"], versions, strict=True)], index=rows.index, dtype=object),
+    }
+    return pd.DataFrame(columns, index=rows.index)
+
+
+def ordered(table: pd.DataFrame, until: int | None) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Sort rows of `signals` by time, and count those that are left out: without a time, with the id of an earlier row, or after `until`."""
+    timed = table[table["time"] > 0]
+    single = timed[~timed["id"].duplicated()]
+    past = single[single["time"] <= (until if until is not None else np.iinfo(np.int64).max)]
+    counts = {"no time": len(table) - len(timed), "a repeated id": len(timed) - len(single), "after the present": len(single) - len(past)}
+    return past.sort_values("time", kind="stable", ignore_index=True), counts
+
+
+def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, until: int) -> Units:
+    """Return one value for each conversation: the mean of its known values. A question without a session is one by itself.
+
+    Questions of a conversation depend on each other: after a bad one, the next is likely to be bad although nothing changed. So tests read
+    conversations. One is complete when `idle` nanoseconds have passed, and what comes later counts as another. Those that are not complete at
+    `until` are left out, so that a log that grows keeps its observations and their order.
+    """
+    rows = np.flatnonzero(~np.isnan(values) & (times <= until))
+    codes = pd.factorize(sessions.iloc[rows])[0].astype(np.int64)
+    single = codes < 0
+    codes[single] = codes.max(initial=0) + 1 + np.arange(int(single.sum()))
+    order = np.lexsort((times[rows], codes))
+    rows, codes, single = rows[order], codes[order], single[order]
+    starts = np.flatnonzero((np.diff(codes, prepend=-1) != 0) | (np.diff(times[rows], prepend=0) > idle))
+    if not len(starts):
+        return Units(np.zeros(0, dtype=np.int64), np.zeros(0))
+    ends = np.append(starts[1:], len(rows))
+    complete = times[rows[ends - 1]] + np.where(single[starts], 0, idle)
+    means = np.add.reduceat(values[rows], starts) / (ends - starts)
+    kept = np.flatnonzero(complete <= until)
+    kept = kept[np.argsort(complete[kept], kind="stable")]
+    return Units(complete[kept], means[kept])
+
+
+def version_changes(setups: "pd.Series[Any]") -> list[VersionChange]:
+    """Return the rows at which a version appears that the questions before did not have, in order. The first row is no change."""
+    codes, found = pd.factorize(setups.to_numpy())
+    maps = [_versions(*setup) for setup in found]
+    changes, rows = [], pd.Series(np.arange(len(codes)))
+    for name in sorted({name for setup in maps for name in setup}):
+        own, texts = pd.factorize(np.array([setup.get(name, "none") for setup in maps], dtype=object))
+        values = own[codes]
+        since = (rows - rows.groupby(values).shift()).fillna(np.inf)
+        for row in np.flatnonzero((since > _ABSENT) & (rows > 0)):
+            changes.append(VersionChange(int(row), name, str(texts[values[row - 1]]), str(texts[values[row]])))
+    return sorted(changes)
+
+
+def nanoseconds(times: "pd.Series[Any]") -> Ints:
+    """Return times as nanoseconds since 1970, and 0 for those that are none."""
+    known = pd.to_datetime(times, utc=True, format=None if pd.api.types.is_datetime64_any_dtype(times) else "ISO8601", errors="coerce")
+    return np.asarray(known.astype("datetime64[ns, UTC]").astype("int64").where(known.notna(), 0).clip(lower=0), dtype=np.int64)
+
+
+def _versions(configuration: object, model: object, versions: object) -> dict[str, str]:
+    pairs = {"configuration": configuration, "model": model} | (json.loads(versions) if isinstance(versions, str) else {})
+    return {str(name): value for name, value in pairs.items() if isinstance(value, str)}
+
+
+def _numbers(values: "pd.Series[Any]") -> Floats:
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _negative(given: Any) -> float:
+    """Return whether the last thumb or edit of a question says that its answer was bad, NaN without one."""
+    found = np.nan
+    for one in given if isinstance(given, list | np.ndarray) else ():
+        if one.get("kind") == "edit" or (one.get("kind") == "thumb" and one.get("value")):
+            found = float(one["kind"] == "edit" or one["value"] < 0)
+    return found

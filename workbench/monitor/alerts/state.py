@@ -1,0 +1,127 @@
+"""Remember alerts between runs over a growing log."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workbench.core.files import write_text
+from workbench.errors import InputError, RunError
+from workbench.monitor.alerts.detect import RaisedAlert, Watch, iso
+from workbench.monitor.alerts.settings import AlertSettings
+from workbench.monitor.alerts.signals import DAY
+from workbench.printable import printable_line
+
+_NEVER = 2**63
+
+
+class Alert(BaseModel):
+    """An alert as it was first raised, the present at which the log last showed it, and the last status that was sent to each channel."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    status: Literal["open", "acknowledged", "resolved"]
+    first: RaisedAlert
+    shown: int
+    sent: dict[str, str] = {}
+
+    def __str__(self) -> str:
+        """Return the alert as one line, with visible control characters and without secrets."""
+        found, parts = self.first, [f"{self.status} {self.first.alert}: {self.first.about}"]
+        if found.value is not None:
+            bounds = "" if found.low is None or found.high is None else f" ({found.low:.3g} to {found.high:.3g})"
+            parts[0] += f" {found.value:.3g}{bounds}" + ("" if found.limit is None else f", limit {found.limit:.3g}")
+        parts.append(f"since {iso(found.since)}, raised {iso(found.raised)} after {found.count}")
+        parts += [f"before it {found.change}"] if found.change else []
+        parts += [f"resolved {iso(found.resolved)}: {found.reason}"] if found.resolved else []
+        parts += [f"see {', '.join(found.evidence)}"] if found.evidence else []
+        return printable_line("; ".join(parts))
+
+
+class AlertState(BaseModel):
+    """All alerts so far, in the order in which they were found."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    version: Literal[1] = 1
+    alerts: tuple[Alert, ...] = ()
+
+
+def update(state: AlertState, watch: Watch, settings: AlertSettings) -> tuple[AlertState, tuple[Alert, ...]]:
+    """Return the state after a run, and the alerts whose status changed. A second run on the same log changes nothing.
+
+    A raised alert continues the one of the same name with which it overlaps, up to the quiet time apart. An alert that the log does not show any more,
+    because late rows changed what came before or old rows were deleted, is resolved after the quiet time.
+    """
+    quiet, until = round(settings.quiet_days * DAY), watch.until
+    before, alerts = {alert.id: alert.status for alert in state.alerts}, list(state.alerts)
+    for found in watch.raised:
+        place = next((place for place, alert in enumerate(alerts) if _same(alert.first, found, quiet)), None)
+        if place is None:
+            status: Literal["open", "resolved"] = "resolved" if found.resolved else "open"
+            alerts.append(Alert(id=f"{found.alert}-{iso(found.raised)}", status=status, first=found, shown=until))
+        else:
+            alerts[place] = _ended(alerts[place], found.resolved, found.reason, until)
+    for place, alert in enumerate(alerts):
+        if alert.status != "resolved" and until - alert.shown > quiet:
+            alerts[place] = _ended(alert, until, "the log does not show it any more", alert.shown)
+    return AlertState(alerts=tuple(alerts)), tuple(alert for alert in alerts if before.get(alert.id) != alert.status)
+
+
+def acknowledge(state: AlertState, name: str) -> AlertState:
+    """Return the state with an open alert acknowledged. Raises InputError if no alert with this id is open."""
+    if not any(alert.id == name and alert.status != "resolved" for alert in state.alerts):
+        known = [alert.id for alert in state.alerts if alert.status == "open"]
+        raise InputError(f"no alert {name!r} is open", f"open are {', '.join(known) or 'none'}")
+    changed = (alert.model_copy(update={"status": "acknowledged"}) if alert.id == name else alert for alert in state.alerts)
+    return AlertState(alerts=tuple(changed))
+
+
+def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) -> tuple[AlertState, tuple[str, ...]]:
+    """Send to each channel the alerts that were opened or resolved since it got them, and return the state and what failed.
+
+    What failed is sent by the next run. A channel that is down does not silence the others.
+    """
+    alerts, failures = list(state.alerts), []
+    for name, send in channels.items():
+        try:
+            for place, alert in enumerate(alerts):
+                news = "resolved" if alert.status == "resolved" else "open"
+                if alert.sent.get(name) != news:
+                    send(alert)
+                    alerts[place] = alert.model_copy(update={"sent": alert.sent | {name: news}})
+        except RunError as error:
+            failures.append(f"{name}: {error}")
+    return AlertState(alerts=tuple(alerts)), tuple(failures)
+
+
+def lock(path: Path) -> FileLock:
+    """Return the lock of a state, to be held from reading it until it is written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(path.with_name(f".{path.name}.lock"))
+
+
+def read_state(path: Path) -> AlertState:
+    """Read a state; a file that does not exist has no alerts. Raises InputError if it is not a state."""
+    try:
+        return AlertState.model_validate_json(path.read_bytes()) if path.exists() else AlertState()
+    except ValidationError:
+        raise InputError(f"{path} is not a state of alerts", "restore it, or delete it to begin again") from None
+
+
+def write_state(path: Path, state: AlertState) -> None:
+    """Write a state atomically."""
+    write_text(path, state.model_dump_json(indent=1) + "\n")
+
+
+def _same(known: RaisedAlert, found: RaisedAlert, quiet: int) -> bool:
+    overlaps = found.raised <= (known.resolved or _NEVER) + quiet and known.raised <= (found.resolved or _NEVER) + quiet
+    return known.alert == found.alert and overlaps
+
+
+def _ended(alert: Alert, resolved: int | None, reason: str, shown: int) -> Alert:
+    status = "resolved" if resolved else "open" if alert.status == "resolved" else alert.status
+    first = replace(alert.first, resolved=resolved, reason=reason)
+    return alert.model_copy(update={"status": status, "first": first, "shown": max(alert.shown, shown)})
