@@ -138,13 +138,37 @@ def test_only_uniformly_sampled_judgements_are_bet_on_and_others_are_left_out_wi
     assert left_out == {"a score of an unknown question": 1, "no score within 0 and 1": 2}
 
 
-def test_lost_results_and_changed_vectors_are_raised_at_once_and_resolved_after_the_quiet_time() -> None:
-    rows = [row(0, 0, query="the fee?", versions={"embedder": "a"}), row(1, 10, query="The fee", hits=[], versions={"embedder": "a"})]
-    rows += [row(2, 20, versions={"embedder": "b"})]
+def asked_again(days, lost):
+    """The same 50 questions again and again, 200 a day, of which every twentieth wording has no results, and from a day on further ones."""
+    texts = [f"what is fee {number}" for number in range(50)]
+    rows = []
+    for number in range(200 * days):
+        question, day_ = texts[number * 7 % 50], number // 200
+        empty = number % 20 == 0 or (day_ >= 10 and number % 100 < lost)
+        rows.append(row(number, number * 7.2, query=question, hits=[] if empty else HITS))
+    return table(rows)
+
+
+def test_lost_results_are_raised_against_their_share_of_the_reference_and_not_by_one_question() -> None:
+    assert alerts(detect(asked_again(20, 0), AlertSettings()), "lost_results") == []
+    (one,) = alerts(detect(asked_again(20, 40), AlertSettings()), "lost_results")
+    assert day(10) < one.raised < day(12)
+    assert one.low < one.value <= one.high
+    assert 0.05 < one.limit < 0.15
+    limited = AlertSettings.of({"lost_results": {"limit": 0.9}})
+    assert alerts(detect(asked_again(20, 40), limited), "lost_results") == []
+
+
+def test_all_versions_that_changed_together_are_named() -> None:
+    old, new = {"embedder": "a", "index": "1", "prompt": "p"}, {"embedder": "b", "index": "2", "prompt": "p"}
+    rows = [row(number, number * 10, versions=old if number < 2 else new) for number in range(3)]
+    change = f"embedder changed from a to b and index changed from 1 to 2 at {at(20)}"
+    assert [one.change for one in detect(table(rows), AlertSettings()).raised] == [change]
+
+
+def test_changed_vectors_are_raised_at_once_and_resolved_after_the_quiet_time() -> None:
+    rows = [row(number, number * 10, versions={"embedder": "a" if number < 2 else "b"}) for number in range(3)]
     watch = detect(table(rows), AlertSettings())
-    assert [(one.alert, one.evidence, one.resolved) for one in watch.raised if one.alert == "lost_results"] == [
-        ("lost_results", ("q1",), None)
-    ]
     assert alerts(watch, "vectors")[0].change == f"embedder changed from a to b at {at(20)}"
     later = detect(table(rows), AlertSettings(), until=day(9))
     assert {one.resolved is not None for one in later.raised} == {True}

@@ -13,40 +13,46 @@ def encode(texts):
     return np.array([VECTORS.get(text[0], [1.0, 1.0]) for text in texts], dtype=np.float32)
 
 
-def lost(asked, vectors=None):
-    found = lost_results(
-        pd.Series([text for text, _ in asked]), np.array([float(empty) if empty is not None else np.nan for _, empty in asked]), vectors
-    )
-    return list(zip(found.rows.tolist(), found.before.tolist(), strict=True))
+def lost(history, later, vectors=None):
+    """The values of the later rows."""
+    texts, empty = zip(*history, *later, strict=True)
+    missing = np.array([np.nan if one is None else float(one) for one in empty])
+    found = lost_results(pd.Series(texts), missing, len(history), vectors).values
+    assert np.isnan(found[: len(history)]).all()
+    return [None if np.isnan(value) else int(value) for value in found[len(history) :]]
 
 
-def test_a_question_that_had_results_before_and_has_none_is_found_at_every_later_time() -> None:
-    asked = [("What is it?", 1), ("What is it?", 0), ("other", 0), (" what IS it", 1), ("what is it", None), ("What is it!", 1)]
-    assert lost(asked) == [(3, 1), (5, 1)]
+def test_a_question_that_had_results_in_the_history_has_lost_them_at_every_later_time_without_any() -> None:
+    history = [("What is it?", 1), ("What is it?", 0), ("other", None), ("none", 1)]
+    later = [
+        (" what IS it", 1),
+        ("what is it", None),
+        ("What is it!", 0),
+        ("other", 1),
+        ("none", 1),
+        ("new", 0),
+        ("new", 1),
+        ("What is it", 1),
+    ]
+    assert lost(history, later) == [1, None, 0, None, None, None, None, 1]
 
 
 def test_a_near_duplicate_counts_if_numbers_and_negations_are_equal() -> None:
-    asked = [
-        ("a fence of 12 metres", 0),
-        ("a fence of 14 metres", 1),
-        ("a fence, 12 metres high", 1),
-        ("a fence not of 12 metres", 1),
-        ("b 12", 1),
-    ]
-    assert lost(asked, encode) == [(2, 0)]
-    assert lost(asked) == []
+    later = [("a fence of 14 metres", 1), ("a fence, 12 metres high", 1), ("a fence not of 12 metres", 1), ("b 12", 1)]
+    assert lost([("a fence of 12 metres", 0)], later, encode) == [None, 1, None, None]
+    assert lost([("a fence of 12 metres", 0)], later) == [None] * 4
 
 
-def test_a_question_that_had_no_results_before_its_near_duplicate_has_lost_none() -> None:
-    assert lost([("a plum", 1), ("a pear", 0), ("a plum", 1)], encode) == []
-    # Another question without results comes later, and the order of the first two still counts.
-    assert lost([("a plum", 1), ("a pear", 0), ("b fig", 1), ("a plum", 1)], encode) == []
-    assert lost([("a pear", 0), ("a plum", 1)], encode) == [(1, 0)]
+def test_what_a_longer_log_adds_changes_no_earlier_value() -> None:
+    later = [("a pear", 1), ("a plum", 0), ("b fig", 1), ("a plum", 1)]
+    for end in range(1, 5):
+        assert lost([("a plum", 0)], later[:end], encode) == [1, 0, None, 1][:end]
 
 
 def test_without_an_encoder_questions_that_are_not_compared_are_counted() -> None:
-    found = lost_results(pd.Series(["a", "b", "c"]), np.array([0.0, 1.0, 1.0]))
-    assert (len(found.rows), found.uncompared) == (0, 2)
+    found = lost_results(pd.Series(["a", "b", "c"]), np.array([0.0, 1.0, 1.0]), 1)
+    assert np.isnan(found.values).all()
+    assert found.uncompared == 2
 
 
 @pytest.mark.parametrize(

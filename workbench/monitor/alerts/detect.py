@@ -82,8 +82,11 @@ class _Log:
 
     def change_before(self, time: int) -> str:
         times = self.table["time"].to_numpy()
-        before = [change for change in self.changes if times[change.row] <= time][-1:]
-        return "".join(f"{name} changed from {old} to {new} at {iso(int(times[row]))}" for row, name, old, new in before)
+        row = max((change.row for change in self.changes if times[change.row] <= time), default=None)
+        if row is None:
+            return ""
+        changed = [f"{name} changed from {old} to {new}" for place, name, old, new in self.changes if place == row]
+        return f"{' and '.join(changed)} at {iso(int(times[row]))}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,15 +127,23 @@ def detect(
     until = until if until is not None else int(table["time"].max()) if len(table) else 0
     begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else table["time"].to_numpy()
     start = int(begins.min(initial=until))
-    log = _Log(table, version_changes(table["setup"]), settings, (start, start + round(settings.reference_days * DAY)), until)
+    period = (start, start + round(settings.reference_days * DAY))
+    lost = lost_results(table["query"], table["empty"].to_numpy(dtype=np.float64), _history(table, period), encode)
+    left_out["no results, and not compared with similar questions"] = lost.uncompared
+    log = _Log(table.assign(lost=lost.values), version_changes(table["setup"]), settings, period, until)
     raised, tested = list[RaisedAlert](), list[WatchedAlert]()
     for alert in LIMITS:
         if settings.limit(alert).active:
-            rows = _judged(log, judged, left_out) if alert.column == "score" else table
+            rows = _judged(log, judged, left_out) if alert.column == "score" else log.table
             _watch_limit(alert, _parts(alert, rows, log), log, raised, tested)
     _watch_drift(log, encode, raised, tested)
-    _watch_events(log, encode, raised, left_out)
+    _watch_events(log, raised)
     return Watch(tuple(_merged(raised, log.quiet)), tuple(tested), until, {name: count for name, count in left_out.items() if count})
+
+
+def _history(table: pd.DataFrame, period: tuple[int, int]) -> int:
+    """Return the number of rows until the middle of the reference period."""
+    return int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2))
 
 
 def iso(time: int) -> str:
@@ -262,12 +273,8 @@ def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], te
             raised.append(replace(one, since=first.time - WEEK, value=value))
 
 
-def _watch_events(log: _Log, encode: Encode | None, raised: list[RaisedAlert], left_out: dict[str, int]) -> None:
+def _watch_events(log: _Log, raised: list[RaisedAlert]) -> None:
     rows = {"vectors": np.array([change.row for change in log.changes if change.name in VECTORS], dtype=np.int64)}
-    if log.settings.lost_results:
-        found = lost_results(log.table["query"], log.table["empty"].to_numpy(dtype=np.float64), encode)
-        rows["lost_results"] = found.rows
-        left_out["no results, and not compared with similar questions"] = found.uncompared
     for name in [name for name in EVENTS if getattr(log.settings, name)]:
         times = log.table["time"].to_numpy()[rows[name]]
         for start, end in _groups(times, log.quiet):

@@ -33,13 +33,14 @@ LIMITS = (
     LimitAlert("cost", "cost", "tail", "share of questions that cost more than {limit:.3g}"),
     LimitAlert("feedback", "negative", "share", "share of negative feedback"),
     LimitAlert("refusals", "refused", "share", "share of refused questions"),
+    LimitAlert("lost_results", "lost", "share", "share of known questions that had results before and have none"),
 )
 # Tests of windows, and what the versions and hits show without a test.
 DRIFTS = {
     "drift": "energy distance of the week's questions from the reference",
     "off_topic": "fall of their cosine to the reference's mean",
 }
-EVENTS = {"lost_results": "questions that had results before and have none", "vectors": "questions since a change of the embedder"}
+EVENTS = {"vectors": "questions since a change of the embedder"}
 # The versions that decide vectors: a name, or a fingerprint of the vectors of fixed texts.
 VECTORS = ("embedder", "vectors")
 
@@ -76,9 +77,9 @@ class AlertSettings(BaseModel):
     cost: AlertLimit = AlertLimit()
     feedback: AlertLimit = AlertLimit()
     refusals: AlertLimit = AlertLimit()
+    lost_results: AlertLimit = AlertLimit()
     drift: bool = Field(default=True, description="Whether new subjects of questions are looked for.")
     off_topic: bool = Field(default=True, description="Whether off-topic questions are looked for.")
-    lost_results: bool = Field(default=True, description="Whether questions that had results before and have none are looked for.")
     vectors: bool = Field(default=True, description="Whether a change of the embedder is looked for.")
 
     @classmethod
