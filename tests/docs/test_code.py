@@ -3,11 +3,13 @@
 import re
 
 import pytest
+import yaml
 
 from tests.commands import workbench
 from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
 from workbench.attribution.causes import OWN_CAUSES
 from workbench.faultbench.cases import NONE
+from workbench.monitor.settings import MonitorSettings
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +59,15 @@ def test_the_page_labels_measures_agreement_and_writes_a_dataset_that_is_checked
     done = workbench(*command.split()[1:], cwd=workplace)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 faults" in done.stdout
+
+
+def test_the_page_watches_its_log_and_takes_questions_back(executed, workplace):
+    page = DOCS / "how-to" / "monitor_a_service.md"
+    names, output = executed(page)
+    assert output == "{}\n"
+    (settings,) = blocks(page, "text")
+    assert MonitorSettings.of(yaml.safe_load(settings)).alerts.latency.limit == 2
+    watch, take = (workbench(*command.split()[1:], cwd=workplace) for command in blocks(page, "bash"))
+    assert watch.returncode == 0, watch.stderr
+    assert watch.stdout.startswith(f"{len(names['ids'])} questions logged")
+    assert take.returncode == 0, take.stderr

@@ -1,7 +1,7 @@
 """The commands of `dataset`."""
 
-import json
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,8 @@ from workbench.cli.dataset_answers import answers
 from workbench.cli.dataset_generate import accept, generate
 from workbench.core.formatting import plural
 from workbench.core.terminal import say
-from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from workbench.datasets.draft import DatasetDraft
     from workbench.records import Dataset
 
@@ -96,26 +93,19 @@ def from_log(log: Path, path: str, take: int, folder: Path) -> None:
     from workbench.datasets.sources import recognise
     from workbench.embedding.embed import MemoryVectorCache
     from workbench.generation.passages import EMBEDDER
-    from workbench.monitor.sampling import outline
+    from workbench.monitor.passes import open_log
+    from workbench.monitor.sampling import outline_log
     from workbench.monitor.selection import production_dataset, select
 
     known = recognise(path, None).load(unlabelled=True)
-    selected = select(outline(_rows_of_log(log)), known, take, EMBEDDER, MemoryVectorCache())
+    with tempfile.TemporaryDirectory() as place:
+        outlined = outline_log(open_log(log, Path(place))[0])
+    selected = select(outlined, known, take, EMBEDDER, MemoryVectorCache())
     for row in selected.rows.to_dict("records"):
         say(f"{row['query']}: {row['reason']}")
     write_golden(production_dataset(selected, known), folder)
     counts = f"{selected.covered:,} logged questions are in the dataset already, {selected.left_out:,} were not compared"
     say(f"{folder}: {plural(len(selected.rows), 'question')} to label; {counts}")
-
-
-def _rows_of_log(log: Path) -> "pd.DataFrame":
-    """Read a JSON Lines file of log rows, until `workbench.monitor.reading` does."""
-    import pandas as pd
-
-    try:
-        return pd.DataFrame([json.loads(line) for line in log.read_text("utf-8").splitlines() if line.strip()])
-    except (OSError, ValueError) as error:
-        raise InputError(f"{log} cannot be read ({error})", "give a JSON Lines file of a query log") from error
 
 
 dataset.command()(_place(generate))

@@ -20,8 +20,8 @@ from workbench.cli.gate import gate
 from workbench.cli.init import init
 from workbench.cli.judge.group import judge
 from workbench.cli.lab import lab
-from workbench.cli.schema import schema
-from workbench.cli.sweep import export, plan, report, sweep
+from workbench.cli.monitor import monitor
+from workbench.cli.sweep import export, plan, report, schema, sweep
 from workbench.cli.target import target
 from workbench.core.environment import skip_schema_grammar
 from workbench.core.terminal import print_messages_safely, say_aside
@@ -100,7 +100,7 @@ def main() -> None:
     """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
-for _command in (sweep, plan, report, gate, checklist, dataset, judge, export, target, init, doctor, lab, schema):
+for _command in (sweep, plan, report, gate, checklist, dataset, judge, export, target, init, doctor, lab, monitor, schema):
     main.add_command(_command)
 
 

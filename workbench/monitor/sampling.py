@@ -14,6 +14,7 @@ from workbench.core.words import terms
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.monitor.question_texts import normalised
+from workbench.monitor.reading import LoggedQuestions
 from workbench.storage.vector_cache import Vectors
 
 # The parts of the budget for questions that are looked for. A question is in the first stratum that fits. The other half is drawn uniformly.
@@ -46,6 +47,12 @@ def outline(frame: pd.DataFrame) -> pd.DataFrame:
     reason = table["reason"].where(times.notna(), NO_TIME)
     found: pd.DataFrame = table.astype({"score": "float64", "logged": "float64"}).assign(time=times, bad=bad, reason=reason)
     return found
+
+
+def outline_log(questions: LoggedQuestions) -> pd.DataFrame:
+    """Return the outline of a log, in one reading."""
+    parts = [outline(batch.to_pandas()) for batch in questions.batches(COLUMNS)]
+    return pd.concat(parts, ignore_index=True) if parts else outline(pd.DataFrame())
 
 
 def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None) -> pd.DataFrame:

@@ -1,0 +1,136 @@
+"""Passes over a log that grows: a sample is judged once, and alerts are raised once, sent once and resolved."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.commands import workbench
+from tests.monitor.log_lines import write_segment
+from tests.monitor.production_traffic import recorded
+from workbench.errors import InputError
+from workbench.monitor.passes import monitor
+from workbench.monitor.settings import MonitorSettings
+
+START = datetime(2026, 11, 2, tzinfo=UTC)
+A_DAY = 100
+SETTINGS = MonitorSettings.of({"budget": 12, "alerts": {"drift": False, "off_topic": False}})
+
+
+def rows(first: int, last: int):
+    """The handbook's recorded answers over days, 100 a day. From day 10 on a new index has no results for half of the questions."""
+    base, random = list(recorded()), np.random.default_rng(first)
+    for number in range(first * A_DAY, last * A_DAY):
+        own, day = base[int(random.integers(len(base)))], number / A_DAY
+        lost = day >= 10 and random.random() < 0.5
+        yield {
+            "id": f"q{number}",
+            "time": (START + timedelta(days=day)).isoformat().replace("+00:00", "Z"),
+            "query": own["query"],
+            "answer": "The handbook does not say." if lost else own["answer"],
+            "hits": [] if lost else own["hits"],
+            "seconds": float(random.lognormal(-1)),
+            "session": f"s{number // 2}",
+            "versions": {"index": "2" if day >= 10 else "1", "prompt": "p"},
+        }
+
+
+@pytest.mark.slow
+def test_a_longer_log_goes_on_where_the_last_pass_ended_and_an_alert_is_raised_and_sent_once(tmp_path: Path) -> None:
+    write_segment(tmp_path / "log" / "a.jsonl", rows(0, 9))
+    early = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", SETTINGS)
+    assert (early.open, early.news) == ((), ())
+    judged = (tmp_path / "out" / "monitoring" / "judged.jsonl").read_text("utf-8").splitlines()
+    support = next(each for each in early.estimates if each.name == "support score")
+    assert support.interval.low < support.interval.value < support.interval.high
+    assert 0 < support.interval.n <= 12 * 9
+    write_segment(tmp_path / "log" / "b.jsonl", rows(9, 14))
+    later = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", SETTINGS)
+    assert {alert.first.alert for alert in later.open} == {"no_results", "lost_results"}
+    assert [alert.id for alert in later.news] == [alert.id for alert in later.open]
+    for alert in later.open:
+        assert alert.first.change == "index changed from 1 to 2 at 2026-11-12T00:00:00Z"
+        assert alert.first.count < A_DAY
+    again = (tmp_path / "out" / "monitoring" / "judged.jsonl").read_text("utf-8").splitlines()
+    assert again[: len(judged)] == judged
+    assert len(again) > len(judged)
+    third = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", SETTINGS)
+    assert third.news == ()
+    assert (tmp_path / "out" / "monitoring" / "judged.jsonl").read_text("utf-8").splitlines() == again
+    sent = [json.loads(line)["id"] for line in (tmp_path / "out" / "monitoring" / "alerts.jsonl").read_text("utf-8").splitlines()]
+    assert sorted(sent) == sorted(alert.id for alert in later.open)
+    assert sum(third.skipped.values()) + len(pd.read_parquet(third.folder / "evaluations.parquet")["id"].unique()) == 14 * A_DAY
+    assert 'workbench_alert_open{alert="no_results"} 1.0' in (third.folder / "metrics.prom").read_text("utf-8")
+    name = later.open[0].id
+    done = workbench("monitor", tmp_path / "log", "--acknowledge", name, "--outputs", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (0, f"{name} is acknowledged\n")
+    (tmp_path / "monitor.yaml").write_text("budget: 12\nalerts: {drift: false, off_topic: false}\n")
+    done = workbench("monitor", tmp_path / "log", "--settings", tmp_path / "monitor.yaml", "--outputs", tmp_path / "out")
+    assert done.returncode == 1, done.stderr
+    assert f"acknowledged {name.split('-')[0]}" in done.stdout
+    assert "index changed from 1 to 2" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_log_that_is_as_usual_exits_0_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    write_segment(tmp_path / "log" / "a.jsonl", [*rows(0, 2), b"{broken\n", b'{"id": "x"}\n'])
+    done = workbench("monitor", tmp_path / "log", "--outputs", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("200 questions logged, without results 0.0%")
+    assert "no alert is open" in done.stdout
+    assert "no_results is not tested: the reference period is not over" in done.stdout
+    assert done.stdout.count("left out: ") == 2
+
+
+@pytest.mark.slow
+def test_traces_are_watched_as_a_log(tmp_path: Path) -> None:
+    spans = [
+        {
+            "traceId": f"{number:032x}",
+            "spanId": f"{number:016x}",
+            "name": "answer",
+            "startTimeUnixNano": str(1_790_000_000_000_000_000 + number * 10**9),
+            "endTimeUnixNano": str(1_790_000_000_500_000_000 + number * 10**9),
+            "attributes": [
+                {"key": "openinference.span.kind", "value": {"stringValue": "CHAIN"}},
+                {"key": "input.value", "value": {"stringValue": f"What is fee {number}?"}},
+                {"key": "output.value", "value": {"stringValue": "Nine euros."}},
+            ],
+        }
+        for number in range(1, 21)
+    ]
+    (tmp_path / "traces.jsonl").write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}) + "\n")
+    done = workbench("monitor", tmp_path / "traces.jsonl", "--outputs", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("20 questions logged")
+    assert "not judged: 20 questions, no text of the context" in done.stdout
+
+
+def test_what_is_no_log_and_wrong_settings_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text("{broken\n")
+    for path, what in ((tmp_path / "log.jsonl", "has neither a question of a log (1 left out: "), (tmp_path / "none", "does not exist")):
+        with pytest.raises(InputError, match=r".") as raised:
+            monitor(path, tmp_path / "out" / "monitoring")
+        assert what in str(raised.value)
+        assert len(raised.value.lines) == 1
+    for settings, what in (
+        ({"bugdet": 1}, "bugdet"),
+        ({"judging": {"support": {"kind": "overlapp"}}}, "judging.support"),
+        ({"judging": "none"}, "monitor judging"),
+        ({"alerts": {"latency": {"limit": "fast"}}}, "limit"),
+        ({"webhook": {"url": "http://example.com/x", "secret": "S"}}, "example.com"),
+    ):
+        with pytest.raises(InputError) as raised:
+            MonitorSettings.of(settings)
+        assert what in str(raised.value)
+
+
+def test_the_limit_of_faithfulness_is_that_of_a_judge_and_not_of_a_score() -> None:
+    assert MonitorSettings().limits().faithfulness.limit is None
+    given = MonitorSettings.of({"alerts": {"faithfulness": {"limit": 0.7}}})
+    assert given.limits().faithfulness.limit == 0.7
+    judge = MonitorSettings.of({"judging": {"support": {"kind": "chat", "provider": "ollama", "model": "small"}}})
+    assert judge.limits().faithfulness.limit == 0.8

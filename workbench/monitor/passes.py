@@ -1,0 +1,198 @@
+"""One pass over a log: judge a sample, estimate, decide on alerts, and send them. A later pass continues where this one ended."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.answering.base import AnswerResources
+from workbench.core.files import write_text
+from workbench.core.formatting import count, plural
+from workbench.embedding.static import StaticEmbedder
+from workbench.errors import InputError
+from workbench.llm.session import CallResources
+from workbench.monitor.alerts.channels import append_alert, prometheus
+from workbench.monitor.alerts.detect import Watch, detect
+from workbench.monitor.alerts.signals import signals
+from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
+from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
+from workbench.monitor.judging import judge
+from workbench.monitor.reading import LoggedQuestions
+from workbench.monitor.sampling import COLUMNS, draw, outline, skipped
+from workbench.monitor.settings import MonitorSettings
+from workbench.monitor.summary import summarise_log
+from workbench.monitor.traces.reading import read_traces
+from workbench.pipeline.context import Workspace
+from workbench.printable import printable_line
+from workbench.results.run_tables import RunTables
+
+STATE, ALERTS, METRICS, SUMMARY, EVALUATIONS, TRACES = (
+    *("alerts.json", "alerts.jsonl", "metrics.prom", "summary.parquet", "evaluations.parquet", "traces.jsonl"),
+)
+# What alerts and estimates read of a log.
+_SIGNALS = ("id", "time", "query", "user", "session", "hit_count", "first_score", "seconds", "cost", "refused", "feedback")
+_SETUP = ("configuration", "model", "versions")
+_SUPPORT = ("faithfulness", "support_overlap")
+
+
+@dataclass(frozen=True, eq=False)
+class Monitored:
+    """The result of a pass over a log, which is also in the files of `folder`.
+
+    `summary` is the table of `summarise_log`, `estimates` are those of judged metrics, `alerts` all so far, `news` those that were opened or resolved by this
+    pass, and `failures` the channels that did not take them. `skipped` counts questions that were not judged by reason, and `left_out` are lines
+    on whatever else is not in the numbers.
+    """
+
+    folder: Path
+    summary: pd.DataFrame
+    estimates: tuple[LogEstimate, ...]
+    watch: Watch
+    alerts: tuple[Alert, ...]
+    news: tuple[Alert, ...]
+    failures: tuple[str, ...]
+    skipped: Mapping[str, int]
+    left_out: tuple[str, ...]
+
+    @property
+    def open(self) -> tuple[Alert, ...]:
+        """Return the alerts that are open or acknowledged."""
+        return tuple(alert for alert in self.alerts if alert.status != "resolved")
+
+    def lines(self) -> list[str]:
+        """Return the pass as lines for a terminal: counts, estimates, alerts, and whatever was left out."""
+        whole = self.summary[self.summary["by"] == "all"]
+        values = dict(zip(whole["measure"].tolist(), whole["value"].tolist(), strict=True))
+        logged = dict(zip(whole["measure"].tolist(), whole["n"].tolist(), strict=True)).get("questions", 0)
+        facts = [f"{label} {values[name]:.1%}" for label, name in _SHARES if name in values]
+        lines = [", ".join([f"{plural(int(logged), 'question')} logged", *facts])]
+        lines += [_estimated(each) for each in self.estimates if each.interval.n]
+        lines += [f"not judged: {count(number)} questions, {reason}" for reason, number in self.skipped.items()]
+        lines += [str(alert) for alert in self.open] or ["no alert is open"]
+        lines += [f"{name.alert} is not tested: {name.untested}" for name in self.watch.tested if name.untested]
+        return [printable_line(line) for line in (*lines, *self.left_out, *self.failures)]
+
+
+_SHARES = (("without results", "no_results"), ("failed", "error"), ("refused", "refused"))
+
+
+def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | None = None) -> Monitored:
+    """Make one pass over a log or over traces, and write its results to a folder.
+
+    Parameters
+    ----------
+    path
+        A log that `QueryLog` wrote (a folder or a file), or traces in a form that `read_traces` knows.
+    folder
+        Where the results and the state of alerts are. Later passes over the longer log judge only what is new, and raise no alert twice.
+    settings
+        Those of monitor.yaml. Default: overlap judges 100 questions of a day.
+
+    Raises
+    ------
+    InputError
+        If nothing can be read, or if a setting is wrong.
+    """
+    settings, folder = settings or MonitorSettings(), Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock(folder / STATE):
+        questions, remarks = open_log(Path(path), folder)
+        summary = summarise_log(questions)
+        table, outlined = _tables(questions)
+        drawn, evaluations = _judged(questions, outlined, settings, folder)
+        estimates = _estimates(evaluations, drawn, settings)
+        embedder = StaticEmbedder()
+        watch = detect(table, settings.limits(), _scores(evaluations, drawn), partial(_encoded, embedder))
+        state, news = update(read_state(folder / STATE), watch, settings.limits())
+        channels: dict[str, Any] = {"file": partial(append_alert, folder / ALERTS)} | (
+            {"webhook": settings.webhook} if settings.webhook else {}
+        )
+        state, failures = deliver(state, channels)
+        write_state(folder / STATE, state)
+    write_text(folder / METRICS, prometheus(state, watch))
+    summary.to_parquet(folder / SUMMARY)
+    evaluations.to_parquet(folder / EVALUATIONS)
+    left_out = (*remarks, *questions.counts.lines(), *(f"{number} rows are not watched: {why}" for why, number in watch.left_out.items()))
+    return Monitored(folder, summary, estimates, watch, state.alerts, news, failures, skipped(drawn), left_out)
+
+
+def acknowledge_alert(folder: Path, name: str) -> None:
+    """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
+    with lock(folder / STATE):
+        write_state(folder / STATE, acknowledge(read_state(folder / STATE), name))
+
+
+def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]]:
+    """Return the questions of a log, or of traces, which become a log in the folder, and lines on what was left out of traces.
+
+    Raises InputError if nothing can be read.
+    """
+    if not path.exists():
+        raise InputError(f"{path} does not exist", "give the folder of a log, or traces")
+    questions = LoggedQuestions(path)
+    if any(len(batch) for batch in questions.batches(["id"])):
+        return questions, ()
+    unread = questions.counts.lines()
+    try:
+        found = read_traces(path)
+    except InputError:
+        seen = f" ({'; '.join(unread)})" if unread else ""
+        raise InputError(
+            f"{path} has neither a question of a log{seen} nor a trace", "give what QueryLog wrote, OTLP, or an export"
+        ) from None
+    write_text(folder / TRACES, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows))
+    return LoggedQuestions(folder / TRACES), tuple(f"{count(number)} left out of traces: {why}" for why, number in found.left_out.items())
+
+
+def _tables(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the table of signals and the outline of a log, in one reading."""
+    columns = tuple(dict.fromkeys((*_SIGNALS, *_SETUP, *COLUMNS)))
+    parts = [(signals(frame), outline(frame)) for frame in _frames(questions, columns)]
+    first, second = zip(*parts, strict=True) if parts else ((signals(pd.DataFrame()),), (outline(pd.DataFrame()),))
+    return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
+
+
+def _frames(questions: LoggedQuestions, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    return (batch.to_pandas() for batch in questions.batches(columns))
+
+
+def _judged(
+    questions: LoggedQuestions, outlined: pd.DataFrame, settings: MonitorSettings, folder: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draw and judge questions within the budget. Return all questions with their draws, and the evaluations."""
+    drawn = draw(outlined, max(1, settings.budget))
+    chosen = drawn.loc[drawn["reason"] == "", "id"] if settings.budget else drawn["id"][:0]
+    sample = pd.DataFrame([*questions.rows(frozenset(chosen))] if len(chosen) else [], columns=list(COLUMNS))
+    workspace = Workspace.at(folder.parent)
+    return drawn, judge(sample, settings.judges(), AnswerResources(workspace.vectors, CallResources(workspace.calls)), folder)
+
+
+def _estimates(evaluations: pd.DataFrame, drawn: pd.DataFrame, settings: MonitorSettings) -> tuple[LogEstimate, ...]:
+    errors: Mapping[str, JudgeErrors] = {}
+    if settings.calibration:
+        errors = judge_errors(RunTables.read(settings.calibration).calibration, settings.judges().support.label)
+    metrics = evaluations["metric"].drop_duplicates()
+    return tuple(estimate(evaluations, drawn, metric, errors) for metric in metrics if metric != "feedback")
+
+
+def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of support on which alerts are decided."""
+    scored = evaluations[evaluations["metric"].isin(_SUPPORT) & (evaluations["state"] == "scored")]
+    found = scored.merge(drawn[["id", "uniform", "time"]], on="id")
+    return found.assign(metric="faithfulness", score=found["value"])[["id", "metric", "score", "uniform", "time"]]
+
+
+def _encoded(embedder: StaticEmbedder, texts: Sequence[str]) -> Any:
+    return np.asarray(embedder.encode(texts, "query"))
+
+
+def _estimated(one: LogEstimate) -> str:
+    interval = one.interval
+    bounds = "" if np.isnan(interval.low) else f" [{interval.low:.3f}, {interval.high:.3f}]"
+    unscored = "".join(f", {count(number)} unscored: {why}" for why, number in one.unscored.items())
+    return f"{one.name} {interval.value:.3f}{bounds} from {count(interval.n)} of {count(one.of)} questions{unscored}"

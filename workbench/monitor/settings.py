@@ -1,0 +1,60 @@
+"""The settings of a monitor: the file monitor.yaml."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.context.conditions import RETRIEVED
+from workbench.core.component import field_fault
+from workbench.errors import InputError
+from workbench.experiment.judging_keys import judging_in
+from workbench.experiment.yaml_file import read_yaml
+from workbench.judging.settings import Judging
+from workbench.monitor.alerts.channels import Webhook
+from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
+from workbench.records import Variant
+
+
+class MonitorSettings(BaseModel):
+    """What a monitor judges, which alerts it raises, and where it sends them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    budget: int = Field(default=100, ge=0, le=1_000_000, description="How many questions of a day are judged. 0 judges none.")
+    judging: dict[str, Any] = Field(default={}, description="The judges, as in an experiment. Default: overlap, which needs no model.")
+    calibration: str = Field(
+        default="", description="The folder of a run whose judges were calibrated. Their errors are taken out of the estimates."
+    )
+    alerts: AlertSettings = Field(default=AlertSettings(), description="The limits of alerts and the rate of false ones.")
+    webhook: Webhook | None = Field(default=None, description="A URL that gets each alert.")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read monitor.yaml. Raises InputError with all faults on one line."""
+        return cls.of(read_yaml(path, tuple(cls.model_fields)))
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self:
+        """Return settings from a mapping. Raises InputError with all faults on one line."""
+        try:
+            made = cls.model_validate(settings)
+        except ValidationError as error:
+            raise InputError("; ".join(field_fault("monitor", dict(fault), cls.model_fields) for fault in error.errors())) from None
+        made.judges()
+        return made
+
+    def judges(self) -> Judging:
+        """Return the judges. Raises InputError with all faults of `judging`."""
+        faults: list[str] = []
+        judging = judging_in({"judging": self.judging}, [Variant(RETRIEVED)], True, faults)
+        if judging is None:
+            raise InputError("; ".join(faults) or "judging names no judges", "leave judging out for the default, or set budget: 0")
+        return judging
+
+    def limits(self) -> AlertSettings:
+        """Return the settings of alerts. A score is no faithfulness, so that its limit is learned unless one is given."""
+        if self.judges().support.gives_verdicts or "faithfulness" in self.alerts.model_fields_set:
+            return self.alerts
+        return self.alerts.model_copy(update={"faithfulness": AlertLimit()})
