@@ -19,9 +19,9 @@ import orjson
 import pandas as pd
 
 from benchmarks.claims import at_most
-from workbench.monitor.compaction import compact
-from workbench.monitor.reading import LoggedQuestions
-from workbench.monitor.summary import summarise_log
+from workbench.monitor.log.compaction import compact
+from workbench.monitor.log.reading import LoggedQuestions
+from workbench.monitor.log.summary import summarise_log
 
 QUESTIONS = 1_000_000
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"

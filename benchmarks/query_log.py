@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.claims import at_most
-from workbench.monitor.query_log import QueryLog
+from workbench.monitor.log.query_log import QueryLog
 from workbench.records import Document, Hit
 
 ROUND, ROUNDS = 1_000, 10

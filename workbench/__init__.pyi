@@ -76,7 +76,7 @@ from .metrics.expressions import success as success
 from .metrics.functions import metric as metric
 from .metrics.names import Metric as Metric
 from .metrics.names import tokens as tokens
-from .monitor.query_log import QueryLog as QueryLog
+from .monitor.log.query_log import QueryLog as QueryLog
 from .records import Chunk as Chunk
 from .records import Dataset as Dataset
 from .records import Document as Document

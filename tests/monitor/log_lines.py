@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from workbench.monitor.fields import FIELDS, LogField
+from workbench.monitor.log.fields import FIELDS, LogField
 
 
 def question(number: int, **fields: Any) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """Production: log questions, read traces, judge a sample, raise alerts, and return questions to the dataset.
 
-It uses the public API as a person would, so its numbers come from the same functions as those of a sweep. `fields` declares what is known of a question,
-`query_log` writes it, `reading` and `traces/` read it.
+It uses the public API as a person would, so its numbers come from the same functions as those of a sweep. `log.fields` declares what is known of a question,
+`log.query_log` writes it, `log.reading` and `traces/` read it.
 """

@@ -22,10 +22,10 @@ from workbench.monitor.alerts.signals import signals
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
 from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
 from workbench.monitor.judging import judge
-from workbench.monitor.reading import LoggedQuestions
+from workbench.monitor.log.reading import LoggedQuestions
+from workbench.monitor.log.summary import summarise_log
 from workbench.monitor.sampling import COLUMNS, draw, outline, skipped
 from workbench.monitor.settings import MonitorSettings
-from workbench.monitor.summary import summarise_log
 from workbench.monitor.traces.reading import read_traces
 from workbench.pipeline.context import Workspace
 from workbench.printable import printable_line

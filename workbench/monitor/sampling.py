@@ -13,8 +13,8 @@ import pandas as pd
 from workbench.core.words import terms
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
+from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.question_texts import normalised
-from workbench.monitor.reading import LoggedQuestions
 from workbench.storage.vector_cache import Vectors
 
 # The parts of the budget for questions that are looked for. A question is in the first stratum that fits. The other half is drawn uniformly.

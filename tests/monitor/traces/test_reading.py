@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.fuzzing import check_examples, few_or_many
 from tests.monitor.traces.conftest import request, span, write_lines
 from workbench.errors import InputError
-from workbench.monitor.fields import row_fault
+from workbench.monitor.log.fields import row_fault
 from workbench.monitor.traces.reading import read_traces
 from workbench.monitor.traces.rows import NOT_CAPTURED
 

@@ -1,4 +1,4 @@
-"""Combine the steps of each trace to a row of a log, with the fields of `workbench.monitor.fields`."""
+"""Combine the steps of each trace to a row of a log, with the fields of `workbench.monitor.log.fields`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from workbench.monitor.fields import row_fault
+from workbench.monitor.log.fields import row_fault
 from workbench.monitor.traces.otlp import OtlpEvent
 from workbench.monitor.traces.steps import StepKind, TraceStep, evaluation_of
 from workbench.targets.base import TargetHit

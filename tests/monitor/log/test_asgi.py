@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from tests.monitor.written_log import losses, rows, wait_for
-from workbench.monitor.fields import row_fault
+from workbench.monitor.log.fields import row_fault
 
 # An application of FastAPI, with the middleware if a folder is given.
 SERVICE = """
@@ -22,7 +22,7 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 import workbench as wb
-from workbench.monitor.asgi import LoggedRoute, QueryLogMiddleware
+from workbench.monitor.log.asgi import LoggedRoute, QueryLogMiddleware
 from workbench.targets.replies import AnswerPaths, HitPaths
 
 app, log = FastAPI(), None
@@ -100,7 +100,7 @@ QUESTION = {"question": "who pays?", "user": "ann", "chat": {"id": 7}}
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Path]]:
     """The addresses of the service without and with the middleware, and the folder of the log."""
     folder = tmp_path_factory.mktemp("log")
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     processes = [
         subprocess.Popen([sys.executable, "-c", SERVICE, *arguments], stdout=subprocess.PIPE, text=True, cwd=root)
         for arguments in ((), (str(folder),))

@@ -17,7 +17,7 @@ import pytest
 import workbench as wb
 from tests.monitor.written_log import lines, losses, rows
 from workbench.errors import InputError
-from workbench.monitor.fields import feedback_fault, row_fault
+from workbench.monitor.log.fields import feedback_fault, row_fault
 
 DOCUMENT = wb.Document("d1", "The company pays. Keep the receipt.")
 
@@ -320,7 +320,7 @@ def test_a_tail_that_fails_keeps_its_rows_with_probability_one(tmp_path: Path, c
 
 def test_importing_it_loads_no_heavy_package(run_python: Callable[..., str], tmp_path: Path) -> None:
     script = (
-        "import sys\nimport workbench as wb\nimport workbench.monitor.asgi\nlog = wb.QueryLog(sys.argv[1]); log.record('q', ['d1'])\n"
+        "import sys\nimport workbench as wb\nimport workbench.monitor.log.asgi\nlog = wb.QueryLog(sys.argv[1]); log.record('q', ['d1'])\n"
         "print(*set('numpy pandas scipy torch pyarrow chromadb transformers sentence_transformers matplotlib'.split()) & {*sys.modules})"
     )
     assert run_python(script, tmp_path) == ""

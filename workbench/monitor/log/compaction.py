@@ -15,9 +15,9 @@ from filelock import FileLock, Timeout
 
 from workbench.core.files import sync, write_atomically
 from workbench.errors import InputError, StoreError
-from workbench.monitor.log_files import ABOUT, FAILURES, SEGMENTS, CompactedAbout, CompactedFile, LogFile, file_size
-from workbench.monitor.log_table import SCHEMA, record_batch
-from workbench.monitor.reading import BATCH_ROWS, UNMATCHED, LoggedQuestions
+from workbench.monitor.log.log_files import ABOUT, FAILURES, SEGMENTS, CompactedAbout, CompactedFile, LogFile, file_size
+from workbench.monitor.log.log_table import SCHEMA, record_batch
+from workbench.monitor.log.reading import BATCH_ROWS, UNMATCHED, LoggedQuestions
 
 # Of the segments of one parquet file, and of the questions that are sorted in memory.
 GROUP_BYTES, _MOST_SEGMENTS = 128_000_000, 200

@@ -9,15 +9,15 @@ from filelock import FileLock
 
 from tests.monitor.log_lines import line, question, write_segment
 from workbench.errors import InputError
-from workbench.monitor import compaction
-from workbench.monitor.compaction import compact
-from workbench.monitor.reading import LoggedQuestions
+from workbench.monitor.log import compaction
+from workbench.monitor.log.compaction import compact
+from workbench.monitor.log.reading import LoggedQuestions
 
 STEPS = 40
 # Compacts folders, each in a process that is killed at the n-th time that it opens, renames, deletes or makes a file or folder of the log.
 KILLED = """
 import os, signal, sys
-from workbench.monitor.compaction import compact
+from workbench.monitor.log.compaction import compact
 
 def compact_until(folder, number):
     steps = 0
@@ -66,7 +66,7 @@ def test_segments_become_a_parquet_file_sorted_by_time(tmp_path: Path) -> None:
 
 def test_a_large_segment_is_sorted_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "RUN_BYTES", 2_000)
-    monkeypatch.setattr("workbench.monitor.log_files.BLOCK_BYTES", 3_000)
+    monkeypatch.setattr("workbench.monitor.log.log_files.BLOCK_BYTES", 3_000)
     write_segment(tmp_path / "a.jsonl", map(question, reversed(range(60))))
     assert compact(tmp_path, idle_seconds=-60).questions == 60
     assert ids(tmp_path) == sorted(f"q{number}" for number in range(60))

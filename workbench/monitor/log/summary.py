@@ -14,8 +14,8 @@ import scipy
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats, Ints
-from workbench.monitor.fields import FIELDS
-from workbench.monitor.reading import DistinctIds, LoggedQuestions
+from workbench.monitor.log.fields import FIELDS
+from workbench.monitor.log.reading import DistinctIds, LoggedQuestions
 from workbench.statistics.intervals import wilson
 
 # Of a question they are 0, 1 or unknown. `thumb_up` is the last thumb.

@@ -14,7 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.monitor.written_log import rows
-from workbench.monitor.fields import row_fault
+from workbench.monitor.log.fields import row_fault
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from workbench.core.files import table_fault
 from workbench.core.formatting import count
 from workbench.datasets.file_access import readable
 from workbench.errors import InputError
-from workbench.monitor.fields import REQUIRED
-from workbench.monitor.log_table import SCHEMA
+from workbench.monitor.log.fields import REQUIRED
+from workbench.monitor.log.log_table import SCHEMA
 from workbench.printable import printable_line
 
 BLOCK_BYTES = 4_000_000

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 from pydantic import Field, JsonValue
 
-from workbench.monitor.capture import answer_fields
-from workbench.monitor.query_log import QueryLog
+from workbench.monitor.log.capture import answer_fields
+from workbench.monitor.log.query_log import QueryLog
 from workbench.targets.base import TargetError
 from workbench.targets.callable.values import identifier
 from workbench.targets.paths import Paths, find, find_one

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from workbench.errors import error_line
-from workbench.monitor.log_writer import utc_now
+from workbench.monitor.log.log_writer import utc_now
 from workbench.records import Hit
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.callable.answers import answer_of, text_of

@@ -10,9 +10,9 @@ import orjson
 
 from workbench.core.files import require_folder
 from workbench.errors import InputError
-from workbench.monitor.capture import CURRENT, LoggedQuestion, hit_rows, new_id, watched
-from workbench.monitor.fields import FIELDS, NAMES, feedback_fault, is_time, row_fault
-from workbench.monitor.log_writer import LogWriter, utc_now
+from workbench.monitor.log.capture import CURRENT, LoggedQuestion, hit_rows, new_id, watched
+from workbench.monitor.log.fields import FIELDS, NAMES, feedback_fault, is_time, row_fault
+from workbench.monitor.log.log_writer import LogWriter, utc_now
 from workbench.targets.callable.values import identifier, plain
 
 P = ParamSpec("P")

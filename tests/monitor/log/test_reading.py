@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.monitor.log_lines import ROWS, known, line, question, write_segment
 from workbench.errors import InputError
-from workbench.monitor import reading
-from workbench.monitor.compaction import compact
-from workbench.monitor.fields import row_fault
-from workbench.monitor.log_table import SCHEMA, is_plain
-from workbench.monitor.reading import LoggedQuestions
+from workbench.monitor.log import reading
+from workbench.monitor.log.compaction import compact
+from workbench.monitor.log.fields import row_fault
+from workbench.monitor.log.log_table import SCHEMA, is_plain
+from workbench.monitor.log.reading import LoggedQuestions
 
 HIT = {"doc_id": "d", "score": 0.5}
 # A line between two good ones, and the reason why it is left out.
@@ -253,7 +253,7 @@ def test_blank_lines_carriage_returns_and_a_byte_order_mark_are_no_fault(tmp_pat
 
 @pytest.mark.parametrize("block", [1, 7, 100, 1000])
 def test_lines_are_read_across_blocks_of_any_size(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.monitor.log_files.BLOCK_BYTES", block)
+    monkeypatch.setattr("workbench.monitor.log.log_files.BLOCK_BYTES", block)
     monkeypatch.setattr(reading, "MAX_LINE_BYTES", 500)
     long = question(9, answer="a" * 2000)
     write_segment(tmp_path / "a.jsonl", [question(1), long, long, question(2), long])
@@ -363,7 +363,7 @@ def test_ids_are_distinct_over_many_batches() -> None:
 def test_a_line_of_100_mb_is_never_in_memory(tmp_path: Path, run_python: Callable[..., str]) -> None:
     path = write_segment(tmp_path / "a.jsonl", [question(1), line(question(9, answer="a" * 100_000_000)), question(2)])
     script = (
-        "import sys\nfrom pathlib import Path\nfrom workbench.monitor.reading import LoggedQuestions\n"
+        "import sys\nfrom pathlib import Path\nfrom workbench.monitor.log.reading import LoggedQuestions\n"
         "def peak(): return next(int(line.split()[1]) for line in Path('/proc/self/status').read_text().splitlines() if line.startswith('VmHWM'))\n"
         "before = peak()\nlog = LoggedQuestions(sys.argv[1])\nprint(len(log.frame()), *log.counts.left_out)\nprint(peak() - before)"
     )

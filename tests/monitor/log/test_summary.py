@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.monitor.log_lines import ROWS, question, write_segment
 from workbench.errors import InputError
-from workbench.monitor import summary
-from workbench.monitor.compaction import compact
-from workbench.monitor.reading import LoggedQuestions
-from workbench.monitor.summary import summarise_log
+from workbench.monitor.log import summary
+from workbench.monitor.log.compaction import compact
+from workbench.monitor.log.reading import LoggedQuestions
+from workbench.monitor.log.summary import summarise_log
 from workbench.statistics.intervals import wilson
 
 TUESDAY, WEDNESDAY = "2026-11-24T23:59:59Z", "2026-11-25T00:00:00Z"
@@ -126,7 +126,7 @@ def test_any_log_is_summarised(tmp_path_factory: pytest.TempPathFactory, rows: l
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_log(tmp_path: Path, run_python: Callable[..., str]) -> None:
     script = (
-        "import sys\nfrom pathlib import Path\nfrom workbench.monitor.reading import LoggedQuestions\nfrom workbench.monitor.summary import summarise_log\n"
+        "import sys\nfrom pathlib import Path\nfrom workbench.monitor.log.reading import LoggedQuestions\nfrom workbench.monitor.log.summary import summarise_log\n"
         "summarise_log(LoggedQuestions(sys.argv[1]))\n"
         "print(next(line.split()[1] for line in Path('/proc/self/status').read_text().splitlines() if line.startswith('VmHWM')))"
     )

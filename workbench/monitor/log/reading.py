@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import InputError
-from workbench.monitor.fields import FIELDS, NAMES, feedback_fault, row_fault
-from workbench.monitor.log_files import FAILURES, CompactedFile, LogCounts, LogFile, Stream, failure, line_blocks, log_files, note
-from workbench.monitor.log_table import SCHEMA, is_plain, logged_row, record_batch
+from workbench.monitor.log.fields import FIELDS, NAMES, feedback_fault, row_fault
+from workbench.monitor.log.log_files import FAILURES, CompactedFile, LogCounts, LogFile, Stream, failure, line_blocks, log_files, note
+from workbench.monitor.log.log_table import SCHEMA, is_plain, logged_row, record_batch
 
 MAX_LINE_BYTES = 8_000_000
 # Of feedback that waits for its question.

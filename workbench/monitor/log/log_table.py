@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from workbench.monitor.fields import FIELDS, FieldKind, LogField, is_time
+from workbench.monitor.log.fields import FIELDS, FieldKind, LogField, is_time
 
 Row = Mapping[str, Any]
 _KINDS: Mapping[FieldKind, tuple[pa.DataType, tuple[type, ...]]] = {
