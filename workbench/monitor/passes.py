@@ -72,9 +72,10 @@ class Monitored:
         facts = [f"{label} {values[name]:.1%}" for label, name in _SHARES if name in values]
         lines = [", ".join([f"{plural(int(logged), 'question')} logged", *facts])]
         lines += [_estimated(each) for each in self.estimates if each.interval.n]
-        lines += [f"not judged: {count(number)} questions, {reason}" for reason, number in self.skipped.items()]
+        lines += [f"not judged: {plural(number, 'question')}, {reason}" for reason, number in self.skipped.items()]
         lines += [str(alert) for alert in self.open] or ["no alert is open"]
-        lines += [f"{name.alert} is not tested: {name.untested}" for name in self.watch.tested if name.untested]
+        reasons = dict.fromkeys(one.untested for one in self.watch.tested if one.untested)
+        lines += [f"not tested: {', '.join(one.alert for one in self.watch.tested if one.untested == why)} ({why})" for why in reasons]
         return [printable_line(line) for line in (*lines, *self.left_out, *self.failures)]
 
 
@@ -104,6 +105,8 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         questions, remarks = open_log(Path(path), folder)
         summary = summarise_log(questions)
         table, outlined = _tables(questions)
+        # A later reading, of the drawn questions alone, counts less.
+        counted = questions.counts.lines()
         drawn, evaluations = _judged(questions, outlined, settings, folder)
         estimates = _estimates(evaluations, drawn, settings)
         embedder = StaticEmbedder()
@@ -117,7 +120,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     write_text(folder / METRICS, prometheus(state, watch))
     summary.to_parquet(folder / SUMMARY)
     evaluations.to_parquet(folder / EVALUATIONS)
-    left_out = (*remarks, *questions.counts.lines(), *(f"{number} rows are not watched: {why}" for why, number in watch.left_out.items()))
+    left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
     return Monitored(folder, summary, estimates, watch, state.alerts, news, failures, skipped(drawn), left_out)
 
 

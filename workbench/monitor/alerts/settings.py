@@ -26,7 +26,7 @@ class LimitAlert(NamedTuple):
 # Of latency and cost: the limit is one of the 95th percentile.
 TAIL = 0.05
 LIMITS = (
-    LimitAlert("faithfulness", "score", "score", "faithfulness of judged answers"),
+    LimitAlert("faithfulness", "score", "score", "support of judged answers by their context"),
     LimitAlert("no_results", "empty", "share", "share of questions without results"),
     LimitAlert("similarity", "similarity", "scale", "similarity of the first hit"),
     LimitAlert("latency", "seconds", "tail", "share of answers slower than {limit:.3g} s"),
