@@ -73,7 +73,7 @@ class Monitored:
         lines = [", ".join([f"{plural(int(logged), 'question')} logged", *facts])]
         lines += [_estimated(each) for each in self.estimates if each.interval.n]
         lines += [f"not judged: {plural(number, 'question')}, {reason}" for reason, number in self.skipped.items()]
-        lines += [str(alert) for alert in self.open] or ["no alert is open"]
+        lines += [f"{alert.id}: {alert}" for alert in self.open] or ["no alert is open"]
         reasons = dict.fromkeys(one.untested for one in self.watch.tested if one.untested)
         lines += [f"not tested: {', '.join(one.alert for one in self.watch.tested if one.untested == why)} ({why})" for why in reasons]
         return [printable_line(line) for line in (*lines, *self.left_out, *self.failures)]
