@@ -12,6 +12,7 @@ from tests.commands import workbench
 from tests.monitor.log_lines import write_segment
 from tests.monitor.production_traffic import recorded
 from workbench.errors import InputError
+from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.passes import monitor
 from workbench.monitor.settings import MonitorSettings
 
@@ -129,6 +130,28 @@ def test_what_is_no_log_and_wrong_settings_are_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError) as raised:
             MonitorSettings.of(settings)
         assert what in str(raised.value)
+
+
+def test_a_value_of_another_type_leaves_out_its_line_alone(tmp_path: Path) -> None:
+    wrong = [
+        {**row, field: value}
+        for row in rows(0, 1)
+        for field in ("hits", "sources", "hops", "evaluations")
+        for value in (5, True, 1e308, -5)
+    ]
+    write_segment(tmp_path / "a.jsonl", [{**row, "id": f"w{number}"} for number, row in enumerate(wrong[:16])] + [*rows(0, 1)])
+    log = LoggedQuestions(tmp_path)
+    assert len([*log.rows()]) == A_DAY
+    assert sum(tally.number for tally in log.counts.left_out.values()) == 16
+
+
+def test_a_name_is_that_of_a_folder_in_the_outputs(tmp_path: Path) -> None:
+    write_segment(tmp_path / "a.jsonl", rows(0, 1))
+    for name in ("", ".", "..", "../x", "/tmp/x", ".store"):
+        done = workbench("monitor", tmp_path / "a.jsonl", "--name", name, "--outputs", tmp_path / "out")
+        assert done.returncode == 2
+        assert "which is no name of a folder" in done.stderr
+    assert workbench("monitor", tmp_path / "a.jsonl", "--acknowledge", "", "--outputs", tmp_path / "out").returncode == 2
 
 
 def test_the_limit_of_faithfulness_is_that_of_a_judge_and_not_of_a_score() -> None:

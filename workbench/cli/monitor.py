@@ -7,6 +7,7 @@ import click
 
 from workbench.cli.options import outputs_option
 from workbench.core.terminal import say
+from workbench.errors import InputError
 
 
 @click.command()
@@ -25,7 +26,9 @@ def monitor(log: Path, settings: Path | None, name: str, acknowledge: str | None
     from workbench.monitor.passes import monitor as make_pass
     from workbench.monitor.settings import MonitorSettings
 
-    if acknowledge:
+    if not name or Path(name).name != name or name.startswith("."):
+        raise InputError(f"--name is {name!r}, which is no name of a folder", "give a name without / that does not begin with a dot")
+    if acknowledge is not None:
         acknowledge_alert(outputs / name, acknowledge)
         say(f"{acknowledge} is acknowledged")
         return

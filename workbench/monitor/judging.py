@@ -120,7 +120,7 @@ def _read(path: Path) -> dict[str, Any]:
         try:
             row = json.loads(line)
             found[row["key"]] = row["rows"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
     return found
 

@@ -260,7 +260,8 @@ class LoggedQuestions:
     def _note_unknown(self, row: dict[str, Any], where: str) -> None:
         names = {name for name, value in row.items() if value is not None} - NAMES
         for name, known in _OF.items():
-            names |= {f"{name}.{part}" for item in row.get(name) or () if isinstance(item, dict) for part in item.keys() - known}
+            items = row[name] if isinstance(row.get(name), list) else ()
+            names |= {f"{name}.{part}" for item in items if isinstance(item, dict) for part in item.keys() - known}
         for name in names:
             note(self.counts.unknown, name, where)
 
