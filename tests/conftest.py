@@ -1,5 +1,6 @@
 """Fixtures for several folders: the big sets, child processes, the bundled model, vectors that look like embeddings."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -93,6 +94,20 @@ def _functions_are_metrics_of_one_test() -> Iterator[None]:
     yield
     for table in (KINDS, ANSWER_KINDS):
         table.defined.clear()
+
+
+@pytest.fixture(autouse=True)
+def _logging_stays() -> Iterator[None]:
+    """Fail a test after which the process logs otherwise: libraries set the root logger, which belongs to who uses Workbench."""
+    before = _logging()
+    yield
+    assert _logging() == before
+
+
+def _logging() -> tuple[int, int, list[object]]:
+    root = logging.getLogger()
+    handlers = [handler for handler in root.handlers if not type(handler).__module__.startswith("_pytest")]
+    return logging.root.manager.disable, root.level, [*root.filters, *handlers]
 
 
 @pytest.fixture(scope="session")

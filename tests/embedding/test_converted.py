@@ -125,6 +125,7 @@ def test_a_conversion_is_announced_until_it_is_done(saved: Callable[..., str], t
     assert embedder.preparation() == (0, 0)
 
 
+# After each test the conftest compares the root logger, which OpenVINO sets, with that before.
 def test_what_openvino_cannot_trace_goes_through_torch_and_says_so(saved: Callable[..., str]) -> None:
     assert is_as_sentence_transformers_has_it(saved("gemma3")).startswith(("it cannot be converted (", "openvino"))
 

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import importlib.metadata
+import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -151,14 +152,27 @@ def _graph(loaded: "SentenceTransformer", output: Output) -> Any:
     import torch
     import transformers
 
-    transformers.utils.logging.set_verbosity_error()
     ids = torch.arange(200, 232).reshape(2, 16) % loaded[0].auto_model.config.vocab_size
     mask = torch.ones_like(ids)
     mask[1, 10:] = 0
-    with torch.no_grad(), warnings.catch_warnings():
+    with torch.no_grad(), warnings.catch_warnings(), _same_logging():
         # A tracer warns about every branch it takes, and the probes check the graph with other inputs.
         warnings.simplefilter("ignore")
+        transformers.utils.logging.set_verbosity_error()
         return openvino_model.runtime().convert_model(_joined(loaded, output), example_input={"input_ids": ids, "attention_mask": mask})
+
+
+@contextlib.contextmanager
+def _same_logging() -> Iterator[None]:
+    """Leave the caller's logging as it was. OpenVINO sets the root logger, and keeps it set where a conversion fails."""
+    loggers = [logging.getLogger(), logging.getLogger("transformers")]
+    states = [(logger.level, logger.filters[:], logger.handlers[:]) for logger in loggers]
+    try:
+        yield
+    finally:
+        for logger, (level, filters, handlers) in zip(loggers, states, strict=True):
+            logger.setLevel(level)
+            logger.filters[:], logger.handlers[:] = filters, handlers
 
 
 def _joined(loaded: "SentenceTransformer", output: Output) -> "torch.nn.Module":
