@@ -1,10 +1,7 @@
 """The points of the checklist on made runs: what is met, what is not, what cannot be seen, and what would earn it."""
 
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,26 +16,16 @@ from workbench.execution.collect import collect
 from workbench.experiment.read import experiment_of
 from workbench.gate.checklist.audit import OutsideEvidence, audited
 from workbench.gate.checklist.lines import checklist_lines, settings_lines
+from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
 from workbench.gate.checklist.points import Checklist, ChecklistPoint
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 
 NOTHING = OutsideEvidence()
-LOGGED = {
-    "query": "when is the lamp switched",
-    "processed_query": "lamp switched",
-    "hits": [{"chunk_id": "d0:0-60", "score": 0.8}],
-    "answer": "at 3 past 2",
-    "latency": {"embedding": 4, "retrieval": 2, "generation": 800},
-    "configuration": "fixed-16-0",
-    "versions": {"workbench": "0.1.0"},
-    "feedback": None,
-}
-FIRED = [
-    {"signal": "faithfulness", "limit": 0.8, "time": "2026-11-02T10:00:00Z", "sent_to": "on-call"},
-    {"signal": "empty_results", "limit": 1, "time": "2026-11-02T10:05:00Z", "sent_to": "on-call"},
-    {"signal": "similarity", "limit": -0.05, "time": "2026-11-02T10:10:00Z", "sent_to": "on-call"},
-]
+LOGGED = LogEvidence(Path("logs"), 1200, {}, 40)
+TESTED = AlertEvidence(
+    Path("outputs/monitoring"), {"faithfulness": 90, "lost_results": 55, "similarity": 400}, {"faithfulness": 0.8}, {"similarity": 2}
+)
 
 
 def with_means(run: RunTables, attainable: float = float("nan"), unscored: int = 0, **means: float) -> RunTables:
@@ -66,11 +53,6 @@ def checked(run: RunTables, evidence: OutsideEvidence = NOTHING) -> Checklist:
 def point(name: str, run: RunTables, evidence: OutsideEvidence = NOTHING) -> ChecklistPoint:
     (found,) = [each for each in checked(run, evidence).points if name in each.name]
     return found
-
-
-def lines_in(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -255,40 +237,37 @@ def test_rules_of_the_experiment_are_counted(run, tmp_path):
     assert found.evidence == ".gitlab-ci.yml checks 4 rules of the experiment"
 
 
-def test_a_log_must_have_every_field_on_every_line(run, tmp_path):
-    log = lines_in(tmp_path / "log.jsonl", [LOGGED, LOGGED])
-    assert point("logging", run, OutsideEvidence(log=log)).state == "met"
-    short = LOGGED | {"answer": None, "latency": {"embedding": 4, "retrieval": 2}, "hits": [{"chunk_id": "d0:0-60"}]}
-    lacking = point("logging", run, OutsideEvidence(log=lines_in(log, [LOGGED, short])))
+def test_every_question_of_a_log_must_have_every_field_and_some_have_feedback(run):
+    found = point("logging", run, OutsideEvidence(log=LOGGED))
+    assert found.state == "met"
+    assert found.evidence == "1,200 questions of logs have all fields, 40 of them feedback"
+    lacking = point("logging", run, OutsideEvidence(log=replace(LOGGED, lacking={"answer": 3, "hits.score": 1}, feedback=0)))
     assert lacking.state == "not met"
-    assert lacking.evidence.endswith("some lack hits.score (1), answer (1) and latency.generation (1)")
-    log.write_text("\n", "utf-8")
-    assert "is empty" in point("logging", run, OutsideEvidence(log=log)).evidence
+    assert lacking.evidence == "of 1,200 questions of logs, some lack answer (3), hits.score (1) and feedback (all)"
+    nothing = point(
+        "logging", run, OutsideEvidence(log=replace(LOGGED, questions=0, left_out=("3 left out: line that is not JSON (a:1)",)))
+    )
+    assert nothing.state == "not met"
+    assert nothing.evidence == "logs has no question; 3 left out: line that is not JSON (a:1)"
 
 
-def test_a_log_that_is_not_json_lines_is_wrong_input(run, tmp_path, wording):
-    def read(text):
-        (tmp_path / "log.jsonl").write_text(text, "utf-8")
-        checked(run, OutsideEvidence(log=tmp_path / "log.jsonl"))
-
-    wording(read, ["[1]\n", "{\n", '{"a": 1}\nnull\n', "\x00\n"])
-
-
-def test_an_alert_counts_once_it_was_sent(run, tmp_path):
-    log = tmp_path / "alerts.jsonl"
-    assert point("alerts", run, OutsideEvidence(alerts=lines_in(log, FIRED))).state == "met"
-    low = [FIRED[0] | {"limit": 0.5}, FIRED[1] | {"sent_to": ""}, FIRED[2]]
-    found = point("alerts", run, OutsideEvidence(alerts=lines_in(log, low)))
+def test_an_alert_must_be_tested_and_that_of_faithfulness_at_0_80(run):
+    found = point("alerts", run, OutsideEvidence(alerts=TESTED))
+    assert found.state == "met"
+    assert found.evidence.endswith(
+        "tests faithfulness (90 observations), lost_results (55 observations) and similarity (400 observations, raised 2 times)"
+    )
+    lax = replace(TESTED, limits={"faithfulness": 0.5}, observations={"faithfulness": 90, "similarity": 400})
+    found = point("alerts", run, OutsideEvidence(alerts=lax))
     assert found.state == "not met"
-    assert "no complete alert for faithfulness (faithfulness below 0.80) and empty_results" in found.evidence
+    assert "faithfulness below 0.80 (its limit is 0.5) and questions that had results before and have none now" in found.evidence
 
 
-def test_without_logs_the_checklist_says_that_workbench_has_none(run):
-    for name in ("logging", "alerts"):
+def test_without_evidence_of_production_the_checklist_says_how_to_get_it(run):
+    for name, command in (("logging", "--log logs"), ("alerts", "workbench monitor logs")):
         found = point(name, run)
         assert found.state == "cannot be seen"
-        assert "Workbench" in found.evidence
-        assert found.commands
+        assert any(command in line for line in found.commands)
 
 
 def test_settings_that_earn_a_point_are_a_valid_experiment(run, judged_by_model, made):
@@ -341,7 +320,7 @@ def test_the_command_prints_each_point_and_exits_with_1(run, tmp_path):
     [
         (["--configuration", "other"], "no configuration 'other'"),
         ([], "has 2 configurations"),
-        (["--configuration", "fixed-16-0", "--log", "nowhere.jsonl"], "nowhere.jsonl does not exist"),
+        (["--configuration", "fixed-16-0", "--log", "nowhere.jsonl"], "nowhere.jsonl"),
     ],
 )
 def test_wrong_input_exits_with_2_and_says_why(run, tmp_path, options, said):

@@ -12,8 +12,8 @@ from workbench.core.terminal import say
 @click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
 @click.option("--configuration", metavar="NAME", help="The configuration; by default the experiment's baseline, or its only one.")
 @click.option("--repository", type=click.Path(path_type=Path), default=".", help="The folder whose CI files are read.  [default: .]")
-@click.option("--log", type=click.Path(path_type=Path), help="JSON lines that your application logs, one for each query.")
-@click.option("--alerts", type=click.Path(path_type=Path), help="JSON lines of alerts that were sent, also as a test.")
+@click.option("--log", type=click.Path(path_type=Path), help="The log of your service, which wb.QueryLog wrote.")
+@click.option("--alerts", type=click.Path(path_type=Path), help="A folder of results of workbench monitor.")
 def checklist(folder: Path, configuration: str | None, repository: Path, log: Path | None, alerts: Path | None) -> None:
     """Audit a run by the points that a RAG system is expected to meet before production.
 
@@ -22,9 +22,11 @@ def checklist(folder: Path, configuration: str | None, repository: Path, log: Pa
     """
     from workbench.gate.checklist.audit import OutsideEvidence, audited
     from workbench.gate.checklist.lines import checklist_lines
+    from workbench.monitor.evidence import alert_evidence, log_evidence
     from workbench.results.run_tables import RunTables
 
-    found = audited(RunTables.read(folder), folder, configuration, OutsideEvidence(repository, log, alerts))
+    evidence = OutsideEvidence(repository, log_evidence(log) if log else None, alert_evidence(alerts) if alerts else None)
+    found = audited(RunTables.read(folder), folder, configuration, evidence)
     for line in checklist_lines(found):
         say(line)
     sys.exit(found.exit_code)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.gate.check import gated_configuration
 from workbench.gate.checklist.answers import answer_relevance, faithfulness
-from workbench.gate.checklist.operations import alerts, gates_in_ci, production_log
+from workbench.gate.checklist.operations import AlertEvidence, LogEvidence, alerts, gates_in_ci, production_log
 from workbench.gate.checklist.points import Audit, Checklist, ChecklistPoint
 from workbench.gate.checklist.retrieval import chunkings, labelled_questions, precision, recall
 from workbench.gate.settings import GateSettings
@@ -16,17 +16,17 @@ from workbench.results.run_tables import RunTables
 
 @dataclass(frozen=True)
 class OutsideEvidence:
-    """Evidence outside of a run: the repository with the files of its CI, a log of queries in production, a log of alerts."""
+    """Evidence outside of a run: the repository with the files of its CI, the log of a service, and its alerts."""
 
     repository: Path = Path()
-    log: Path | None = None
-    alerts: Path | None = None
+    log: LogEvidence | None = None
+    alerts: AlertEvidence | None = None
 
 
 def audited(run: RunTables, folder: Path, configuration: str | None = None, evidence: OutsideEvidence = OutsideEvidence()) -> Checklist:
     """Check every point for a configuration: the one named, else the experiment's baseline, else the only one.
 
-    Raises InputError if there is no such configuration, or if a log is not readable.
+    Raises InputError if there is no such configuration, or if a file of CI is not readable.
     """
     name = gated_configuration(run, GateSettings(configuration=configuration))
     audit = Audit(run, name, shlex.quote(str(folder)))

@@ -1,13 +1,11 @@
 """The points about operation: gates in CI, the log of production, alerts."""
 
-import json
 import math
 import re
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from workbench.core.formatting import listed, plural
 from workbench.errors import InputError
@@ -17,24 +15,36 @@ from workbench.gate.checklist.retrieval import RETRIEVAL_LIMIT, mean_of, rounded
 CI_FILES = (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml")
 # Commands that check a gate.
 _RUNS_A_GATE = re.compile(r"\bworkbench\s+gate\b|--rag-experiment\b")
-# The fields of a line of the log, and those of the objects among them.
-LOG_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "query": (),
-    "processed_query": (),
-    "hits": ("chunk_id", "score"),
-    "answer": (),
-    "latency": ("embedding", "retrieval", "generation"),
-    "configuration": (),
-    "versions": (),
-    "feedback": (),
-}
-# The signals that need an alert, and the field that a test alert shows for each.
+# The fields of a log that a question can lack.
+LOG_FIELDS = "hits with doc_id and score, the answer, the seconds of embedding, retrieval and generation, and configuration or versions"
+# The signals that need an alert, by the names of the alerts of `workbench monitor`.
 ALERTS: Mapping[str, str] = {
     "faithfulness": "faithfulness below 0.80",
-    "empty_results": "queries that returned something before and return nothing now",
+    "lost_results": "questions that had results before and have none now",
     "similarity": "a declining mean similarity",
 }
 FAITHFULNESS_ALERT = 0.8
+
+
+@dataclass(frozen=True)
+class LogEvidence:
+    """What a log of production has: its questions, how many of them lack each field, and have feedback, and lines on what was left out."""
+
+    path: Path
+    questions: int
+    lacking: Mapping[str, int]
+    feedback: int
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class AlertEvidence:
+    """Which alerts were tested on how many observations, with which limit, and which were raised, by name."""
+
+    path: Path
+    observations: Mapping[str, int]
+    limits: Mapping[str, float]
+    raised: Mapping[str, int]
 
 
 def gates_in_ci(audit: Audit, repository: Path) -> ChecklistPoint:
@@ -69,83 +79,49 @@ def _rules(audit: Audit) -> list[str]:
     return [f"{primary} >= {rounded_down(found.value)}"] if found is not None and usable else []
 
 
-def production_log(audit: Audit, log: Path | None) -> ChecklistPoint:
-    """Check that every line of a log has the fields of LOG_FIELDS."""
-    name, commands = "production logging", [f"workbench checklist {audit.folder} --log {shlex.quote(str(log or 'queries.jsonl'))}"]
+def production_log(audit: Audit, log: LogEvidence | None) -> ChecklistPoint:
+    """Check that every question of a log has the fields of LOG_FIELDS, and that feedback can reach it."""
+    name, commands = "production logging", [f"workbench checklist {audit.folder} --log {shlex.quote(str(log.path if log else 'logs'))}"]
     if log is None:
-        evidence = "Workbench writes no log of production yet, and --log names none of yours"
-        return ChecklistPoint(name, "cannot be seen", evidence, f"write a JSON line for each query, with {_wanted()}", commands=commands)
-    lacking: Counter[str] = Counter()
-    count = 0
-    for line in _objects(log):
-        count += 1
-        lacking.update(_lacking(line))
-    if not count:
-        return ChecklistPoint(name, "not met", f"{log} is empty", f"write a line for each query, with {_wanted()}", commands=commands)
+        evidence = "--log names no log of your service"
+        return ChecklistPoint(name, "cannot be seen", evidence, f"write one with wb.QueryLog; it needs {LOG_FIELDS}", commands=commands)
+    left_out = f"; {listed(log.left_out)}" if log.left_out else ""
+    if not log.questions:
+        return ChecklistPoint(
+            name, "not met", f"{log.path} has no question{left_out}", f"log each question, with {LOG_FIELDS}", commands=commands
+        )
+    lacking = [f"{field} ({number:,})" for field, number in log.lacking.items()] + ([] if log.feedback else ["feedback (all)"])
+    seen = f"{plural(log.questions, 'question')} of {log.path}"
     if not lacking:
-        return ChecklistPoint(name, "met", f"{plural(count, 'line')} of {log} have all fields")
-    shown = listed([f"{field} ({missing})" for field, missing in lacking.most_common()])
-    return ChecklistPoint(
-        name, "not met", f"of {plural(count, 'line')} of {log}, some lack {shown}", "log these fields too", commands=commands
-    )
+        return ChecklistPoint(name, "met", f"{seen} have all fields, {log.feedback:,} of them feedback{left_out}")
+    return ChecklistPoint(name, "not met", f"of {seen}, some lack {listed(lacking)}{left_out}", "log these fields too", commands=commands)
 
 
-def _wanted() -> str:
-    return listed([f"{field} ({', '.join(inner)})" if inner else field for field, inner in LOG_FIELDS.items()], len(LOG_FIELDS))
-
-
-def _lacking(line: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the fields that a line does not have. `feedback` can be null, since most users give none."""
-    for field, inner in LOG_FIELDS.items():
-        value = line.get(field)
-        if field not in line or (value is None and field != "feedback"):
-            yield field
-        elif inner:
-            items = value if isinstance(value, list) else [value]
-            yield from (f"{field}.{name}" for name in inner if not all(isinstance(item, Mapping) and name in item for item in items))
-
-
-def alerts(audit: Audit, log: Path | None) -> ChecklistPoint:
-    """Check that each alert was seen to fire, by a log of alerts."""
-    name, commands = "alerts", [f"workbench checklist {audit.folder} --alerts {shlex.quote(str(log or 'alerts.jsonl'))}"]
-    if log is None:
-        evidence = "Workbench sends no alerts yet, and --alerts names no log of yours"
-        advice = f"let each alert fire once, and log it with signal, limit, time and sent_to. Signals: {', '.join(ALERTS)}"
-        return ChecklistPoint(name, "cannot be seen", evidence, advice, commands=commands)
-    seen: dict[str, int] = Counter(str(line["signal"]) for line in _objects(log) if _is_alert(line))
-    missing = [signal for signal in ALERTS if signal not in seen]
+def alerts(audit: Audit, alerts: AlertEvidence | None) -> ChecklistPoint:
+    """Check that each alert is tested, or was raised, with a limit of faithfulness of at least 0.80."""
+    path = shlex.quote(str(alerts.path if alerts else "outputs/monitoring"))
+    name, commands = "alerts", ["workbench monitor logs", f"workbench checklist {audit.folder} --alerts {path}"]
+    if alerts is None:
+        return ChecklistPoint(name, "cannot be seen", "--alerts names no results of workbench monitor", "watch the log", commands=commands)
+    seen, missing = list[str](), list[str]()
+    for signal, about in ALERTS.items():
+        tested, limit = alerts.observations.get(signal, 0), alerts.limits.get(signal, math.nan)
+        if signal == "faithfulness" and limit < FAITHFULNESS_ALERT:
+            missing.append(f"{about} (its limit is {limit:g})")
+        elif tested or alerts.raised.get(signal):
+            raised = f", raised {plural(alerts.raised[signal], 'time')}" if alerts.raised.get(signal) else ""
+            seen.append(f"{signal} ({plural(tested, 'observation')}{raised})")
+        else:
+            missing.append(about)
     if not missing:
-        return ChecklistPoint(name, "met", f"{log} has test alerts of {listed([f'{signal} ({seen[signal]})' for signal in ALERTS])}")
-    evidence = f"{log} has no complete alert for {listed([f'{signal} ({ALERTS[signal]})' for signal in missing])}"
-    return ChecklistPoint(name, "not met", evidence, "let it fire once, and log signal, limit, time and sent_to", commands=commands)
+        return ChecklistPoint(name, "met", f"{alerts.path} tests {listed(seen)}")
+    advice = "run it where there is enough to test; the lines “not tested” of workbench monitor say what an alert lacks"
+    return ChecklistPoint(name, "not met", f"{alerts.path} does not test {listed(missing)}", advice, commands=commands)
 
 
-def _is_alert(line: Mapping[str, Any]) -> bool:
-    if not all(line.get(field) not in (None, "") for field in ("signal", "limit", "time", "sent_to")):
-        return False
-    limit = line["limit"]
-    return line["signal"] != "faithfulness" or (isinstance(limit, int | float) and limit >= FAITHFULNESS_ALERT)
-
-
-def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Read the JSON lines of a log. Raises InputError for a line that is no object."""
-    for place, line in enumerate(_lines(path, "give a file of JSON lines"), 1):
-        if not line.strip():
-            continue
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise InputError(f"{path}:{place} is not a JSON object", "write one object in a line")
-        yield found
-
-
-def _lines(path: Path, fix: str = "") -> Iterator[str]:
+def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             yield from file
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist", fix) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error})", fix) from None
+        raise InputError(f"{path} cannot be read ({error})", "give a folder with readable files of CI") from None

@@ -1,0 +1,61 @@
+"""What a service shows to the checklist: which questions of its log lack what a log must have, and which alerts are tested."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workbench.errors import InputError
+from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
+from workbench.metrics.coverage import Bools
+from workbench.monitor.alerts.state import read_state
+from workbench.monitor.log.reading import LoggedQuestions
+from workbench.monitor.passes import METRICS, STATE
+
+_STEPS = ("embedding_seconds", "retrieval_seconds", "generation_seconds")
+
+
+def log_evidence(path: Path) -> LogEvidence:
+    """Read a log: how many questions lack each field that the checklist asks for. Raises InputError if it cannot be read.
+
+    A question that failed has no answer and need not have a time of the model. A question without hits has no ids and scores.
+    """
+    questions, lacking, total, feedback = LoggedQuestions(path), Counter[str](), 0, 0
+    for batch in questions.batches(("hits", "answer", "error", *_STEPS, "configuration", "versions", "feedback")):
+        known = {name: batch.column(name).is_valid().to_numpy(zero_copy_only=False) for name in batch.schema.names}
+        failed = pc.not_equal(batch.column("error").fill_null(""), "").to_numpy(zero_copy_only=False)
+        has = {
+            "hits": known["hits"] | failed,
+            **{f"hits.{name}": _in_every_hit(batch.column("hits"), name) for name in ("doc_id", "score")},
+            "answer": known["answer"] | failed,
+            **{name: known[name] | failed for name in _STEPS},
+            "configuration or versions": known["configuration"] | known["versions"],
+        }
+        total += len(batch)
+        feedback += int(pc.sum(pc.greater(pc.list_value_length(batch.column("feedback")), 0)).as_py() or 0)
+        lacking.update({name: int((~fine).sum()) for name, fine in has.items()})
+    return LogEvidence(path, total, {name: number for name, number in lacking.items() if number}, feedback, questions.counts.lines())
+
+
+def alert_evidence(folder: Path) -> AlertEvidence:
+    """Read which alerts the last pass over a log tested, and which were ever raised. Raises InputError without a pass."""
+    if not (folder / METRICS).is_file():
+        raise InputError(f"{folder} has no {METRICS}", "give a folder in which workbench monitor wrote its results")
+    found = dict[str, dict[str, float]](observations={}, limit={})
+    for measure, alert, value in re.findall(
+        r'^workbench_alert_(observations|limit)\{alert="(\w+)"\} (\S+)$', (folder / METRICS).read_text("utf-8"), re.M
+    ):
+        found[measure][alert] = float(value)
+    raised = Counter(alert.first.alert for alert in read_state(folder / STATE).alerts)
+    return AlertEvidence(folder, {alert: int(value) for alert, value in found["observations"].items()}, found["limit"], raised)
+
+
+def _in_every_hit(hits: pa.ListArray, name: str) -> Bools:
+    """Return whether each hit of a question (n) has a field."""
+    fine = np.ones(len(hits), dtype=np.bool_)
+    unknown = hits.flatten().field(name).is_null().to_numpy(zero_copy_only=False)
+    fine[pc.list_parent_indices(hits).to_numpy(zero_copy_only=False)[unknown]] = False
+    return fine
