@@ -115,7 +115,13 @@ def test_traces_are_watched_as_a_log(tmp_path: Path) -> None:
 
 def test_what_is_no_log_and_wrong_settings_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("{broken\n")
-    for path, what in ((tmp_path / "log.jsonl", "has neither a question of a log (1 left out: "), (tmp_path / "none", "does not exist")):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text("{}")
+    for path, what in (
+        (tmp_path / "log.jsonl", "has neither a question of a log (1 left out: "),
+        (tmp_path / "none", "does not exist"),
+        (tmp_path / "run", "is a run, whose answers the sweep has judged"),
+    ):
         with pytest.raises(InputError, match=r".") as raised:
             monitor(path, tmp_path / "out" / "monitoring")
         assert what in str(raised.value)

@@ -29,7 +29,7 @@ from workbench.monitor.settings import MonitorSettings
 from workbench.monitor.traces.reading import read_traces
 from workbench.pipeline.context import Workspace
 from workbench.printable import printable_line
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import MANIFEST, RunTables
 
 STATE, ALERTS, METRICS, SUMMARY, EVALUATIONS, TRACES = (
     *("alerts.json", "alerts.jsonl", "metrics.prom", "summary.parquet", "evaluations.parquet", "traces.jsonl"),
@@ -137,6 +137,8 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
     """
     if not path.exists():
         raise InputError(f"{path} does not exist", "give the folder of a log, or traces")
+    if (path / MANIFEST).is_file():
+        raise InputError(f"{path} is a run, whose answers the sweep has judged", "open its report, or give the log of a service")
     questions = LoggedQuestions(path)
     if any(len(batch) for batch in questions.batches(["id"])):
         return questions, ()
