@@ -13,10 +13,19 @@ from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.table_rows import is_table, read_rows
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
-from workbench.monitor.traces.exports import Record, export_of
-from workbench.monitor.traces.otlp import OtlpEvent, OtlpSignal, OtlpSpan, bounded_lines, is_otlp, otlp_items, otlp_records, protobuf_json
 from workbench.monitor.traces.rows import trace_rows
-from workbench.monitor.traces.steps import EVALUATION, TraceStep, step_of
+from workbench.targets.recorded.traces.otlp import (
+    OtlpEvent,
+    OtlpSignal,
+    OtlpSpan,
+    bounded_lines,
+    is_otlp,
+    otlp_items,
+    otlp_records,
+    protobuf_json,
+)
+from workbench.targets.recorded.traces.steps import EVALUATION, TraceStep, step_of
+from workbench.targets.recorded.traces.tool_exports import Record, export_of
 
 _BINARY = (".pb", ".binpb", ".protobuf")
 _READ = (*_BINARY, ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".gz")

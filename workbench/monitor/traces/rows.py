@@ -8,10 +8,10 @@ from math import isfinite
 from typing import Any
 
 from workbench.monitor.log.fields import row_fault
-from workbench.monitor.traces.otlp import OtlpEvent
-from workbench.monitor.traces.steps import StepKind, TraceStep, evaluation_of
 from workbench.targets.base import TargetHit
-from workbench.targets.recorded.traces import outermost
+from workbench.targets.recorded.traces.otlp import OtlpEvent
+from workbench.targets.recorded.traces.spans import outermost
+from workbench.targets.recorded.traces.steps import StepKind, TraceStep, evaluation_of
 
 NOT_CAPTURED = "a trace whose question was not captured; set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY in the application that is traced"
 HIDDEN = "a trace whose question was redacted; unset OPENINFERENCE_HIDE_INPUTS in the application that is traced"

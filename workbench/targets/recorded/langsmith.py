@@ -10,7 +10,7 @@ from typing import Any
 from workbench.datasets.draft import Rows
 from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import ExportedRow, ExportFormat
-from workbench.targets.recorded.traces import TraceSpan, trace_span, traced_rows
+from workbench.targets.recorded.traces.spans import TraceSpan, trace_span, traced_rows
 
 INPUTS, OUTPUTS = ("inputs", "input"), ("outputs", "output")
 

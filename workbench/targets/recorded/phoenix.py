@@ -11,7 +11,7 @@ from typing import Any
 from workbench.datasets.draft import Rows
 from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import ExportedRow, ExportFormat, value_at
-from workbench.targets.recorded.traces import TraceSpan, trace_span, traced_rows
+from workbench.targets.recorded.traces.spans import TraceSpan, trace_span, traced_rows
 
 _DOCUMENTS = ("reranker.output_documents", "retrieval.documents")
 _PREFIX, _METADATA = "attributes", "document.metadata"

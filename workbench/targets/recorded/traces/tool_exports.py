@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from workbench.monitor.traces.otlp import OtlpEvent, OtlpSpan, hex_id
-from workbench.monitor.traces.steps import EVALUATION
 from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import value_at
 from workbench.targets.recorded.langsmith import INPUTS, OUTPUTS, values_of
 from workbench.targets.recorded.phoenix import PHOENIX
+from workbench.targets.recorded.traces.otlp import OtlpEvent, OtlpSpan, hex_id
+from workbench.targets.recorded.traces.steps import EVALUATION
 
 Record = OtlpSpan | OtlpEvent
 # A number is in seconds, milliseconds, microseconds or nanoseconds, which its size tells for times after 1973.

@@ -12,12 +12,12 @@ from math import isfinite
 from typing import Any, Literal
 
 from workbench.llm.base import finish_of
-from workbench.monitor.traces.otlp import OtlpSpan
 from workbench.targets.base import TargetError, TargetHit
 from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import value_at
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
 from workbench.targets.recorded.phoenix import documents_of_span, gathered
+from workbench.targets.recorded.traces.otlp import OtlpSpan
 
 StepKind = Literal["embedding", "retrieval", "reranking", "generation", "tool", "evaluation", "other"]
 EVALUATION = "gen_ai.evaluation.result"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.monitor.traces.conftest import SPAN, START, TRACE, request, span
-from workbench.monitor.traces.otlp import OtlpEvent, OtlpSpan, bounded_lines, hex_id, otlp_records, protobuf_json
+from workbench.targets.recorded.traces.otlp import OtlpEvent, OtlpSpan, bounded_lines, hex_id, otlp_records, protobuf_json
 
 EVERY_VALUE = {
     "text": {"stringValue": "à quai"},
