@@ -1,6 +1,7 @@
 """Files of traces become rows of a log: every field of the official files, files of our own, and hostile ones."""
 
 import gzip
+import io
 import json
 import random
 import shutil
@@ -14,8 +15,8 @@ from tests.fuzzing import check_examples, few_or_many
 from tests.monitor.traces.conftest import request, span, write_lines
 from workbench.errors import InputError
 from workbench.monitor.log.fields import row_fault
-from workbench.monitor.traces.reading import read_traces
-from workbench.monitor.traces.rows import NOT_CAPTURED
+from workbench.monitor.traces.reading import bounded_lines, read_traces
+from workbench.targets.recorded.traces.trace import NOT_CAPTURED
 
 BERTHS, FEES = {"doc_id": "berths.md#3", "score": 0.81}, {"doc_id": "fees.md#1", "score": 0.62}
 VERSIONS = {"release": "2.1.0", "environment": "test", "index": "harbour-docs", "embedder": "text-embedding-3-small"}
@@ -320,6 +321,11 @@ def test_a_line_of_100_mb_is_counted_and_the_next_is_read(tmp_path: Path) -> Non
     found = read_traces(tmp_path)
     assert found.left_out == {"a line that is too long": 1}
     assert len(found.rows) == 1
+
+
+def test_a_line_that_is_too_long_is_skipped_to_its_end() -> None:
+    file = io.BytesIO(b"short\n" + b"x" * 50 + b"\nnext\n" + b"y" * 10 + b"\n" + b"z" * 11)
+    assert list(bounded_lines(file, 10)) == [b"short\n", None, b"next\n", b"y" * 10 + b"\n", None]
 
 
 def test_compressed_files_that_are_broken_are_counted(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.monitor.traces.conftest import TRACE, request, span, write_lines
 from workbench.monitor.traces.reading import TraceRows, read_traces
-from workbench.monitor.traces.rows import HIDDEN, NOT_CAPTURED
+from workbench.targets.recorded.traces.trace import HIDDEN, NOT_CAPTURED
 
 ROOT = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": "fee?"}, seconds=20)
 

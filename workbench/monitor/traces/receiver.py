@@ -21,7 +21,8 @@ from typing import Any
 
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
-from workbench.targets.recorded.traces.otlp import LINE_LIMIT, OtlpSignal, protobuf_json
+from workbench.monitor.traces.reading import LINE_LIMIT
+from workbench.targets.recorded.traces.otlp import OtlpSignal, protobuf_json
 
 _PATHS: dict[str, OtlpSignal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
 _LISTS = {"traces": "resourceSpans", "logs": "resourceLogs"}

@@ -36,7 +36,7 @@ class RecordedFields(BaseModel):
 class ExportedRow:
     """What an importer finds in a row: values of any kind, in which the question, the answer and the documents are.
 
-    `error` is why the application failed, `fault` why the row cannot be read.
+    The answer can also be a result that was read already. `error` is why the application failed, `fault` why the row cannot be read.
     """
 
     row: Row
@@ -77,24 +77,26 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
             draft.fault(found.where, fault)
             continue
         query_id = None if query_id is None else str(query_id)
-        result = _answered(found, _chosen(found, "answer", fields.answer))
+        value = _chosen(found, "answer", fields.answer)
+        read = isinstance(value, RecordedResult) and not found.error
+        result = replace(value, where=found.where) if read else recorded_answer(value, found.error, found.where)
         answer = result.answer and replace(result.answer, sources=hits)
         yield replace(result, query_id=query_id, query=question, hits=hits, answer=answer)
 
 
-def _answered(found: ExportedRow, value: Any) -> RecordedResult:
-    """Return the answer in a recorded value, or the reason why there is none."""
+def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedResult:
+    """Return the answer in a recorded output, or the reason why there is none. `failure` is an error that was recorded beside it."""
     message = value if isinstance(value, Mapping) else {}
     finish = next((message[name] for name in FINISHES if isinstance(message.get(name), str)), None)
     try:
         text = answer_of(value)
         error = reported_error(value, nothing=not (text or "").strip()) or error_in_text(text or "")
-        if found.error or error:
-            return RecordedResult(found.where, error=str(found.error) if found.error or not error else error_text(error[1]))
+        if failure or error:
+            return RecordedResult(where, error=str(failure) if failure or not error else error_text(error[1]))
         truncated = check_answer(text or "", finish, message)
     except TargetError as reason:
-        return RecordedResult(found.where, unanswered=str(reason))
-    return RecordedResult(found.where, answer=None if text is None else TargetAnswer(text=text, truncated=truncated))
+        return RecordedResult(where, unanswered=str(reason))
+    return RecordedResult(where, answer=None if text is None else TargetAnswer(text=text, truncated=truncated))
 
 
 def value_at(row: Row, path: str) -> Any:

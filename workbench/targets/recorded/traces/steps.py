@@ -5,19 +5,17 @@ It reads the GenAI conventions of OpenTelemetry (open-telemetry/semantic-convent
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any, Literal
 
 from workbench.llm.base import finish_of
-from workbench.targets.base import TargetError, TargetHit
-from workbench.targets.recorded.cells import structured
-from workbench.targets.recorded.exports import value_at
-from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
-from workbench.targets.recorded.phoenix import documents_of_span, gathered
-from workbench.targets.recorded.traces.otlp import OtlpSpan
+from workbench.targets.base import TargetHit
+from workbench.targets.recorded.exports import recorded_answer, value_at
+from workbench.targets.recorded.payloads import documents_of, question_of
+from workbench.targets.recorded.results import RecordedResult
+from workbench.targets.recorded.traces.attributes import REDACTED, first_value, nested, number_in, objects_in, payload, shown, text_in
+from workbench.targets.recorded.traces.otlp import TraceEvent, TraceSpan
 
 StepKind = Literal["embedding", "retrieval", "reranking", "generation", "tool", "evaluation", "other"]
 EVALUATION = "gen_ai.evaluation.result"
@@ -30,7 +28,9 @@ EVALUATION_ATTRIBUTES = {
     "judge": "workbench.judge",
     "error": "error.type",
 }
-UNREADABLE_DOCUMENTS = "the documents of a span, which cannot be read"
+# Events that have the attributes of a model call, or one of its messages each.
+_CALL_EVENT = "gen_ai.client.inference.operation.details"
+_MESSAGE_EVENT = re.compile(r"gen_ai\.(?:(?P<role>system|user|assistant|tool)\.message|choice)")
 # Kinds of OpenInference, Langfuse, LangSmith and MLflow, and operations of GenAI, in lower case.
 _KINDS: Mapping[str, StepKind] = {
     **dict.fromkeys(("embedding", "embeddings"), "embedding"),
@@ -40,16 +40,15 @@ _KINDS: Mapping[str, StepKind] = {
     **dict.fromkeys(("tool", "execute_tool"), "tool"),
     "evaluator": "evaluation",
 }
-_REDACTED = "__REDACTED__"
-_USERS, _MODELS = ("user", "human"), ("assistant", "ai", "model")
-# Where a document that has no id or score can name them in its metadata.
-_NAMES, _SCORES = ("source", "doc_uri", "file_path", "file_name", "path", "url"), ("score", "relevance_score", "similarity")
+_KIND_ATTRIBUTES = ("openinference.span.kind", "gen_ai.operation.name")
+_DOCUMENTS = ("gen_ai.retrieval.documents", "reranker.output_documents", "retrieval.documents")
 # Fields of a row by the attributes that have them. The newer name comes first.
 _TEXTS = {
     "model": ("gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model", "llm.request.model_name"),
     "session": ("session.id", "gen_ai.conversation.id", "metadata.session_id", "metadata.thread_id", "metadata.conversation_id"),
     "user": ("user.id", "enduser.id", "metadata.user_id"),
     "configuration": ("workbench.configuration", "metadata.configuration"),
+    "query_id": ("query_id", "metadata.query_id"),
 }
 _NUMBERS = {
     "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
@@ -57,14 +56,14 @@ _NUMBERS = {
     "cost": ("llm.cost.total",),
 }
 _VERSIONS = {
-    **{name: (name,) for name in ("release", "version")},
+    "release": ("release", "metadata.release", "service.version"),
+    "version": ("version", "metadata.version"),
+    "environment": ("metadata.environment", "deployment.environment.name"),
     "prompt": ("gen_ai.prompt.version", "llm.prompt_template.version"),
     "index": ("gen_ai.data_source.id",),
     "reranker": ("reranker.model_name",),
 }
-_VERSION = re.compile(
-    r"(?P<name>\w+?)_(?:version|revision)|release|version|revision|revision_id|commit|corpus|index|embedder|prompt|environment"
-)
+_VERSION = re.compile(r"(?P<name>\w+?)_(?:version|revision)|revision|revision_id|commit|corpus|index|embedder|prompt")
 _FINISHES = ("gen_ai.response.finish_reasons", "llm.finish_reason")
 
 
@@ -72,7 +71,8 @@ _FINISHES = ("gen_ai.response.finish_reasons", "llm.finish_reason")
 class TraceStep:
     """A step of an application. Times are in nanoseconds, 0 if unknown. `hits` are None if it records none, `facts` are fields of a row.
 
-    `lists` says that an empty list of hits would not be recorded, and `hidden` that texts were redacted.
+    `fault` says why its documents cannot be read, `lists` that an empty list of hits would not be recorded, `captured` that it records an input or
+    an output, and `hidden` that texts were redacted. `of_session` are evaluations of the whole conversation.
     """
 
     trace_id: str
@@ -82,27 +82,34 @@ class TraceStep:
     start: int
     end: int
     query: str | None
-    answer: str | None
+    reply: RecordedResult
     hits: tuple[TargetHit, ...] | None
     error: str
     facts: Mapping[str, Any]
     versions: Mapping[str, str]
     evaluations: tuple[Mapping[str, Any], ...]
-    lists: bool = False
-    hidden: bool = False
+    of_session: tuple[Mapping[str, Any], ...]
+    fault: str
+    lists: bool
+    captured: bool
+    hidden: bool
 
 
-def step_of(span: OtlpSpan, left_out: Counter[str]) -> TraceStep:
-    """Interpret a span. Documents that cannot be read are counted."""
-    attributes = _with_metadata(span.attributes)
-    name = str(_first(attributes, "openinference.span.kind", "gen_ai.operation.name")).lower()
-    kind = _KINDS.get(name, "other")
-    hits = None
+def step_of(span: TraceSpan) -> TraceStep:
+    """Interpret a span. Raises ValueError or RecursionError for attributes that no tool writes."""
+    flat = {**span.attributes, **captured_attributes(span.events)}
+    attributes = nested(flat)
+    metadata = payload(attributes, "metadata")
+    attributes["metadata"] = metadata if isinstance(metadata, Mapping) else {}
+    kind = _KINDS.get(str(first_value(attributes, *_KIND_ATTRIBUTES)).lower(), "other")
+    reply, hits, fault = RecordedResult(""), None, ""
     try:
-        hits = _hits(attributes) if kind in ("retrieval", "reranking") else None
-    except (ValueError, RecursionError):
-        left_out[UNREADABLE_DOCUMENTS] += 1
-    failed = span.failed or bool(attributes.get("error.type"))
+        hits = _hits(attributes, kind)
+    except (ValueError, RecursionError) as error:
+        fault = str(error)
+    if kind in ("generation", "other"):
+        reply = recorded_answer(_messages(attributes, "output") or _output(attributes))
+    failed = span.failed or bool(flat.get("error.type"))
     return TraceStep(
         span.trace_id,
         span.span_id,
@@ -111,166 +118,133 @@ def step_of(span: OtlpSpan, left_out: Counter[str]) -> TraceStep:
         span.start,
         span.end,
         query=None if kind in ("tool", "evaluation") else _query(attributes),
-        answer=_answer(attributes) if kind in ("generation", "other") else None,
+        reply=reply,
         hits=hits,
         error=_failure(span) if failed else "",
-        facts=_facts(attributes),
-        versions=_versions(attributes, span.resource or {}, kind),
-        evaluations=tuple(_evaluations(span)),
-        lists="openinference.span.kind" in attributes,
-        hidden=any(value == _REDACTED for value in attributes.values()),
+        facts=_facts(attributes, reply),
+        versions=_versions(attributes, kind),
+        evaluations=tuple(_evaluations(span, attributes)),
+        of_session=tuple(_annotations(attributes, "session.")),
+        fault=fault,
+        lists="openinference.span.kind" in flat,
+        captured=first_value(attributes, "input.value", "output.value") is not None,
+        hidden=REDACTED in flat.values(),
     )
+
+
+def records_call(event: TraceEvent) -> bool:
+    """Return whether an event has the attributes or a message of a model call."""
+    return event.name == _CALL_EVENT or _MESSAGE_EVENT.fullmatch(event.name) is not None
+
+
+def captured_attributes(events: Iterable[TraceEvent]) -> dict[str, Any]:
+    """Return the attributes of a model call, among them its messages, that events record in place of its span."""
+    attributes, messages = dict[str, Any](), dict[str, list[Any]]()
+    for event in events:
+        if event.name == _CALL_EVENT:
+            attributes |= event.attributes
+        elif found := _MESSAGE_EVENT.fullmatch(event.name):
+            fields = {**event.attributes, **(event.body or {})}
+            message = fields.get("message", fields)
+            side, role = ("input", found["role"]) if found["role"] else ("output", "assistant")
+            messages.setdefault(f"gen_ai.{side}.messages", []).append({"role": role, **message} if isinstance(message, dict) else message)
+    return attributes | messages
 
 
 def evaluation_of(attributes: Mapping[str, Any], names: Mapping[str, str] = EVALUATION_ATTRIBUTES) -> dict[str, Any]:
     """Return the evaluation in the attributes of an event, or of a span under other names."""
-    made = {field: _number(attributes, name) if field == "score" else _text(attributes, name) for field, name in names.items()}
+    made = {field: number_in(attributes, name) if field == "score" else text_in(attributes, name) for field, name in names.items()}
     return {field: value for field, value in made.items() if value is not None}
 
 
-def _failure(span: OtlpSpan) -> str:
-    kind, message = _text(span.attributes, "error.type") or "", span.message
-    exceptions = [event.attributes for event in span.events if event.name == "exception"]
-    kind = kind or next((text for each in exceptions if (text := _text(each, "exception.type"))), "")
-    message = message or next((text for each in exceptions if (text := _text(each, "exception.message"))), "")
+def _failure(span: TraceSpan) -> str:
+    places = [span.attributes, *(event.attributes for event in span.events if event.name == "exception")]
+    kind = next((text for place in places if (text := text_in(place, "error.type", "exception.type"))), "")
+    message = span.message or next((text for place in places if (text := text_in(place, "exception.message"))), "")
     return ": ".join(filter(None, (kind, message))) or "the span has an error"
 
 
 def _query(attributes: Mapping[str, Any]) -> str | None:
-    asked = [text for role, text in _messages(attributes, "input") if role in _USERS]
-    texts = gathered(attributes, "embedding.embeddings")
-    return (
-        _text(attributes, "gen_ai.retrieval.query.text", "reranker.query")
-        or (asked[-1] if asked else None)
-        or (_text(texts[0], "embedding.text") if texts else None)
-        or _shown(question_of(_payload(attributes, "input.value")))
+    found = (
+        text_in(attributes, "gen_ai.retrieval.query.text", "reranker.query"),
+        question_of(_messages(attributes, "input")),
+        *(text_in(text, "embedding.text") for text in objects_in(attributes, "embedding.embeddings")[:1]),
+        question_of(payload(attributes, "input.value")),
     )
+    return next(filter(shown, found), None)
 
 
-def _answer(attributes: Mapping[str, Any]) -> str | None:
-    if messages := _messages(attributes, "output"):
-        return next((text for role, text in messages if role in _MODELS and text), None)
-    try:
-        return _shown(answer_of(_payload(attributes, "output.value")))
-    except TargetError:
-        return None
+def _output(attributes: Mapping[str, Any]) -> Any:
+    """Return the output of a step, parsed if it is JSON, unless it is an answer in JSON."""
+    plain = value_at(attributes, "output.mime_type") == "text/plain"
+    return shown(text_in(attributes, "output.value")) if plain else payload(attributes, "output.value")
 
 
-def _messages(attributes: Mapping[str, Any], side: Literal["input", "output"]) -> list[tuple[str, str]]:
-    """Return the roles and texts of messages. A message without a text, such as a call of a tool, has an empty one."""
-    old = "gen_ai.prompt" if side == "input" else "gen_ai.completion"
-    items = _payload(attributes, f"gen_ai.{side}.messages")
-    if not isinstance(items, list):
-        items = gathered(attributes, f"llm.{side}_messages") or value_at(attributes, f"llm.{side}_messages") or gathered(attributes, old)
-    found = []
-    for item in (item for item in items if isinstance(item, Mapping)) if isinstance(items, list) else ():
-        role = value_at(item, "message.role") or item.get("role")
-        found.append((str(role).lower(), _shown("".join(_texts_of(item))) or ""))
-    return found
+def _messages(attributes: Mapping[str, Any], side: Literal["input", "output"]) -> list[Mapping[str, Any]]:
+    """Return messages in the form of chat models, from GenAI, OpenInference or the names before them."""
+    names = (f"gen_ai.{side}.messages", f"llm.{side}_messages", "gen_ai.prompt" if side == "input" else "gen_ai.completion")
+    items = next(filter(None, (objects_in(attributes, name) for name in names)), [])
+    return [_message(inner if isinstance(inner := item.get("message"), Mapping) else item) for item in items]
 
 
-def _texts_of(message: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of a message, which are strings or parts. Reasoning and tool calls are none."""
-    content = value_at(message, "message.content") or message.get("content")
-    if isinstance(content, str):
-        yield content
-        return
-    parts = message.get("parts") or gathered(message, "message.contents") or value_at(message, "message.contents") or content
-    for part in (part for part in parts if isinstance(part, Mapping)) if isinstance(parts, list) else ():
-        kind = value_at(part, "message_content.type") or part.get("type")
-        text = value_at(part, "message_content.text") or part.get("content") or part.get("text")
-        if kind in (None, "text") and isinstance(text, str):
-            yield text
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    parts = objects_in(message, "parts") or [_inside(part, "message_content") for part in objects_in(message, "contents")]
+    texts = [{**part, "text": part["content"]} if part.get("type") == "text" and "content" in part else part for part in parts]
+    content = texts or message.get("content")
+    return {**message, "content": None if content == REDACTED else content}
 
 
-def _hits(attributes: Mapping[str, Any]) -> tuple[TargetHit, ...] | None:
-    documents = _payload(attributes, "gen_ai.retrieval.documents")
-    recorded = documents_of(documents_of_span({"attributes": attributes}) if documents is None else documents)
-    try:
-        output = documents_of(_payload(attributes, "output.value"))
-    except ValueError:
-        output = None
+def _inside(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    return inner if isinstance(inner := item.get(key), Mapping) else item
+
+
+def _hits(attributes: Mapping[str, Any], kind: StepKind) -> tuple[TargetHit, ...] | None:
+    """Return the documents of a retriever or a reranker, or those in the output of another step. Their ids can be in the output alone."""
+    output = payload(attributes, "output.value")
+    if kind not in ("retrieval", "reranking"):
+        return documents_of(output) if kind == "other" and isinstance(output, Mapping) else None
+    recorded = documents_of(payload(attributes, *_DOCUMENTS))
     if recorded is None:
-        recorded = output
-    elif output and len(output) == len(recorded):
-        recorded = tuple(replace(hit, doc_id=hit.doc_id or other.doc_id) for hit, other in zip(recorded, output, strict=True))
-    return None if recorded is None else tuple(map(_named, recorded))
+        recorded = documents_of(output)
+    elif any(hit.doc_id is None for hit in recorded):
+        try:
+            others = documents_of(output) or ()
+        except ValueError:
+            others = ()
+        if len(others) == len(recorded):
+            recorded = tuple(replace(hit, doc_id=hit.doc_id or other.doc_id) for hit, other in zip(recorded, others, strict=True))
+    return recorded and tuple(replace(hit, text=None) if hit.text == REDACTED else hit for hit in recorded)
 
 
-def _named(hit: TargetHit) -> TargetHit:
-    """Return a hit with the id and the score that only its metadata have."""
-    metadata = hit.metadata
-    doc_id = hit.doc_id or next((str(metadata[key]) for key in _NAMES if isinstance(metadata.get(key), str | int)), None)
-    score = _number(metadata, *_SCORES) if hit.score is None else hit.score
-    return replace(hit, doc_id=doc_id, score=score, text=_shown(hit.text))
-
-
-def _facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    reasons = _payload(attributes, *_FINISHES)
+def _facts(attributes: Mapping[str, Any], reply: RecordedResult) -> dict[str, Any]:
+    reasons = payload(attributes, *_FINISHES)
     reasons = [reason for reason in (reasons if isinstance(reasons, list) else [reasons]) if isinstance(reason, str)]
-    facts: dict[str, Any] = {name: _text(attributes, *names) for name, names in _TEXTS.items()}
-    facts |= {name: _number(attributes, *names) for name, names in _NUMBERS.items()}
-    return facts | {"truncated": any(finish_of(reason) == "length" for reason in reasons) if reasons else None}
+    truncated = any(finish_of(reason) == "length" for reason in reasons) if reasons else reply.answer and reply.answer.truncated
+    facts: dict[str, Any] = {name: text_in(attributes, *names) for name, names in _TEXTS.items()}
+    facts |= {name: number_in(attributes, *names) for name, names in _NUMBERS.items()}
+    inputs = payload(attributes, "input.value")
+    query_id = facts["query_id"] or (text_in(inputs, "query_id") if isinstance(inputs, Mapping) else None)
+    return facts | {"truncated": truncated, "query_id": query_id}
 
 
-def _versions(attributes: Mapping[str, Any], resource: Mapping[str, Any], kind: StepKind) -> dict[str, str]:
-    versions = {"release": _text(resource, "service.version"), "environment": _text(resource, "deployment.environment.name")}
-    metadata = attributes["metadata"]
+def _versions(attributes: Mapping[str, Any], kind: StepKind) -> dict[str, str]:
+    metadata, versions = attributes["metadata"], dict[str, str | None]()
     for key in metadata:
-        if match := _VERSION.fullmatch(key):
-            versions[match["name"] or key] = _text(metadata, key)
-    versions |= {name: text for name, names in _VERSIONS.items() if (text := _text(attributes, *names))}
+        if found := _VERSION.fullmatch(key):
+            versions[found["name"] or key] = text_in(metadata, key)
+    versions |= {name: text for name, names in _VERSIONS.items() if (text := text_in(attributes, *names))}
     if kind == "embedding":
-        versions["embedder"] = _text(attributes, "embedding.model_name", *_TEXTS["model"])
+        versions["embedder"] = text_in(attributes, "embedding.model_name", *_TEXTS["model"])
     return {name: text for name, text in versions.items() if text}
 
 
-def _evaluations(span: OtlpSpan) -> Iterator[dict[str, Any]]:
+def _evaluations(span: TraceSpan, attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from (evaluation_of(event.attributes) for event in span.events if event.name == EVALUATION)
-    for item in ("evaluation", "annotation"):
-        names = {field: f"{item}.{field}" for field in ("name", "score", "label", "explanation")} | {"judge": f"{item}.annotator_kind"}
-        for prefix in ("", "trace."):
-            yield from (evaluation_of(found, names) for found in gathered(span.attributes, f"{prefix}{item}s"))
+    for prefix in ("", "trace."):
+        yield from _annotations(attributes, prefix)
 
 
-def _with_metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes whose `metadata` is an object, from JSON or from attributes such as `metadata.release`."""
-    metadata = _payload(attributes, "metadata")
-    flat = {key.removeprefix("metadata."): value for key, value in attributes.items() if key.startswith("metadata.")}
-    return {**attributes, "metadata": metadata if isinstance(metadata, Mapping) else flat}
-
-
-def _first(attributes: Mapping[str, Any], *names: str) -> Any:
-    return next((value for name in names if (value := value_at(attributes, name)) is not None), None)
-
-
-def _payload(attributes: Mapping[str, Any], *names: str) -> Any:
-    """Return the value of an attribute, parsed if it is JSON. None if it was redacted."""
-    value = _first(attributes, *names)
-    try:
-        return None if value == _REDACTED else structured(value, names[0])
-    except ValueError:
-        return value
-
-
-def _text(attributes: Mapping[str, Any], *names: str) -> str | None:
-    """Return the first value that is a text, or a number as one."""
-    values: Sequence[Any] = [value_at(attributes, name) for name in names]
-    texts = (str(value) for value in values if isinstance(value, str | int | float) and not isinstance(value, bool))
-    return next((text for text in texts if _shown(text)), None)
-
-
-def _number(attributes: Mapping[str, Any], *names: str) -> float | int | None:
-    """Return the first value that is a finite number, also as a decimal text or true or false."""
-    for value in (value_at(attributes, name) for name in names):
-        try:
-            number = float(value) if isinstance(value, str) else value
-            if isinstance(number, int | float) and isfinite(number):
-                return int(number) if isinstance(number, bool) else number
-        except (ValueError, OverflowError):
-            continue
-    return None
-
-
-def _shown(text: str | None) -> str | None:
-    return None if text is None or not text.strip() or text.strip() == _REDACTED else text
+def _annotations(attributes: Mapping[str, Any], prefix: str) -> Iterator[dict[str, Any]]:
+    for kind in ("evaluation", "annotation"):
+        names = {field: f"{kind}.{field}" for field in ("name", "score", "label", "explanation")} | {"judge": f"{kind}.annotator_kind"}
+        yield from (evaluation_of(item, names) for item in objects_in(attributes, f"{prefix}{kind}s"))

@@ -5,52 +5,100 @@ names differ.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from workbench.targets.recorded.cells import structured
-from workbench.targets.recorded.exports import value_at
-from workbench.targets.recorded.langsmith import INPUTS, OUTPUTS, values_of
-from workbench.targets.recorded.phoenix import PHOENIX
-from workbench.targets.recorded.traces.otlp import OtlpEvent, OtlpSpan, hex_id
+from workbench.targets.recorded.exports import Row, value_at
+from workbench.targets.recorded.traces.otlp import TraceEvent, TraceRecord, TraceSpan, hex_id, is_otlp, otlp_records
 from workbench.targets.recorded.traces.steps import EVALUATION
 
-Record = OtlpSpan | OtlpEvent
 # A number is in seconds, milliseconds, microseconds or nanoseconds, which its size tells for times after 1973.
 _UNITS = ((1e11, 10**9), (1e14, 10**6), (1e17, 10**3))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Fields of a span by the names that tools give them, in either style.
+_FIELDS = {
+    "trace_id": ("context.trace_id", "trace_id", "traceId", "request_id"),
+    "span_id": ("context.span_id", "span_id", "id", "run_id"),
+    "parent": ("parent_id", "parent_span_id", "parent_run_id", "parent_observation_id", "parentObservationId"),
+    "kind": ("span_kind", "run_type", "mlflow.spanType", "span_type", "type", "attributes.openinference.span.kind"),
+    "start": ("start_time_unix_nano", "start_time", "startTime", "timestamp", "request_time", "timestamp_ms"),
+    "end": ("end_time_unix_nano", "end_time", "endTime"),
+    "error": ("error", "status_message", "statusMessage", "status.message"),
+    "state": ("level", "state", "status.code", "status_code", "status"),
+}
+_ATTRIBUTES = {
+    "input.value": ("mlflow.spanInputs", "inputs", "input", "request", "request_preview"),
+    "output.value": ("mlflow.spanOutputs", "outputs", "output", "response", "response_preview"),
+    "session.id": ("session_id", "sessionId", "mlflow.trace.session"),
+    "user.id": ("user_id", "userId", "mlflow.trace.user"),
+    "llm.model_name": ("provided_model_name", "providedModelName", "mlflow.llm.model", "model", "metadata.ls_model_name"),
+    "llm.token_count.prompt": (
+        "usage.input_tokens",
+        "usage.input",
+        "usage.promptTokens",
+        "prompt_tokens",
+        "input_tokens",
+        "inputUsage",
+        "promptTokens",
+    ),
+    "llm.token_count.completion": (
+        *("usage.output_tokens", "usage.output", "usage.completionTokens"),
+        *("completion_tokens", "output_tokens", "outputUsage", "completionTokens"),
+    ),
+    "llm.cost.total": ("total_cost", "totalCost", "calculatedTotalCost"),
+    "llm.prompt_template.version": ("prompt_version", "promptVersion"),
+    **{name: (name,) for name in ("metadata", "release", "version", "query_id")},
+}
+_SCORE = {
+    "gen_ai.evaluation.name": ("assessment_name", "annotation_name", "name", "key"),
+    "gen_ai.evaluation.score.value": ("result.score", "score", "feedback.value", "value"),
+    "gen_ai.evaluation.score.label": ("result.label", "label", "string_value", "stringValue"),
+    "gen_ai.evaluation.explanation": ("result.explanation", "explanation", "comment", "rationale"),
+    "workbench.judge": ("annotator_kind", "source.source_type", "feedback_source.type", "source"),
+    "error.type": ("feedback.error.error_code",),
+}
+_MLFLOW_DURATION = ("execution_duration", "execution_duration_ms", "execution_time_ms")
+# Fields that are JSON in a text where a table or an attribute has no objects.
+_OBJECTS = frozenset(
+    {
+        "attributes",
+        "assessments",
+        "extra",
+        "feedback",
+        "feedback_source",
+        "feedback_stats",
+        "info",
+        "metadata",
+        "request_metadata",
+        "spans",
+        "tags",
+    }
+    | {"trace_metadata", "usage", "usageDetails", "usage_details", "mlflow.chat.tokenUsage", "mlflow.trace.tokenUsage"}
+)
 
 
 class TraceExport(NamedTuple):
     """A form of row that a tool exports: the tool, how to recognize a row, and the spans and scores in it."""
 
     tool: str
-    marks: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[Mapping[str, Any]], Iterator[Record]]
+    marks: Callable[[Row], bool]
+    read: Callable[[Row, Counter[str]], Iterator[TraceRecord]]
 
 
-def export_of(row: Mapping[str, Any]) -> TraceExport | None:
+def export_of(row: Row) -> TraceExport | None:
     """Return the form of a row, or None if no tool is known to export it."""
-    return next((export for export in _EXPORTS if export.marks(row)), None)
+    return next((export for export in TRACE_EXPORTS if export.marks(row)), None)
 
 
-def _any(row: Mapping[str, Any], *names: str) -> Any:
-    """Return the first value that is not empty: names have changed, and some tools write them in two ways."""
-    return next((value for name in names if (value := value_at(row, name)) not in (None, "")), None)
-
-
-def _named(row: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    return {name: _any(row, *keys) for name, keys in names.items()}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    value = structured(value, "an object")
-    return value if isinstance(value, Mapping) else {}
-
-
-def _id(value: Any) -> str:
-    return "" if value is None else str(value)
+def values_of(row: Row, names: tuple[str, ...]) -> Any:
+    """Return the inputs or the outputs of a row, gathered from columns such as `inputs.question` if there is one for each."""
+    if names[0] in row:
+        return structured(row[names[0]], names[0])
+    columns = {key.partition(".")[2]: value for key, value in row.items() if key.startswith(tuple(f"{name}." for name in names))}
+    return {key: structured(value, f"{names[0]}.{key}") for key, value in columns.items()} or None
 
 
 def nanoseconds(value: Any) -> int:
@@ -70,182 +118,169 @@ def nanoseconds(value: Any) -> int:
     return round(number * unit / 1000) * 1000 if isinstance(number, float) else number * unit
 
 
-def _span(ids: tuple[Any, Any, Any], kind: Any, times: tuple[Any, Any], failure: Any, attributes: Mapping[str, Any]) -> OtlpSpan:
-    """Make a span. `failure` is None, or an error without or with a message."""
-    known = {name: value for name, value in attributes.items() if value is not None} | {"openinference.span.kind": str(kind or "").upper()}
-    trace_id, span_id, parent = map(_id, ids)
-    start, end = map(nanoseconds, times)
-    return OtlpSpan(trace_id or span_id, span_id, parent, "", 0, start, end, 0 if failure is None else 2, str(failure or ""), known)
+def _any(row: Row, *names: str) -> Any:
+    """Return the first value that is not empty: names have changed, and some tools write them in two ways."""
+    return next((value for name in names if (value := value_at(row, name)) not in (None, "")), None)
 
 
-def _score(ids: tuple[Any, Any], name: Any, value: Any, label: Any, about: tuple[Any, Any, Any]) -> OtlpEvent:
-    """Make an evaluation. `about` are its explanation, its judge and its error."""
-    explanation, judge, error = about
-    # CSV has numbers as texts.
-    if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
-        value, label = None, label or value
-    fields = {"name": name, "score.value": value, "score.label": label, "explanation": explanation}
-    attributes = {f"gen_ai.evaluation.{key}": item for key, item in fields.items()} | {"workbench.judge": judge, "error.type": error}
-    return OtlpEvent(EVALUATION, 0, {key: item for key, item in attributes.items() if item is not None}, *map(_id, ids))
+def _named(row: Row, names: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    return {name: value for name, keys in names.items() if (value := _any(row, *keys)) is not None}
 
 
-# The attributes of an observation or a trace of Langfuse by its names in either style.
-_LANGFUSE = {
-    "session.id": ("session_id", "sessionId"),
-    "user.id": ("user_id", "userId"),
-    "llm.model_name": ("provided_model_name", "providedModelName", "model"),
-    "llm.token_count.prompt": ("usage.input", "usage.promptTokens", "input_tokens", "inputUsage", "promptTokens"),
-    "llm.token_count.completion": ("usage.output", "usage.completionTokens", "output_tokens", "outputUsage", "completionTokens"),
-    "llm.cost.total": ("total_cost", "totalCost", "calculatedTotalCost"),
-    "llm.prompt_template.version": ("prompt_version", "promptVersion"),
-    **{name: (name.removesuffix(".value"),) for name in ("input.value", "output.value", "metadata", "release", "version")},
-}
+def _parsed(row: Row) -> dict[str, Any]:
+    return {key: structured(value, key) if key in _OBJECTS else value for key, value in row.items()}
 
 
-def _langfuse_observation(row: Mapping[str, Any]) -> Iterator[Record]:
-    trace_id, row = _any(row, "trace_id", "traceId"), {**row, "usage": _mapping(_any(row, "usage_details", "usageDetails", "usage"))}
-    failure = (_any(row, "status_message", "statusMessage") or "") if row.get("level") == "ERROR" else None
-    # A trace, which older exports have as a row too, is the parent of its outermost observations.
-    ids = (trace_id, row.get("id"), _any(row, "parent_observation_id", "parentObservationId") or trace_id)
-    yield _span(
-        ids, row.get("type"), (_any(row, "start_time", "startTime"), _any(row, "end_time", "endTime")), failure, _named(row, _LANGFUSE)
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _id(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _span(row: Row, attributes: Mapping[str, Any] | None = None, parent: Any = None) -> TraceSpan:
+    """Make a span of a row. `attributes` are those that the row names as OpenInference does, `parent` is that of a row without one."""
+    found = _named(row, _FIELDS)
+    failed = bool(row.get("error")) or str(found.get("state")).endswith("ERROR")
+    kind = {"openinference.span.kind": str(found.get("kind", "")).upper()}
+    return TraceSpan(
+        trace_id=_id(found.get("trace_id", found.get("span_id"))),
+        span_id=_id(found.get("span_id")),
+        parent=_id(found.get("parent", parent)),
+        start=nanoseconds(found.get("start")),
+        end=nanoseconds(found.get("end")),
+        failed=failed,
+        message=_id(found.get("error")) if failed else "",
+        attributes={**_named(row, _ATTRIBUTES), **(attributes or {}), **kind},
     )
 
 
-def _langfuse_trace(row: Mapping[str, Any]) -> Iterator[Record]:
-    yield _span((row["id"], row["id"], None), "", (row.get("timestamp"), None), None, _named(row, _LANGFUSE))
+def _score(row: Row, trace_id: Any, span_id: Any) -> TraceEvent:
+    """Make an evaluation. CSV has numbers as texts; any other text is a label."""
+    found = _named(_parsed(row), _SCORE)
+    value = found.get("gen_ai.evaluation.score.value")
+    if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
+        found = {"gen_ai.evaluation.score.label": value} | found | {"gen_ai.evaluation.score.value": None}
+    return TraceEvent(EVALUATION, found, _id(trace_id), _id(span_id))
+
+
+def _langfuse_observation(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    row = _parsed(row)
+    # A trace, which older exports have as a row too, is the parent of its outermost observations.
+    yield _span({**row, "usage": _any(row, "usage_details", "usageDetails", "usage")}, parent=_any(row, "trace_id", "traceId"))
+
+
+def _langfuse_trace(row: Row, left_out: Counter[str]) -> Iterator[TraceRecord]:
+    yield _span({**_parsed(row), "trace_id": row["id"], "type": ""})
     for name, read in (("observations", _langfuse_observation), ("scores", _langfuse_score)):
-        items = row.get(name)
-        for item in items if isinstance(items, list) else ():
-            if isinstance(item, Mapping):
-                yield from read({"traceId": row["id"], **item})
+        for item in _objects(row.get(name)):
+            yield from read({"traceId": row["id"], **item}, left_out)
 
 
-def _langfuse_score(row: Mapping[str, Any]) -> Iterator[Record]:
-    kind, label = str(_any(row, "data_type", "dataType")), _any(row, "string_value", "stringValue")
+def _langfuse_score(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
     # Categories and texts have a number that means nothing.
-    value = None if kind in ("CATEGORICAL", "TEXT") else row.get("value")
-    ids = (_any(row, "trace_id", "traceId"), _any(row, "observation_id", "observationId"))
-    yield _score(ids, row.get("name"), value, label, (row.get("comment"), row.get("source"), None))
+    value = None if _any(row, "data_type", "dataType") in ("CATEGORICAL", "TEXT") else row.get("value")
+    yield _score({**row, "value": value}, _any(row, "trace_id", "traceId"), _any(row, "observation_id", "observationId"))
 
 
-_LANGSMITH = {
-    "llm.token_count.prompt": ("prompt_tokens",),
-    "llm.token_count.completion": ("completion_tokens",),
-    "llm.cost.total": ("total_cost",),
-    "llm.model_name": ("metadata.ls_model_name",),
-}
-
-
-def _langsmith_run(row: Mapping[str, Any]) -> Iterator[Record]:
-    metadata, run_id = _mapping(_mapping(row.get("extra")).get("metadata")), _any(row, "id", "run_id")
-    values = {"input.value": values_of(row, INPUTS), "output.value": values_of(row, OUTPUTS), "metadata": metadata}
-    attributes = values | _named({**row, "metadata": metadata}, _LANGSMITH)
-    times = (row.get("start_time"), row.get("end_time"))
-    yield _span((row.get("trace_id"), run_id, row.get("parent_run_id")), row.get("run_type"), times, row.get("error") or None, attributes)
+def _langsmith_run(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    row = _parsed(row)
+    metadata = {**_mapping(value_at(row, "extra.metadata")), **_mapping(row.get("metadata"))}
+    values = {"inputs": values_of(row, ("inputs", "input")), "outputs": values_of(row, ("outputs", "output")), "metadata": metadata}
+    # The column `session_id` is the project.
+    yield _span({**row, **values, "session_id": None})
     for name, stats in _mapping(row.get("feedback_stats")).items():
         if (average := _mapping(stats).get("avg")) is not None:
-            yield _score((row.get("trace_id"), run_id), name, average, None, (None, None, None))
+            yield _score({"name": name, "score": average}, row.get("trace_id"), _any(row, "id", "run_id"))
 
 
-def _langsmith_feedback(row: Mapping[str, Any]) -> Iterator[Record]:
-    value, label = (row.get(name) for name in ("score", "value"))
-    judge = _mapping(row.get("feedback_source")).get("type")
-    yield _score((row.get("trace_id"), row["run_id"]), row["key"], value, label, (row.get("comment"), judge, None))
+def _langsmith_feedback(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    label = {"label": row["value"], "value": None} if row.get("score") is not None and row.get("value") is not None else {}
+    yield _score({**row, **label}, row.get("trace_id"), row["run_id"])
 
 
-def _phoenix_span(row: Mapping[str, Any]) -> Iterator[Record]:
-    inside = _mapping(row.get("attributes"))
-    attributes = {**inside, **{key.removeprefix("attributes."): value for key, value in row.items() if key.startswith("attributes.")}}
-    kind = row.get("span_kind") or value_at(attributes, "openinference.span.kind")
-    ids = (value_at(row, "context.trace_id"), value_at(row, "context.span_id"), row.get("parent_id"))
-    failure = (row.get("status_message") or "") if row.get("status_code") == "ERROR" else None
-    yield _span(ids, kind, (row.get("start_time"), row.get("end_time")), failure, attributes)
+def _phoenix_span(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    row = _parsed(row)
+    flat = {key.removeprefix("attributes."): value for key, value in row.items() if key.startswith("attributes.")}
+    yield _span(row, {**_mapping(row.get("attributes")), **flat})
 
 
-def _phoenix_annotation(row: Mapping[str, Any]) -> Iterator[Record]:
-    score, label, explanation = (_any(row, f"result.{name}", name) for name in ("score", "label", "explanation"))
-    yield _score((None, row["span_id"]), _any(row, "name", "annotation_name"), score, label, (explanation, row["annotator_kind"], None))
+def _phoenix_annotation(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    yield _score(row, None, row["span_id"])
 
 
-# The attributes of a trace or a span of MLflow.
-_MLFLOW = {
-    "input.value": ("mlflow.spanInputs", "inputs", "request", "request_preview"),
-    "output.value": ("mlflow.spanOutputs", "outputs", "response", "response_preview"),
-    "session.id": ("mlflow.trace.session",),
-    "user.id": ("mlflow.trace.user",),
-    "llm.token_count.prompt": ("usage.input_tokens",),
-    "llm.token_count.completion": ("usage.output_tokens",),
-    "llm.model_name": ("mlflow.llm.model", "model"),
-}
-
-
-def _mlflow_trace(row: Mapping[str, Any]) -> Iterator[Record]:
-    about = {**row, **_mapping(row.get("info"))}
-    trace_id = _any(about, "trace_id", "request_id")
-    metadata = _mapping(_any(about, "trace_metadata", "request_metadata"))
-    usage, tags = _mapping(metadata.get("mlflow.trace.tokenUsage")), _mapping(about.get("tags"))
-    kept = {**tags, **{key: value for key, value in metadata.items() if not key.startswith("mlflow.")}}
-    attributes = {
-        **{key: _mlflow_value(value) for key, value in _named({**about, **metadata, "usage": usage}, _MLFLOW).items()},
-        "metadata": kept,
-    }
-    start = nanoseconds(_any(about, "request_time", "timestamp_ms"))
-    seconds = _any(about, "execution_duration", "execution_duration_ms", "execution_time_ms")
-    # MLflow writes the duration in milliseconds, in the JSON of a trace also as a text such as "0.014s".
-    end = start + int(seconds * 1e6) if isinstance(seconds, int | float) else 0
-    failure = "" if str(_any(about, "state", "status")).endswith("ERROR") else None
-    yield _span((trace_id, trace_id, None), "", (start, end), failure, attributes)
-    spans = structured(_any(about, "spans", "data.spans"), "spans")
-    for span in spans if isinstance(spans, list) else ():
-        if isinstance(span, Mapping):
-            yield _mlflow_span(span, trace_id)
-    assessments = structured(about.get("assessments"), "assessments")
-    for found in map(_mapping, assessments if isinstance(assessments, list) else ()):
+def _mlflow_trace(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    row = _parsed(row)
+    row = {key: _unquoted(value) for key, value in _parsed({**row, **_mapping(row.get("info"))}).items()}
+    metadata, trace_id = _parsed(_mapping(_any(row, "trace_metadata", "request_metadata"))), _any(row, "trace_id", "request_id")
+    kept = {**_mapping(row.get("tags")), **{key: value for key, value in metadata.items() if key not in _own(metadata)}}
+    start, duration = nanoseconds(_any(row, "request_time", "timestamp_ms")), _any(row, *_MLFLOW_DURATION)
+    # In the JSON of a trace the duration is also a text such as "0.014s".
+    end = start + int(duration * 1e6) if isinstance(duration, int | float) else None
+    about = {"span_id": trace_id, "start_time": start, "end_time": end, "metadata": kept, "usage": metadata.get("mlflow.trace.tokenUsage")}
+    yield _span({**row, **_own(metadata), **about})
+    for span in _objects(_any(row, "spans", "data.spans")):
+        yield _mlflow_span(span, trace_id)
+    for found in map(_parsed, _objects(row.get("assessments"))):
         if "feedback" in found and found.get("valid") is not False:
-            feedback, judge = _mapping(found["feedback"]), _any(found, "source.source_type")
-            value, error = feedback.get("value"), _any(feedback, "error.error_code")
-            yield _score((trace_id, None), _any(found, "assessment_name", "name"), value, None, (found.get("rationale"), judge, error))
+            yield _score(found, trace_id, None)
 
 
-def _mlflow_span(row: Mapping[str, Any], trace_id: Any) -> OtlpSpan:
+def _mlflow_span(row: Row, trace_id: Any) -> TraceSpan:
     # The values of attributes are JSON in texts.
-    attributes = {key: _mlflow_value(value) for key, value in _mapping(row.get("attributes")).items()}
-    known = _named({**row, **attributes, "usage": _mapping(attributes.get("mlflow.chat.tokenUsage"))}, _MLFLOW)
-    status = _mapping(row.get("status"))
-    failed = str(_any(status, "code") or row.get("status_code")).endswith("ERROR")
-    failure = (_any(status, "message") or row.get("status_message") or "") if failed else None
-    ids = (trace_id, _mlflow_id(row.get("span_id")), _mlflow_id(_any(row, "parent_span_id", "parent_id")) or trace_id)
-    times = (_any(row, "start_time_unix_nano", "start_time"), _any(row, "end_time_unix_nano", "end_time"))
-    return _span(ids, _any(attributes, "mlflow.spanType") or row.get("span_type"), times, failure, known)
+    attributes = _parsed({key: _unquoted(value) for key, value in _mapping(_parsed(row).get("attributes")).items()})
+    ids = {
+        "trace_id": trace_id,
+        "span_id": _base64_id(row.get("span_id")),
+        "parent_id": _base64_id(_any(row, "parent_span_id", "parent_id")),
+    }
+    return _span({**row, **_own(attributes), **ids, "usage": attributes.get("mlflow.chat.tokenUsage")}, parent=trace_id)
 
 
-def _mlflow_value(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith('"') and value.endswith('"') and len(value) > 1:
-        value = structured(f"[{value}]", "an attribute")
-        return value[0] if isinstance(value, list) and value else value
-    return value
+def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata or attributes that MLflow itself writes."""
+    return {key: value for key, value in fields.items() if key.startswith("mlflow.") or key == "model"}
 
 
-def _mlflow_id(value: Any) -> str:
+def _unquoted(value: Any) -> Any:
+    quoted = isinstance(value, str) and len(value) > 1 and value.startswith('"') and value.endswith('"')
+    inner = structured(f"[{value}]", "an attribute") if quoted else None
+    return inner[0] if isinstance(inner, list) and inner else value
+
+
+def _base64_id(value: Any) -> Any:
     try:
         return hex_id(value, 8)
     except ValueError:
-        return _id(value)
+        return value
 
 
-def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
+def _has(*names: str) -> Callable[[Row], bool]:
     """Recognize a row that has one of the names in each of these, such as `trace_id|traceId`."""
     choices = [name.split("|") for name in names]
     return lambda row: all(any(name in row for name in choice) for choice in choices)
 
 
+def _is_phoenix(row: Row) -> bool:
+    return any(key.startswith("attributes.") for key in row) or ("context" in row and isinstance(row.get("attributes"), Mapping))
+
+
+def _is_langsmith(row: Row) -> bool:
+    return "run_type" in row or "inputs" in row or any(key.startswith(("inputs.", "input.")) for key in row)
+
+
 # In the order in which they are recognized.
-_EXPORTS = (
-    TraceExport("phoenix", PHOENIX.marks, _phoenix_span),
+TRACE_EXPORTS = (
+    TraceExport("otlp", is_otlp, otlp_records),
+    TraceExport("phoenix", _is_phoenix, _phoenix_span),
     TraceExport("phoenix", _has("span_id", "annotator_kind"), _phoenix_annotation),
     TraceExport("mlflow", _has("request_time|timestamp_ms|info", "trace_metadata|request_metadata|data"), _mlflow_trace),
-    TraceExport("langsmith", _has("run_type"), _langsmith_run),
+    TraceExport("langsmith", _is_langsmith, _langsmith_run),
     TraceExport("langsmith", _has("run_id", "key", "score|value"), _langsmith_feedback),
     TraceExport("langfuse", _has("trace_id|traceId", "name", "data_type|dataType", "value|string_value|stringValue"), _langfuse_score),
     TraceExport("langfuse", _has("trace_id|traceId", "id", "type", "start_time|startTime"), _langfuse_observation),
