@@ -224,14 +224,15 @@ def test_it_stops_although_a_client_is_connected(tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", port(receiver)), timeout=5)
 
 
-def test_files_are_rotated_and_private(tmp_path: Path) -> None:
-    with TraceReceiver(tmp_path / "r", port=0, limits=ReceiverLimits(file_bytes=1)) as receiver:
-        for _ in range(3):
-            post(receiver, BODY, JSON)
-    files = sorted((tmp_path / "r").iterdir())
-    assert len(files) == 3
-    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
-    assert read_traces(tmp_path / "r").left_out == {"a span that appears again": 2}
+def test_files_are_private_and_a_line_after_one_that_was_cut_off_is_read(receiver: TraceReceiver, tmp_path: Path) -> None:
+    post(receiver, BODY, JSON)
+    (file,) = (tmp_path / "received").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    with file.open("ab") as opened:
+        opened.write(BODY[:50])
+    post(receiver, json.dumps(request(ROOT | {"traceId": "1" * 32})).encode(), JSON)
+    found = read_traces(tmp_path / "received")
+    assert (len(found.rows), found.left_out) == (2, {"a line that is not JSON": 1})
 
 
 def test_a_folder_that_cannot_be_written_is_a_reply_to_try_again(tmp_path: Path) -> None:
