@@ -70,6 +70,7 @@ def observation(place: int, kind: str, parent: str, times: tuple[str, str], **fi
         "user_id": "u-1",
         "release": "2.1.0",
         "version": "",
+        "tags": ["web", "index:7"],
         "environment": "default",
         "input": "",
         "output": "",
@@ -108,7 +109,7 @@ SCORES = [
 ]
 LANGFUSE = COMMON | {
     "cost": 0.125,
-    "versions": {"release": "2.1.0", "prompt": "4"},
+    "versions": {"release": "2.1.0", "prompt": "4", "index": "7"},
     "evaluations": [
         {"name": "faithful", "score": 0.5, "explanation": "half", "judge": "EVAL"},
         {"name": "tone", "label": "friendly", "judge": "API"},

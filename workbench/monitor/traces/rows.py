@@ -124,19 +124,18 @@ def _judged(evaluations: Iterable[Mapping[str, Any]]) -> Row:
 
 def _in_conversations(made: Iterable[tuple[Row, RecordedTrace]]) -> list[Row]:
     """Return rows by time, with the turns of each conversation. What evaluates a conversation is at its last turn, once."""
-    turns: Counter[str] = Counter()
-    last: dict[str, tuple[Row, list[Mapping[str, Any]]]] = {}
+    conversations: dict[str, list[Row]] = {}
+    evaluations: dict[str, list[Mapping[str, Any]]] = {}
     rows = sorted(made, key=lambda pair: (pair[0]["time"], pair[0]["id"]))
     for row, trace in rows:
-        session = row.get("session", "")
-        found = [*last.get(session, (row, []))[1], *(found for step in trace.steps for found in step.of_session)]
-        last[session or row["id"]] = row, found
-        if session:
-            turns[session] += 1
-            row["turn"] = turns[session]
-    for row, found in last.values():
+        if session := row.get("session"):
+            conversations.setdefault(session, []).append(row)
+            evaluations.setdefault(session, []).extend(found for step in trace.steps for found in step.of_session)
+            row["turn"] = len(conversations[session])
+    for session, found in evaluations.items():
+        last = conversations[session][-1]
         for name, items in _judged(found).items():
-            row[name] = [*row.get(name, ()), *items]
+            last[name] = [*last.get(name, ()), *items]
     return [row for row, _ in rows]
 
 

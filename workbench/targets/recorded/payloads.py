@@ -17,39 +17,12 @@ from workbench.targets.recorded.cells import structured
 
 _QUESTIONS = ("question", "query", "user_input", "user_query", "input", "prompt", "text", "content", "messages")
 _ANSWERS = (
-    "answer",
-    "generated_answer",
-    "output",
-    "response",
-    "result",
-    "content",
-    "parts",
-    "text",
-    "output_text",
-    "completion",
-    "generation",
-    "generations",
-    "message",
-    "messages",
-    "choices",
-    "candidates",
+    *("answer", "generated_answer", "output", "response", "result", "content", "parts", "text", "output_text", "completion"),
+    *("generation", "generations", "message", "messages", "choices", "candidates"),
 )
 _DOCUMENTS = (
-    "documents",
-    "retrieved_documents",
-    "source_documents",
-    "retrieved_contexts",
-    "retrieval_context",
-    "hits",
-    "chunks",
-    "passages",
-    "nodes",
-    "source_nodes",
-    "sources",
-    "citations",
-    "contexts",
-    "context",
-    "docs",
+    *("documents", "retrieved_documents", "source_documents", "retrieved_contexts", "retrieval_context", "hits", "chunks", "passages"),
+    *("nodes", "source_nodes", "sources", "citations", "contexts", "context", "docs"),
 )
 # Where such values have documents inside.
 _AROUND = ("output", "outputs", "response", "result")

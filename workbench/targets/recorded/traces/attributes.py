@@ -9,19 +9,21 @@ from workbench.targets.recorded.exports import value_at
 
 # What OpenInference writes in place of a text that it was told to hide.
 REDACTED = "__REDACTED__"
+# The longest path of a name that is read.
+_DEPTH = 16
 
 
-def nested(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def nested(attributes: Mapping[str, Any], depth: int = _DEPTH) -> dict[str, Any]:
     """Return attributes such as `retrieval.documents.0.document.id` as objects and lists."""
     made, below = dict[str, Any](), dict[str, dict[str, Any]]()
     for key, value in attributes.items():
         head, _, rest = key.partition(".")
-        if rest:
+        if rest and depth:
             below.setdefault(head, {})[rest] = value
         else:
-            made[head] = value
+            made[key] = value
     for head, inner in below.items():
-        fields, value = nested(inner), made.get(head)
+        fields, value = nested(inner, depth - 1), made.get(head)
         if all(map(str.isdecimal, fields)):
             made[head] = [fields[place] for place in sorted(fields, key=int)]
         else:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple
 
 from workbench.datasets.draft import Rows
-from workbench.targets.base import TargetHit
 from workbench.targets.recorded.exports import ExportedRow, ExportFormat, Row
 from workbench.targets.recorded.traces.otlp import TraceEvent
 from workbench.targets.recorded.traces.steps import TraceStep, step_of
@@ -65,14 +64,11 @@ def _results(rows: Rows) -> Iterator[ExportedRow]:
 
 
 def _result(trace: RecordedTrace, place: _Place) -> ExportedRow:
-    hits: list[TargetHit] = []
-    for hit, _ in trace.hits or ():
-        if hit not in hits:
-            hits.append(hit)
     fault = next((step.fault for step in trace.steps if step.fault), "")
     if not (trace.query or fault or trace.root.captured) and trace.of("generation", "retrieval", "embedding"):
         fault = f"has {trace.why_no_query}"
-    found = None if trace.hits is None else hits
+    # Several retrievers can find the same document.
+    found = None if trace.hits is None else list({repr(hit): hit for hit, _ in trace.hits}.values())
     return ExportedRow(place.row, place.where, trace.query, trace.reply, found, trace.root.facts["query_id"], trace.error, fault)
 
 

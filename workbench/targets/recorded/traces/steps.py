@@ -99,8 +99,7 @@ def step_of(span: TraceSpan) -> TraceStep:
     """Interpret a span. Raises ValueError or RecursionError for attributes that no tool writes."""
     flat = {**span.attributes, **captured_attributes(span.events)}
     attributes = nested(flat)
-    metadata = payload(attributes, "metadata")
-    attributes["metadata"] = metadata if isinstance(metadata, Mapping) else {}
+    attributes["metadata"] = _metadata(attributes)
     kind = _KINDS.get(str(first_value(attributes, *_KIND_ATTRIBUTES)).lower(), "other")
     reply, hits, fault = RecordedResult(""), None, ""
     try:
@@ -155,6 +154,13 @@ def evaluation_of(attributes: Mapping[str, Any], names: Mapping[str, str] = EVAL
     """Return the evaluation in the attributes of an event, or of a span under other names."""
     made = {field: number_in(attributes, name) if field == "score" else text_in(attributes, name) for field, name in names.items()}
     return {field: value for field, value in made.items() if value is not None}
+
+
+def _metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata, among them tags such as `prompt_version:3`."""
+    metadata, tags = payload(attributes, "metadata"), payload(attributes, "tag.tags")
+    named = [tag.partition(":") for tag in tags if isinstance(tag, str) and ":" in tag] if isinstance(tags, list) else []
+    return {name: value for name, _, value in named} | (dict(metadata) if isinstance(metadata, Mapping) else {})
 
 
 def _failure(span: TraceSpan) -> str:

@@ -18,44 +18,37 @@ from workbench.targets.recorded.traces.steps import EVALUATION
 # A number is in seconds, milliseconds, microseconds or nanoseconds, which its size tells for times after 1973.
 _UNITS = ((1e11, 10**9), (1e14, 10**6), (1e17, 10**3))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Fields of a span by the names that tools give them, in either style.
+# Fields of a span by the names that tools give them.
 _FIELDS = {
-    "trace_id": ("context.trace_id", "trace_id", "traceId", "request_id"),
+    "trace_id": ("context.trace_id", "trace_id", "request_id"),
     "span_id": ("context.span_id", "span_id", "id", "run_id"),
-    "parent": ("parent_id", "parent_span_id", "parent_run_id", "parent_observation_id", "parentObservationId"),
+    "parent": ("parent_id", "parent_span_id", "parent_run_id", "parent_observation_id"),
     "kind": ("span_kind", "run_type", "mlflow.spanType", "span_type", "type", "attributes.openinference.span.kind"),
-    "start": ("start_time_unix_nano", "start_time", "startTime", "timestamp", "request_time", "timestamp_ms"),
-    "end": ("end_time_unix_nano", "end_time", "endTime"),
-    "error": ("error", "status_message", "statusMessage", "status.message"),
+    "start": ("start_time_unix_nano", "start_time", "timestamp", "request_time", "timestamp_ms"),
+    "end": ("end_time_unix_nano", "end_time"),
+    "error": ("error", "status_message", "status.message"),
     "state": ("level", "state", "status.code", "status_code", "status"),
 }
 _ATTRIBUTES = {
     "input.value": ("mlflow.spanInputs", "inputs", "input", "request", "request_preview"),
     "output.value": ("mlflow.spanOutputs", "outputs", "output", "response", "response_preview"),
-    "session.id": ("session_id", "sessionId", "mlflow.trace.session"),
-    "user.id": ("user_id", "userId", "mlflow.trace.user"),
-    "llm.model_name": ("provided_model_name", "providedModelName", "mlflow.llm.model", "model", "metadata.ls_model_name"),
-    "llm.token_count.prompt": (
-        "usage.input_tokens",
-        "usage.input",
-        "usage.promptTokens",
-        "prompt_tokens",
-        "input_tokens",
-        "inputUsage",
-        "promptTokens",
-    ),
+    "session.id": ("session_id", "mlflow.trace.session"),
+    "user.id": ("user_id", "mlflow.trace.user"),
+    "llm.model_name": ("provided_model_name", "mlflow.llm.model", "model", "metadata.ls_model_name"),
+    "llm.token_count.prompt": ("usage.input_tokens", "usage.input", "usage.promptTokens", "prompt_tokens", "input_tokens", "input_usage"),
     "llm.token_count.completion": (
         *("usage.output_tokens", "usage.output", "usage.completionTokens"),
-        *("completion_tokens", "output_tokens", "outputUsage", "completionTokens"),
+        *("completion_tokens", "output_tokens", "output_usage"),
     ),
-    "llm.cost.total": ("total_cost", "totalCost", "calculatedTotalCost"),
-    "llm.prompt_template.version": ("prompt_version", "promptVersion"),
+    "llm.cost.total": ("total_cost", "calculated_total_cost"),
+    "llm.prompt_template.version": ("prompt_version",),
+    "tag.tags": ("tags",),
     **{name: (name,) for name in ("metadata", "release", "version", "query_id")},
 }
 _SCORE = {
     "gen_ai.evaluation.name": ("assessment_name", "annotation_name", "name", "key"),
     "gen_ai.evaluation.score.value": ("result.score", "score", "feedback.value", "value"),
-    "gen_ai.evaluation.score.label": ("result.label", "label", "string_value", "stringValue"),
+    "gen_ai.evaluation.score.label": ("result.label", "label", "string_value"),
     "gen_ai.evaluation.explanation": ("result.explanation", "explanation", "comment", "rationale"),
     "workbench.judge": ("annotator_kind", "source.source_type", "feedback_source.type", "source"),
     "error.type": ("feedback.error.error_code",),
@@ -63,20 +56,8 @@ _SCORE = {
 _MLFLOW_DURATION = ("execution_duration", "execution_duration_ms", "execution_time_ms")
 # Fields that are JSON in a text where a table or an attribute has no objects.
 _OBJECTS = frozenset(
-    {
-        "attributes",
-        "assessments",
-        "extra",
-        "feedback",
-        "feedback_source",
-        "feedback_stats",
-        "info",
-        "metadata",
-        "request_metadata",
-        "spans",
-        "tags",
-    }
-    | {"trace_metadata", "usage", "usageDetails", "usage_details", "mlflow.chat.tokenUsage", "mlflow.trace.tokenUsage"}
+    {"attributes", "assessments", "extra", "feedback", "feedback_source", "feedback_stats", "info", "metadata", "request_metadata", "spans"}
+    | {"tags", "trace_metadata", "usage", "usage_details", "mlflow.chat.tokenUsage", "mlflow.trace.tokenUsage"}
 )
 
 
@@ -169,23 +150,29 @@ def _score(row: Row, trace_id: Any, span_id: Any) -> TraceEvent:
     return TraceEvent(EVALUATION, found, _id(trace_id), _id(span_id))
 
 
+def _langfuse(row: Row) -> dict[str, Any]:
+    """Return a row with the names of the blob export, which those of the interface are in camel case."""
+    return _parsed({re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): value for key, value in row.items()})
+
+
 def _langfuse_observation(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
-    row = _parsed(row)
+    row = _langfuse(row)
     # A trace, which older exports have as a row too, is the parent of its outermost observations.
-    yield _span({**row, "usage": _any(row, "usage_details", "usageDetails", "usage")}, parent=_any(row, "trace_id", "traceId"))
+    yield _span({**row, "usage": _any(row, "usage_details", "usage")}, parent=row.get("trace_id"))
 
 
 def _langfuse_trace(row: Row, left_out: Counter[str]) -> Iterator[TraceRecord]:
-    yield _span({**_parsed(row), "trace_id": row["id"], "type": ""})
+    yield _span({**_langfuse(row), "trace_id": row["id"], "type": ""})
     for name, read in (("observations", _langfuse_observation), ("scores", _langfuse_score)):
         for item in _objects(row.get(name)):
-            yield from read({"traceId": row["id"], **item}, left_out)
+            yield from read({"trace_id": row["id"], **item}, left_out)
 
 
 def _langfuse_score(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    row = _langfuse(row)
     # Categories and texts have a number that means nothing.
-    value = None if _any(row, "data_type", "dataType") in ("CATEGORICAL", "TEXT") else row.get("value")
-    yield _score({**row, "value": value}, _any(row, "trace_id", "traceId"), _any(row, "observation_id", "observationId"))
+    value = None if row.get("data_type") in ("CATEGORICAL", "TEXT") else row.get("value")
+    yield _score({**row, "value": value}, row.get("trace_id"), row.get("observation_id"))
 
 
 def _langsmith_run(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
