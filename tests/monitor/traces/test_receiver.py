@@ -175,6 +175,17 @@ def test_the_length_must_be_given_and_a_number(receiver: TraceReceiver) -> None:
         assert b" 400 " in raw(receiver, start + b"Content-Length: " + length + b"\r\n\r\n").splitlines()[0]
     assert b" 501 " in raw(receiver, b"GET /v1/traces HTTP/1.1\r\n\r\n").splitlines()[0]
     assert raw(receiver, b"\x16\x03\x01garbage\r\n\r\n")
+    assert b" 431 " in raw(receiver, start + b"a: b\r\n" * 200 + b"\r\n").splitlines()[0]
+    assert b" 414 " in raw(receiver, b"POST /" + b"a" * 70_000).splitlines()[0]
+    assert receiver.refused == {411: 3, 400: 6, 501: 1, 431: 1, 414: 1}
+
+
+def test_a_link_in_the_folder_is_not_followed(receiver: TraceReceiver, tmp_path: Path) -> None:
+    assert post(receiver, BODY, JSON)[0] == 200
+    (file,) = (tmp_path / "received").iterdir()
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert post(receiver, BODY, JSON)[0] == 503
 
 
 def test_a_slow_client_is_ended_and_others_are_told_to_come_again(receiver: TraceReceiver) -> None:

@@ -102,7 +102,7 @@ class _OtlpServer(ThreadingHTTPServer):
         """Append a line in one write, so that a killed process loses none that was confirmed. Raises OSError if the disk is full."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / f"{signal}-{datetime.now(UTC).date()}.jsonl"
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             # The line before can be cut off, by a full disk.
             written = os.write(file, b"\n" + line + b"\n")
@@ -155,6 +155,11 @@ class _OtlpHandler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        # Requests that are not HTTP, or use another method than POST.
+        self.server.refused[code] += 1
+        super().send_error(code, message, explain)
 
     def do_POST(self) -> None:
         """Append the body of a request to the file of its signal."""

@@ -57,7 +57,7 @@ class ExportFormat:
     marks: Callable[[Row], bool]
     question: str
     read: Callable[[Rows], Iterable[ExportedRow]]
-    # What tells several results of a question apart.
+    # The field that tells several results of a question apart, empty if no field of a row does.
     choice: str = "a field"
 
 

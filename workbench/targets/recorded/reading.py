@@ -60,7 +60,7 @@ def read_results(
     else:
         name, results = export.name, exported_results(export, rows, fields, draft)
     choice = "a field" if export is None else export.choice
-    found = index(name, results, f"remove one of them, or choose rows with where: {{{choice}: its value}}", draft)
+    found = index(name, results, "remove one of them" + (f", or choose rows with where: {{{choice}: its value}}" if choice else ""), draft)
     raise_first(draft)
     if not (found.searches or found.answers) and not any(result.error for result in (*found.by_id.values(), *found.by_text.values())):
         keys = listed([repr(key) for key in dict.fromkeys(key for row, _ in rows[:_SAMPLE] for key in row)], 12)

@@ -1,6 +1,5 @@
 """Exports of Langfuse and MLflow and files of OpenTelemetry are recorded results: what the monitor reads, one result for each trace."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,16 @@ def test_the_same_trace_is_the_same_result_in_every_export(recorded, tool: str, 
     for target in (recorded("a.jsonl", rows), recorded("b.jsonl", rows, format=tool), recorded("c.json", rows)):
         assert [(hit.text, dict(hit.metadata)) for hit in search(target, FEE)] == [(hit["text"], hit["metadata"]) for hit in HITS]
         assert (answer(target, FEE).text, target.identity()["format"]) == ("18 EUR", tool)
+
+
+def test_a_span_of_phoenix_without_attributes_is_part_of_its_trace(recorded) -> None:
+    bare = {key: value for key, value in PHOENIX[1].items() if not key.startswith("attributes.")} | {"context.span_id": "s9"}
+    assert answer(recorded("a.jsonl", [bare, *PHOENIX]), FEE).text == "18 EUR"
+
+
+def test_values_of_another_kind_are_no_crash(recorded) -> None:
+    rows = [row | {"context.trace_id": [], "parent_id": {}, "start_time": [], "span_kind": 5} for row in PHOENIX]
+    assert answer(recorded("a.jsonl", rows), FEE).text == "18 EUR"
 
 
 def test_a_trace_of_mlflow_in_json_is_one_row(recorded) -> None:
@@ -88,6 +97,13 @@ def test_traces_that_record_no_text_are_left_out_unless_they_are_of_a_model(tmp_
         RecordedTarget(name="a", path=str(file)).check()
 
 
+def test_several_traces_of_a_question_are_one_line(tmp_path: Path) -> None:
+    again = span(0, None, {"input.value": FEE.text, "output.value": "19 EUR", "metadata.query_id": "q7"}) | {"traceId": "1" * 32}
+    file = write_lines(tmp_path / "t.jsonl", request(ROOT), request(again))
+    with pytest.raises(InputError, match=r"t.jsonl:2 has another result for the id 'q7' of .*t.jsonl:1; remove one of them$"):
+        RecordedTarget(name="a", path=str(file)).check()
+
+
 def test_a_broken_file_of_traces_is_one_line(recorded, wording) -> None:
     broken = [
         ("a.pb", "garbage"),
@@ -97,4 +113,3 @@ def test_a_broken_file_of_traces_is_one_line(recorded, wording) -> None:
         ("a.jsonl", [RUNS[2], RUNS[2] | {"outputs": {"answer": "19 EUR"}}]),
     ]
     wording(lambda case: recorded(*case).check(), broken)
-    assert json.dumps(broken)

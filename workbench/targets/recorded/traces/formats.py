@@ -21,7 +21,7 @@ _QUESTIONS = {
     "langfuse": "input",
     "mlflow": "request",
 }
-_CHOICES = {"langsmith": "session_id"}
+_CHOICES = {"langsmith": "session_id", "otlp": ""}
 
 
 class _Place(NamedTuple):

@@ -254,7 +254,8 @@ def _has(*names: str) -> Callable[[Row], bool]:
 
 
 def _is_phoenix(row: Row) -> bool:
-    return any(key.startswith("attributes.") for key in row) or ("context" in row and isinstance(row.get("attributes"), Mapping))
+    flat = any(key.startswith(("attributes.", "context.")) for key in row)
+    return flat or "span_kind" in row or ("context" in row and isinstance(row.get("attributes"), Mapping))
 
 
 def _is_langsmith(row: Row) -> bool:
