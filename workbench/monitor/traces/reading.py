@@ -13,7 +13,7 @@ from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
 from workbench.monitor.log.log_files import FAILURES, LogFile, Stream
 from workbench.monitor.traces.rows import trace_rows
-from workbench.targets.recorded.traces.otlp import BINARY, OtlpSignal, TraceEvent, TraceSpan, otlp_items, protobuf_json
+from workbench.targets.recorded.traces.otlp import BINARY, OtlpSignal, TraceEvent, TraceRecord, TraceSpan, otlp_items, protobuf_json
 from workbench.targets.recorded.traces.steps import EVALUATION, TraceStep, records_call, step_of
 from workbench.targets.recorded.traces.tool_exports import export_of
 
@@ -52,51 +52,46 @@ def read_traces(*paths: str | Path) -> TraceRows:
     InputError
         If a path cannot be read, or if none has a trace in a known format.
     """
-    reader = _TraceReader()
-    for file in (file for path in paths for file in _files(Path(path))):
-        for row in _rows(file, reader.left_out):
-            reader.take(row)
-    if not reader.formats:
+    left_out: Counter[str] = Counter()
+    formats: set[str] = set()
+    steps, events = list[TraceStep](), list[TraceEvent]()
+    for record in (record for path in paths for file in _files(Path(path)) for record in _records(file, formats, left_out)):
+        if isinstance(record, TraceSpan):
+            steps += _step(record, left_out)
+        elif record.name == EVALUATION or records_call(record):
+            events.append(record)
+        else:
+            left_out["a log record of another kind"] += 1
+    if not formats:
         raise InputError(
             f"{', '.join(map(str, paths))} has no trace in a format that is known",
             "give OTLP as JSON lines or protobuf, or an export of Langfuse, LangSmith, Phoenix or MLflow",
         )
-    rows = trace_rows(reader.steps, reader.events, reader.left_out)
-    return TraceRows(tuple(sorted(reader.formats)), tuple(rows), dict(sorted((+reader.left_out).items())))
+    rows = trace_rows(steps, events, left_out)
+    return TraceRows(tuple(sorted(formats)), tuple(rows), dict(sorted((+left_out).items())))
 
 
-class _TraceReader:
-    """The steps and events of rows, and how many things were left out."""
+def _step(span: TraceSpan, left_out: Counter[str]) -> list[TraceStep]:
+    try:
+        step = step_of(span)
+    except (ValueError, RecursionError):
+        left_out["a span that cannot be read"] += 1
+        return []
+    left_out["the documents of a span, which cannot be read"] += step.fault != ""
+    return [step]
 
-    def __init__(self) -> None:
-        self.left_out: Counter[str] = Counter()
-        self.formats: set[str] = set()
-        self.steps, self.events = list[TraceStep](), list[TraceEvent]()
 
-    def take(self, row: Mapping[str, Any]) -> None:
-        """Add what a row has."""
-        if not (export := export_of(row)):
-            self.left_out["a row of no known format"] += 1
-            return
-        self.formats.add(export.tool)
+def _records(file: Path, formats: set[str], left_out: Counter[str]) -> Iterator[TraceRecord]:
+    for row in _rows(file, left_out):
+        export = export_of(row)
+        if export is None:
+            left_out["a row of no known format"] += 1
+            continue
+        formats.add(export.tool)
         try:
-            for record in export.read(row, self.left_out):
-                self._add(record)
+            yield from export.read(row, left_out)
         except (ValueError, OverflowError, RecursionError):
-            self.left_out["a row that cannot be read"] += 1
-
-    def _add(self, record: TraceSpan | TraceEvent) -> None:
-        if isinstance(record, TraceEvent):
-            kept = record.name == EVALUATION or records_call(record)
-            self.events += [record] if kept else []
-            self.left_out["a log record of another kind"] += not kept
-            return
-        try:
-            self.steps.append(step_of(record))
-        except (ValueError, RecursionError):
-            self.left_out["a span that cannot be read"] += 1
-        else:
-            self.left_out["the documents of a span, which cannot be read"] += self.steps[-1].fault != ""
+            left_out["a row that cannot be read"] += 1
 
 
 def _files(path: Path) -> list[Path]:

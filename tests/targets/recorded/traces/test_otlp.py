@@ -145,7 +145,7 @@ def test_a_log_record_is_an_event_of_a_span() -> None:
     }
     old = {"attributes": [{"key": "event.name", "value": {"stringValue": "old"}}]}
     logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, old, {"traceId": "x"}]}]}]}
-    events = [TraceEvent("gen_ai.evaluation.result", {}, TRACE, SPAN, {"text": "hello"}), TraceEvent("old", {"event.name": "old"})]
+    events = [TraceEvent("gen_ai.evaluation.result", {"text": "hello"}, TRACE, SPAN), TraceEvent("old", {"event.name": "old"})]
     assert read(logs) == (events, {"a log record that cannot be read": 1})
 
 

@@ -24,13 +24,12 @@ _LISTS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs"
 
 @dataclass(frozen=True, slots=True)
 class TraceEvent:
-    """An event of a span, or a log record with the ids of its span. `body` are the fields of its body."""
+    """An event of a span, or a log record with the ids of its span. The fields of its body are among its attributes."""
 
     name: str
     attributes: Mapping[str, Any]
     trace_id: str = ""
     span_id: str = ""
-    body: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +130,9 @@ def _log(item: Mapping[str, Any]) -> TraceEvent:
     return TraceEvent(
         # Before 2025 the name was an attribute.
         name=_text(item.get("eventName") or attributes.get("event.name") or ""),
-        attributes=attributes,
+        attributes={**body, **attributes} if isinstance(body, dict) else attributes,
         trace_id=hex_id(trace_id) if trace_id else "",
         span_id=hex_id(span_id, _SPAN_ID) if span_id else "",
-        body=body if isinstance(body, dict) else None,
     )
 
 

@@ -143,8 +143,7 @@ def captured_attributes(events: Iterable[TraceEvent]) -> dict[str, Any]:
         if event.name == _CALL_EVENT:
             attributes |= event.attributes
         elif found := _MESSAGE_EVENT.fullmatch(event.name):
-            fields = {**event.attributes, **(event.body or {})}
-            message = fields.get("message", fields)
+            message = event.attributes.get("message", event.attributes)
             side, role = ("input", found["role"]) if found["role"] else ("output", "assistant")
             messages.setdefault(f"gen_ai.{side}.messages", []).append({"role": role, **message} if isinstance(message, dict) else message)
     return attributes | messages
@@ -164,9 +163,9 @@ def _metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(span: TraceSpan) -> str:
-    places = [span.attributes, *(event.attributes for event in span.events if event.name == "exception")]
-    kind = next((text for place in places if (text := text_in(place, "error.type", "exception.type"))), "")
-    message = span.message or next((text for place in places if (text := text_in(place, "exception.message"))), "")
+    exceptions = [event.attributes for event in span.events if event.name == "exception"][:1]
+    fields = {**span.attributes, **dict(*exceptions)}
+    kind, message = text_in(fields, "error.type", "exception.type"), span.message or text_in(fields, "exception.message")
     return ": ".join(filter(None, (kind, message))) or "the span has an error"
 
 

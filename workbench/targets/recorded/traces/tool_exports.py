@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import Row, value_at
-from workbench.targets.recorded.traces.otlp import TraceEvent, TraceRecord, TraceSpan, hex_id, is_otlp, otlp_records
+from workbench.targets.recorded.traces.otlp import TraceEvent, TraceRecord, TraceSpan, is_otlp, otlp_records
 from workbench.targets.recorded.traces.steps import EVALUATION
 
 # A number is in seconds, milliseconds, microseconds or nanoseconds, which its size tells for times after 1973.
@@ -74,8 +74,8 @@ def export_of(row: Row) -> TraceExport | None:
     return next((export for export in TRACE_EXPORTS if export.marks(row)), None)
 
 
-def values_of(row: Row, names: tuple[str, ...]) -> Any:
-    """Return the inputs or the outputs of a row, gathered from columns such as `inputs.question` if there is one for each."""
+def _values(row: Row, names: tuple[str, ...]) -> Any:
+    # A table can have a column for each, such as `inputs.question`.
     if names[0] in row:
         return structured(row[names[0]], names[0])
     columns = {key.partition(".")[2]: value for key, value in row.items() if key.startswith(tuple(f"{name}." for name in names))}
@@ -178,7 +178,7 @@ def _langfuse_score(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
 def _langsmith_run(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
     row = _parsed(row)
     metadata = {**_mapping(value_at(row, "extra.metadata")), **_mapping(row.get("metadata"))}
-    values = {"inputs": values_of(row, ("inputs", "input")), "outputs": values_of(row, ("outputs", "output")), "metadata": metadata}
+    values = {"inputs": _values(row, ("inputs", "input")), "outputs": _values(row, ("outputs", "output")), "metadata": metadata}
     # The column `session_id` is the project.
     yield _span({**row, **values, "session_id": None})
     for name, stats in _mapping(row.get("feedback_stats")).items():
@@ -221,12 +221,8 @@ def _mlflow_trace(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
 def _mlflow_span(row: Row, trace_id: Any) -> TraceSpan:
     # The values of attributes are JSON in texts.
     attributes = _parsed({key: _unquoted(value) for key, value in _mapping(_parsed(row).get("attributes")).items()})
-    ids = {
-        "trace_id": trace_id,
-        "span_id": _base64_id(row.get("span_id")),
-        "parent_id": _base64_id(_any(row, "parent_span_id", "parent_id")),
-    }
-    return _span({**row, **_own(attributes), **ids, "usage": attributes.get("mlflow.chat.tokenUsage")}, parent=trace_id)
+    about = {"trace_id": trace_id, "usage": attributes.get("mlflow.chat.tokenUsage")}
+    return _span({**row, **_own(attributes), **about}, parent=trace_id)
 
 
 def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,13 +234,6 @@ def _unquoted(value: Any) -> Any:
     quoted = isinstance(value, str) and len(value) > 1 and value.startswith('"') and value.endswith('"')
     inner = structured(f"[{value}]", "an attribute") if quoted else None
     return inner[0] if isinstance(inner, list) and inner else value
-
-
-def _base64_id(value: Any) -> Any:
-    try:
-        return hex_id(value, 8)
-    except ValueError:
-        return value
 
 
 def _has(*names: str) -> Callable[[Row], bool]:
