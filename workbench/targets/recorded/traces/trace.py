@@ -114,18 +114,17 @@ class RecordedTrace:
 
     def _hits(self) -> list[FoundHit] | None:
         """Return the hits in order. A reranker's documents take the place of those that were found, or reranked, before it."""
-        # Since a reranker, nothing was found yet: `found` is None.
-        ranked, found, place, searched = list[list[FoundHit]](), list[FoundHit]() or None, -1, False
-        for step in self.of("retrieval", "reranking"):
-            place += step.kind == "retrieval"
+        groups, place, after_reranker = list[list[FoundHit]](), -1, True
+        searched = self.of("retrieval", "reranking")
+        for step in searched:
             if step.kind == "retrieval":
-                found = [*(found or ()), *((hit, place) for hit in step.hits or ())]
+                groups += [[]] if after_reranker else []
+                place, after_reranker = place + 1, False
+                groups[-1] += [(hit, place) for hit in step.hits or ()]
             elif step.hits is not None:
-                before = found if found is not None else ranked.pop() if ranked else []
-                ranked.append(list(_reranked(step.hits, before, max(0, place))))
-                found = None
-            searched = searched or step.hits is not None
-        return [*chain(*ranked), *(found or ())] if searched else None
+                groups[-1:] = [list(_reranked(step.hits, groups[-1] if groups else (), max(0, place)))]
+                after_reranker = True
+        return [*chain(*groups)] if any(step.hits is not None for step in searched) else None
 
 
 def _reranked(hits: Sequence[TargetHit], found: Sequence[FoundHit], last: int) -> Iterator[FoundHit]:
