@@ -333,7 +333,9 @@ def test_compressed_files_that_are_broken_are_counted(tmp_path: Path) -> None:
     (tmp_path / "cut.jsonl.gz").write_bytes(packed[:-8])
     assert read_traces(tmp_path).left_out["a compressed file that is broken"] == 1
     (tmp_path / "t.pb").write_bytes(b"\xff" * 9)
-    assert read_traces(tmp_path).left_out["a file that is not OTLP"] == 1
+    (tmp_path / "large.pb").write_bytes(bytes((20 << 20) + 1))
+    left_out = read_traces(tmp_path).left_out
+    assert (left_out["a file that is not OTLP"], left_out["a file of protobuf of more than 20 MiB"]) == (1, 1)
 
 
 def test_traces_in_no_known_format_are_an_error_with_the_formats(tmp_path: Path) -> None:
@@ -435,6 +437,14 @@ ATTRIBUTES = [
 ]
 
 
+SPANS = st.builds(
+    lambda place, parent, found: span(place, parent, dict(found)),
+    st.integers(1, 4),
+    st.none() | st.integers(1, 4),
+    st.lists(st.tuples(st.sampled_from(ATTRIBUTES), KINDS | VALUES), max_size=6),
+).map(request)
+
+
 @few_or_many(150, 20_000)
 def test_no_row_raises_anything_but_an_input_error(examples: int, tmp_path: Path) -> None:
     def read(rows: list[dict[str, Any]]) -> None:
@@ -447,11 +457,7 @@ def test_no_row_raises_anything_but_an_input_error(examples: int, tmp_path: Path
         json.dumps(found.rows, allow_nan=False)
 
     rows = st.dictionaries(st.sampled_from(KEYS), KINDS | VALUES, min_size=3)
-    attributes = st.lists(st.tuples(st.sampled_from(ATTRIBUTES), KINDS | VALUES), max_size=6)
-    spans = st.builds(
-        lambda place, parent, found: span(place, parent, dict(found)), st.integers(1, 4), st.none() | st.integers(1, 4), attributes
-    ).map(request)
-    check_examples(examples, st.lists(rows | spans, max_size=5), read)
+    check_examples(examples, st.lists(rows | SPANS, max_size=5), read)
 
 
 @few_or_many(100, 20_000)

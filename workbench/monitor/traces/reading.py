@@ -13,7 +13,16 @@ from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
 from workbench.monitor.log.log_files import FAILURES, LogFile, Stream
 from workbench.monitor.traces.rows import trace_rows
-from workbench.targets.recorded.traces.otlp import BINARY, OtlpSignal, TraceEvent, TraceRecord, TraceSpan, otlp_items, protobuf_json
+from workbench.targets.recorded.traces.otlp import (
+    BINARY,
+    PROTOBUF_LIMIT,
+    OtlpSignal,
+    TraceEvent,
+    TraceRecord,
+    TraceSpan,
+    otlp_items,
+    protobuf_json,
+)
 from workbench.targets.recorded.traces.steps import EVALUATION, TraceStep, records_call, step_of
 from workbench.targets.recorded.traces.tool_exports import export_of
 
@@ -137,7 +146,7 @@ def _binary(raw: bytes, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
         if any("traceId" in item for item in otlp_items(value)):
             yield value
             return
-    left_out["a file that is not OTLP"] += 1
+    left_out["a file that is not OTLP" if len(raw) <= PROTOBUF_LIMIT else "a file of protobuf of more than 20 MiB"] += 1
 
 
 def _lines(file: Path, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:

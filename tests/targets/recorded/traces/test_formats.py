@@ -1,13 +1,17 @@
 """Exports of Langfuse and MLflow and files of OpenTelemetry are recorded results: what the monitor reads, one result for each trace."""
 
+import contextlib
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
+from tests.fuzzing import check_examples, few_or_many
 from tests.monitor.traces.conftest import request, span, write_lines
 from tests.monitor.traces.test_exports import HITS, MLFLOW_SPANS, OBSERVATIONS, PHOENIX, RUNS, SCORES
+from tests.monitor.traces.test_reading import KEYS, KINDS, SPANS, VALUES
 from tests.targets.recorded.conftest import answer, search
 from workbench.errors import InputError
 from workbench.records import Query
@@ -95,6 +99,22 @@ def test_traces_that_record_no_text_are_left_out_unless_they_are_of_a_model(tmp_
     file = write_lines(tmp_path / "t.jsonl", request(ROOT, span(1, None, {"gen_ai.operation.name": "chat"}) | {"traceId": "1" * 32}))
     with pytest.raises(InputError, match="a trace whose question was not captured; set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"):
         RecordedTarget(name="a", path=str(file)).check()
+
+
+@few_or_many(100, 20_000)
+def test_no_rows_raise_anything_but_an_input_error(examples: int, tmp_path: Path) -> None:
+    places = iter(range(10**6))
+
+    def read(rows: list[dict[str, Any]]) -> None:
+        file = write_lines(tmp_path / f"{next(places)}.jsonl", *rows)
+        with contextlib.suppress(InputError):
+            target = RecordedTarget(name="a", path=str(file))
+            target.check()
+            assert target.identity()["format"]
+        file.unlink()
+
+    rows = st.dictionaries(st.sampled_from(KEYS), KINDS | VALUES, min_size=3)
+    check_examples(examples, st.lists(rows | SPANS, min_size=1, max_size=5), read)
 
 
 def test_several_traces_of_a_question_are_one_line(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 # The names of files of protobuf end in one of these.
 BINARY = (".pb", ".binpb", ".protobuf")
+# The largest message of protobuf, in bytes. One of millions of empty messages takes more than a hundred times its size in memory.
+PROTOBUF_LIMIT = 20 << 20
 OtlpSignal = Literal["traces", "logs"]
 MALFORMED = "an OTLP message that is not as specified"
 _TRACE_ID, _SPAN_ID = 16, 8
@@ -70,7 +72,9 @@ def otlp_records(value: Mapping[str, Any], left_out: Counter[str]) -> Iterator[T
 
 
 def protobuf_json(body: bytes, signal: OtlpSignal) -> dict[str, Any]:
-    """Convert a binary request to its JSON. Raises ValueError if it is not one."""
+    """Convert a binary request to its JSON. Raises ValueError if it is not one, or larger than 20 MiB."""
+    if len(body) > PROTOBUF_LIMIT:
+        raise ValueError("it has more than 20 MiB")
     # Protobuf loads a library.
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
