@@ -37,6 +37,7 @@ class ExportedRow:
     """What an importer finds in a row: values of any kind, in which the question, the answer and the documents are.
 
     The answer can also be a result that was read already. `error` is why the application failed, `fault` why the row cannot be read.
+    `missing` is the fault of a row without a question, by default that its field has none, and None if such a row is left out.
     """
 
     row: Row
@@ -47,6 +48,7 @@ class ExportedRow:
     query_id: Any = None
     error: Any = None
     fault: str = ""
+    missing: str | None = ""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,12 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
         except ValueError as error:
             fault = str(error)
         if not fault and question is None and query_id is None:
+            if found.missing is None:
+                continue
             place = fields.question or export.question
-            fault = f"has no question in {place}; its keys are {_keys(found.row)}; name another with fields: {{question: …}}"
+            fault = (
+                found.missing or f"has no question in {place}; its keys are {_keys(found.row)}; name another with fields: {{question: …}}"
+            )
         if fault:
             draft.fault(found.where, fault)
             continue

@@ -92,6 +92,13 @@ def test_a_question_has_the_id_of_its_metadata_and_fields_are_attributes(tmp_pat
     assert answer(RecordedTarget(name="a", path=str(file), fields={"question": "my.question"}), FEE).text == "18 EUR"
 
 
+def test_fields_name_attributes_of_ones_own(tmp_path: Path) -> None:
+    own = span(0, None, {"gen_ai.operation.name": "chat", "my.question": FEE.text, "my.answer": "18 EUR"})
+    file = write_lines(tmp_path / "t.jsonl", request(own))
+    fields = {"question": "my.question", "answer": "my.answer"}
+    assert answer(RecordedTarget(name="a", path=str(file), fields=fields), FEE).text == "18 EUR"
+
+
 def test_traces_that_record_no_text_are_left_out_unless_they_are_of_a_model(tmp_path: Path) -> None:
     health = span(0, None, {"http.request.method": "GET"}) | {"traceId": "1" * 32}
     file = write_lines(tmp_path / "t.jsonl", request(ROOT, health))

@@ -11,7 +11,7 @@ from workbench.targets.recorded.exports import ExportedRow, ExportFormat, Row
 from workbench.targets.recorded.traces.otlp import TraceEvent
 from workbench.targets.recorded.traces.steps import TraceStep, step_of
 from workbench.targets.recorded.traces.tool_exports import TRACE_EXPORTS, export_of
-from workbench.targets.recorded.traces.trace import RecordedTrace, traces_of
+from workbench.targets.recorded.traces.trace import NO_QUESTION, RecordedTrace, traces_of
 
 # The places of the question by tool, for messages, and the field that tells several results of a question apart.
 _QUESTIONS = {
@@ -35,7 +35,7 @@ def _marks(row: Row, tool: str) -> bool:
 
 
 def _results(rows: Rows) -> Iterator[ExportedRow]:
-    """Yield one row for each trace that records a question, an answer or why it does not, and for each row that cannot be read."""
+    """Yield one row for each trace, and for each row that cannot be read."""
     events, places = list[TraceEvent](), dict[tuple[str, str], _Place]()
     for row, where in rows:
         export, left_out = export_of(row), Counter[str]()
@@ -58,18 +58,16 @@ def _results(rows: Rows) -> Iterator[ExportedRow]:
         for reason in +left_out:
             yield ExportedRow(row, where, None, fault=f"has {reason}")
     for trace in traces_of((place.step for place in places.values()), events, Counter()):
-        result = _result(trace, places[trace.root.trace_id, trace.root.span_id])
-        if result.question or result.fault or trace.root.captured:
-            yield result
+        yield _result(trace, places[trace.root.trace_id, trace.root.span_id])
 
 
 def _result(trace: RecordedTrace, place: _Place) -> ExportedRow:
     fault = next((step.fault for step in trace.steps if step.fault), "")
-    if not (trace.query or fault or trace.root.captured) and trace.of("generation", "retrieval", "embedding"):
-        fault = f"has {trace.why_no_query}"
+    # Not every trace is one of a question.
+    missing = "" if trace.root.captured else f"has {why}" if (why := trace.why_no_query) != NO_QUESTION else None
     # Several retrievers can find the same document.
     found = None if trace.hits is None else list({repr(hit): hit for hit, _ in trace.hits}.values())
-    return ExportedRow(place.row, place.where, trace.query, trace.reply, found, trace.root.facts["query_id"], trace.error, fault)
+    return ExportedRow(place.row, place.where, trace.query, trace.reply, found, trace.root.facts["query_id"], trace.error, fault, missing)
 
 
 TRACE_FORMATS = tuple(

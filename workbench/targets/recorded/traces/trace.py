@@ -10,6 +10,7 @@ from workbench.targets.recorded.results import RecordedResult
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceSpan
 from workbench.targets.recorded.traces.steps import StepKind, TraceStep, captured_attributes, records_call, step_of
 
+NO_QUESTION = "a trace without a question"
 NOT_CAPTURED = "a trace whose question was not captured; set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY in the application that is traced"
 HIDDEN = "a trace whose question was redacted; unset OPENINFERENCE_HIDE_INPUTS in the application that is traced"
 # A made-up trace can be a chain of a million spans.
@@ -85,7 +86,7 @@ class RecordedTrace:
         """Return why the trace has no question."""
         if any(step.hidden for step in self.steps):
             return HIDDEN
-        return NOT_CAPTURED if self.of("generation", "retrieval", "embedding") else "a trace without a question"
+        return NOT_CAPTURED if self.of("generation", "retrieval", "embedding") else NO_QUESTION
 
     def of(self, *kinds: StepKind) -> list[TraceStep]:
         """Return the application's own steps of these kinds."""
