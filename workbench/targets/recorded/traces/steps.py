@@ -100,6 +100,10 @@ def step_of(span: TraceSpan) -> TraceStep:
     flat = {**span.attributes, **captured_attributes(span.events)}
     attributes = nested(flat)
     attributes["metadata"] = _metadata(attributes)
+    for name in ("input", "output"):
+        # A text is an answer in JSON, not an object with an answer.
+        read = text_in if value_at(attributes, f"{name}.mime_type") == "text/plain" else payload
+        attributes[f"{name}.value"] = read(attributes, f"{name}.value")
     kind = _KINDS.get(str(first_value(attributes, *_KIND_ATTRIBUTES)).lower(), "other")
     reply, hits, fault = RecordedResult(""), None, ""
     try:
@@ -107,7 +111,7 @@ def step_of(span: TraceSpan) -> TraceStep:
     except (ValueError, RecursionError) as error:
         fault = str(error)
     if kind in ("generation", "other"):
-        reply = recorded_answer(_messages(attributes, "output") or _output(attributes))
+        reply = recorded_answer(_messages(attributes, "output") or attributes["output.value"])
     failed = span.failed or bool(flat.get("error.type"))
     return TraceStep(
         span.trace_id,
@@ -126,7 +130,7 @@ def step_of(span: TraceSpan) -> TraceStep:
         of_session=tuple(_annotations(attributes, "session.")),
         fault=fault,
         lists="openinference.span.kind" in flat,
-        captured=first_value(attributes, "input.value", "output.value") is not None,
+        captured=attributes["input.value"] is not None or attributes["output.value"] is not None,
         hidden=REDACTED in flat.values(),
     )
 
@@ -174,15 +178,9 @@ def _query(attributes: Mapping[str, Any]) -> str | None:
         text_in(attributes, "gen_ai.retrieval.query.text", "reranker.query"),
         question_of(_messages(attributes, "input")),
         *(text_in(text, "embedding.text") for text in objects_in(attributes, "embedding.embeddings")[:1]),
-        question_of(payload(attributes, "input.value")),
+        question_of(attributes["input.value"]),
     )
     return next(filter(shown, found), None)
-
-
-def _output(attributes: Mapping[str, Any]) -> Any:
-    """Return the output of a step, parsed if it is JSON, unless it is an answer in JSON."""
-    plain = value_at(attributes, "output.mime_type") == "text/plain"
-    return shown(text_in(attributes, "output.value")) if plain else payload(attributes, "output.value")
 
 
 def _messages(attributes: Mapping[str, Any], side: Literal["input", "output"]) -> list[Mapping[str, Any]]:
@@ -205,7 +203,7 @@ def _inside(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _hits(attributes: Mapping[str, Any], kind: StepKind) -> tuple[TargetHit, ...] | None:
     """Return the documents of a retriever or a reranker, or those in the output of another step. Their ids can be in the output alone."""
-    output = payload(attributes, "output.value")
+    output = attributes["output.value"]
     if kind not in ("retrieval", "reranking"):
         return documents_of(output) if kind == "other" and isinstance(output, Mapping) else None
     recorded = documents_of(payload(attributes, *_DOCUMENTS))
@@ -227,7 +225,7 @@ def _facts(attributes: Mapping[str, Any], reply: RecordedResult) -> dict[str, An
     truncated = any(finish_of(reason) == "length" for reason in reasons) if reasons else reply.answer and reply.answer.truncated
     facts: dict[str, Any] = {name: text_in(attributes, *names) for name, names in _TEXTS.items()}
     facts |= {name: number_in(attributes, *names) for name, names in _NUMBERS.items()}
-    inputs = payload(attributes, "input.value")
+    inputs = attributes["input.value"]
     query_id = facts["query_id"] or (text_in(inputs, "query_id") if isinstance(inputs, Mapping) else None)
     return facts | {"truncated": truncated, "query_id": query_id}
 
