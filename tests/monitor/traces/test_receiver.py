@@ -224,6 +224,13 @@ def test_a_slow_client_is_ended_and_others_are_told_to_come_again(receiver: Trac
     assert 200 in statuses
 
 
+def test_a_client_that_stops_sending_is_told_so(receiver: TraceReceiver, tmp_path: Path) -> None:
+    start = b"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    assert b" 408 " in raw(receiver, start).splitlines()[0]
+    assert b" 411 " in raw(receiver, b"POST /v1/traces HTTP/1.1\r\nContent-").splitlines()[0]
+    assert not (tmp_path / "received").exists()
+
+
 def test_it_stops_although_a_client_is_connected(tmp_path: Path) -> None:
     with TraceReceiver(tmp_path, port=0, limits=ReceiverLimits(request_seconds=600)) as receiver:
         client = socket.create_connection(("127.0.0.1", port(receiver)), timeout=20)
