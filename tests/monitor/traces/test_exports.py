@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from tests.monitor.traces.conftest import write_lines
-from workbench.monitor.traces.exports import nanoseconds
 from workbench.monitor.traces.reading import TraceRows, read_traces
+from workbench.targets.recorded.traces.tool_exports import nanoseconds
 
 DOCUMENTS = [
     {"page_content": "A night costs 18 EUR.", "type": "Document", "metadata": {"source": "fees.md", "score": 0.62}},
@@ -70,6 +70,7 @@ def observation(place: int, kind: str, parent: str, times: tuple[str, str], **fi
         "user_id": "u-1",
         "release": "2.1.0",
         "version": "",
+        "tags": ["web", "index:7"],
         "environment": "default",
         "input": "",
         "output": "",
@@ -108,7 +109,7 @@ SCORES = [
 ]
 LANGFUSE = COMMON | {
     "cost": 0.125,
-    "versions": {"release": "2.1.0", "prompt": "4"},
+    "versions": {"release": "2.1.0", "prompt": "4", "index": "7"},
     "evaluations": [
         {"name": "faithful", "score": 0.5, "explanation": "half", "judge": "EVAL"},
         {"name": "tone", "label": "friendly", "judge": "API"},

@@ -1,6 +1,7 @@
 """Files of traces become rows of a log: every field of the official files, files of our own, and hostile ones."""
 
 import gzip
+import io
 import json
 import random
 import shutil
@@ -14,8 +15,8 @@ from tests.fuzzing import check_examples, few_or_many
 from tests.monitor.traces.conftest import request, span, write_lines
 from workbench.errors import InputError
 from workbench.monitor.log.fields import row_fault
-from workbench.monitor.traces.reading import read_traces
-from workbench.monitor.traces.rows import NOT_CAPTURED
+from workbench.monitor.traces.reading import bounded_lines, read_traces
+from workbench.targets.recorded.traces.trace import NOT_CAPTURED
 
 BERTHS, FEES = {"doc_id": "berths.md#3", "score": 0.81}, {"doc_id": "fees.md#1", "score": 0.62}
 VERSIONS = {"release": "2.1.0", "environment": "test", "index": "harbour-docs", "embedder": "text-embedding-3-small"}
@@ -322,12 +323,19 @@ def test_a_line_of_100_mb_is_counted_and_the_next_is_read(tmp_path: Path) -> Non
     assert len(found.rows) == 1
 
 
+def test_a_line_that_is_too_long_is_skipped_to_its_end() -> None:
+    file = io.BytesIO(b"short\n" + b"x" * 50 + b"\nnext\n" + b"y" * 10 + b"\n" + b"z" * 11)
+    assert list(bounded_lines(file, 10)) == [b"short\n", None, b"next\n", b"y" * 10 + b"\n", None]
+
+
 def test_compressed_files_that_are_broken_are_counted(tmp_path: Path) -> None:
     packed = gzip.compress("\n".join(json.dumps(request(ROOT)) for _ in range(2)).encode())
     (tmp_path / "cut.jsonl.gz").write_bytes(packed[:-8])
     assert read_traces(tmp_path).left_out["a compressed file that is broken"] == 1
     (tmp_path / "t.pb").write_bytes(b"\xff" * 9)
-    assert read_traces(tmp_path).left_out["a file that is not OTLP"] == 1
+    (tmp_path / "large.pb").write_bytes(bytes((20 << 20) + 1))
+    left_out = read_traces(tmp_path).left_out
+    assert (left_out["a file that is not OTLP"], left_out["a file of protobuf of more than 20 MiB"]) == (1, 1)
 
 
 def test_traces_in_no_known_format_are_an_error_with_the_formats(tmp_path: Path) -> None:
@@ -429,6 +437,14 @@ ATTRIBUTES = [
 ]
 
 
+SPANS = st.builds(
+    lambda place, parent, found: span(place, parent, dict(found)),
+    st.integers(1, 4),
+    st.none() | st.integers(1, 4),
+    st.lists(st.tuples(st.sampled_from(ATTRIBUTES), KINDS | VALUES), max_size=6),
+).map(request)
+
+
 @few_or_many(150, 20_000)
 def test_no_row_raises_anything_but_an_input_error(examples: int, tmp_path: Path) -> None:
     def read(rows: list[dict[str, Any]]) -> None:
@@ -441,11 +457,7 @@ def test_no_row_raises_anything_but_an_input_error(examples: int, tmp_path: Path
         json.dumps(found.rows, allow_nan=False)
 
     rows = st.dictionaries(st.sampled_from(KEYS), KINDS | VALUES, min_size=3)
-    attributes = st.lists(st.tuples(st.sampled_from(ATTRIBUTES), KINDS | VALUES), max_size=6)
-    spans = st.builds(
-        lambda place, parent, found: span(place, parent, dict(found)), st.integers(1, 4), st.none() | st.integers(1, 4), attributes
-    ).map(request)
-    check_examples(examples, st.lists(rows | spans, max_size=5), read)
+    check_examples(examples, st.lists(rows | SPANS, max_size=5), read)
 
 
 @few_or_many(100, 20_000)

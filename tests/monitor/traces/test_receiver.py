@@ -175,6 +175,17 @@ def test_the_length_must_be_given_and_a_number(receiver: TraceReceiver) -> None:
         assert b" 400 " in raw(receiver, start + b"Content-Length: " + length + b"\r\n\r\n").splitlines()[0]
     assert b" 501 " in raw(receiver, b"GET /v1/traces HTTP/1.1\r\n\r\n").splitlines()[0]
     assert raw(receiver, b"\x16\x03\x01garbage\r\n\r\n")
+    assert b" 431 " in raw(receiver, start + b"a: b\r\n" * 200 + b"\r\n").splitlines()[0]
+    assert b" 414 " in raw(receiver, b"POST /" + b"a" * 70_000).splitlines()[0]
+    assert receiver.refused == {411: 3, 400: 6, 501: 1, 431: 1, 414: 1}
+
+
+def test_a_link_in_the_folder_is_not_followed(receiver: TraceReceiver, tmp_path: Path) -> None:
+    assert post(receiver, BODY, JSON)[0] == 200
+    (file,) = (tmp_path / "received").iterdir()
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert post(receiver, BODY, JSON)[0] == 503
 
 
 def test_a_slow_client_is_ended_and_others_are_told_to_come_again(receiver: TraceReceiver) -> None:
@@ -213,6 +224,13 @@ def test_a_slow_client_is_ended_and_others_are_told_to_come_again(receiver: Trac
     assert 200 in statuses
 
 
+def test_a_client_that_stops_sending_is_told_so(receiver: TraceReceiver, tmp_path: Path) -> None:
+    start = b"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    assert b" 408 " in raw(receiver, start).splitlines()[0]
+    assert b" 411 " in raw(receiver, b"POST /v1/traces HTTP/1.1\r\nContent-").splitlines()[0]
+    assert not (tmp_path / "received").exists()
+
+
 def test_it_stops_although_a_client_is_connected(tmp_path: Path) -> None:
     with TraceReceiver(tmp_path, port=0, limits=ReceiverLimits(request_seconds=600)) as receiver:
         client = socket.create_connection(("127.0.0.1", port(receiver)), timeout=20)
@@ -224,14 +242,15 @@ def test_it_stops_although_a_client_is_connected(tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", port(receiver)), timeout=5)
 
 
-def test_files_are_rotated_and_private(tmp_path: Path) -> None:
-    with TraceReceiver(tmp_path / "r", port=0, limits=ReceiverLimits(file_bytes=1)) as receiver:
-        for _ in range(3):
-            post(receiver, BODY, JSON)
-    files = sorted((tmp_path / "r").iterdir())
-    assert len(files) == 3
-    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
-    assert read_traces(tmp_path / "r").left_out == {"a span that appears again": 2}
+def test_files_are_private_and_a_line_after_one_that_was_cut_off_is_read(receiver: TraceReceiver, tmp_path: Path) -> None:
+    post(receiver, BODY, JSON)
+    (file,) = (tmp_path / "received").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    with file.open("ab") as opened:
+        opened.write(BODY[:50])
+    post(receiver, json.dumps(request(ROOT | {"traceId": "1" * 32})).encode(), JSON)
+    found = read_traces(tmp_path / "received")
+    assert (len(found.rows), found.left_out) == (2, {"a line that is not JSON": 1})
 
 
 def test_a_folder_that_cannot_be_written_is_a_reply_to_try_again(tmp_path: Path) -> None:

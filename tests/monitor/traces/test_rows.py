@@ -1,13 +1,14 @@
 """The spans of a trace become one row: what counts, in which order, and what does not."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.monitor.traces.conftest import TRACE, request, span, write_lines
+from tests.monitor.traces.conftest import TRACE, pairs, request, span, value, write_lines
 from workbench.monitor.traces.reading import TraceRows, read_traces
-from workbench.monitor.traces.rows import HIDDEN, NOT_CAPTURED
+from workbench.targets.recorded.traces.trace import HIDDEN, NOT_CAPTURED
 
 ROOT = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": "fee?"}, seconds=20)
 
@@ -195,11 +196,11 @@ def test_user_session_and_versions_come_from_any_span(read) -> None:
     about = {
         "session.id": "s",
         "metadata": '{"user_id": "u", "release": "3", "prompt_version": "p1", "ls_provider": "x", "configuration": "fixed-256"}',
-        "tag.tags": ["web"],
+        "tag.tags": ["web", "index:2026-11", "prompt_version:p0"],
     }
     row = one(read(ROOT, model(1, 0, "18", **about), resource={"service.version": "2"}))
     assert (row["session"], row["user"], row["configuration"]) == ("s", "u", "fixed-256")
-    assert row["versions"] == {"release": "2", "prompt": "p1"}
+    assert row["versions"] == {"release": "2", "prompt": "p1", "index": "2026-11"}
 
 
 def test_evaluations_on_spans_are_kept_once_and_thumbs_are_feedback(read) -> None:
@@ -218,3 +219,77 @@ def test_a_message_that_langchain_serialized_is_the_answer(read) -> None:
     root = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": '{"question": "fee?"}', "output.value": message})
     row = one(read(root))
     assert (row["query"], row["answer"]) == ("fee?", "18 EUR")
+
+
+def logs(*records: tuple[int, str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    """Log records with a place of a span, a name, attributes and a body."""
+    made = [
+        {"traceId": TRACE, "spanId": f"{place + 1:016x}", "eventName": name, "attributes": pairs(attributes), "body": value(body)}
+        for place, name, attributes, body in records
+    ]
+    return {"resourceLogs": [{"scopeLogs": [{"logRecords": made}]}]}
+
+
+ASKED = [{"role": "user", "parts": [{"type": "text", "content": "fee?"}]}]
+SAID = [{"role": "assistant", "parts": [{"type": "text", "content": "18 EUR"}]}]
+DETAILS = "gen_ai.client.inference.operation.details"
+
+
+def test_messages_that_are_events_are_those_of_their_span(tmp_path: Path) -> None:
+    chat = span(1, 0, {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 3})
+    whole = {"gen_ai.input.messages": ASKED, "gen_ai.output.messages": SAID}
+    each = [
+        (1, "gen_ai.system.message", {}, {"content": "Be short."}),
+        (1, "gen_ai.user.message", {}, {"content": "fee?"}),
+        (1, "gen_ai.choice", {}, {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "18 EUR"}}),
+    ]
+    for events in (logs((1, DETAILS, whole, {})), logs(*each)):
+        # A folder has the files of both signals, in any order.
+        found = read_traces(write_lines(tmp_path / "a.jsonl", events), write_lines(tmp_path / "b.jsonl", request(span(0, None, {}), chat)))
+        assert [one(found)[name] for name in ("query", "answer", "input_tokens")] == ["fee?", "18 EUR", 3]
+        assert found.left_out == {}
+    event = {"name": DETAILS, "attributes": pairs({name: json.dumps(messages) for name, messages in whole.items()})}
+    found = read_traces(write_lines(tmp_path / "c.jsonl", request(span(0, None, {}), chat | {"events": [event]})))
+    assert [one(found)[name] for name in ("query", "answer")] == ["fee?", "18 EUR"]
+
+
+def test_a_message_of_a_span_that_is_not_recorded_is_counted(tmp_path: Path) -> None:
+    events = logs((7, "gen_ai.choice", {}, {"message": {"content": "x"}}), (0, "app.started", {}, {}))
+    found = read_traces(write_lines(tmp_path / "a.jsonl", request(ROOT), events))
+    expected = {"a log record of another kind": 1, "a log record with messages of a span that is not recorded": 1}
+    assert (len(found.rows), found.left_out) == (1, expected)
+
+
+def test_an_evaluation_of_a_conversation_is_at_its_last_turn_once(tmp_path: Path) -> None:
+    about = {"session.id": "s", "session.evaluations.0.evaluation.name": "solved", "session.evaluations.0.evaluation.score": 1.0}
+    turns = [
+        request(span(place, None, {"openinference.span.kind": "CHAIN", "input.value": "q", **about}) | {"traceId": f"{place + 1:032x}"})
+        for place in range(3)
+    ]
+    rows = read_traces(write_lines(tmp_path / "t.jsonl", *turns)).rows
+    assert [row.get("evaluations") for row in rows] == [None, None, [{"name": "solved", "score": 1.0}]]
+
+
+def test_the_second_of_two_rerankers_replaces_the_first(read) -> None:
+    def reranker(place: int, *ids: str) -> dict[str, Any]:
+        return span(place, 0, {"openinference.span.kind": "RERANKER", **documents("reranker.output_documents", *ids)})
+
+    row = one(read(ROOT, retriever(1, 0, "a", "b", "c"), reranker(2, "c", "b"), reranker(3, "b"), retriever(4, 0, "d")))
+    assert [(hit["doc_id"], hit["hop"]) for hit in row["hits"]] == [("b", 0), ("d", 1)]
+
+
+def test_documents_and_errors_that_only_the_output_of_the_application_has(read) -> None:
+    output = json.dumps({"answer": "18 EUR", "documents": [{"id": "fees.md"}]})
+    assert one(read(span(0, None, {"input.value": "fee?", "output.value": output})))["hits"] == [{"doc_id": "fees.md", "hop": 0}]
+    row = one(read(span(0, None, {"input.value": "fee?", "output.value": '{"error": "no index"}'})))
+    assert (row["error"], row.get("answer")) == ("no index", None)
+    plain = {"input.value": "fee?", "output.value": '{"fee": 18}', "output.mime_type": "text/plain"}
+    assert one(read(span(0, None, plain)))["answer"] == '{"fee": 18}'
+
+
+def test_names_of_attributes_that_are_made_to_be_long_are_names(read) -> None:
+    made = {"openinference.span.kind": "CHAIN", "input.value": "fee?", "a." * 100_000: 1, "." * 50: 1, "..": 2, "": 3}
+    made |= {f"retrieval.documents.{10**9 - place}.document.id": "x" for place in range(3)} | {"input": "other", "metadata.1": 5}
+    assert one(read(span(0, None, made)))["query"] == "fee?"
+    # A list whose places are no numbers that Python reads.
+    assert read(span(0, None, {"input.value": "fee?", f"a.{'9' * 5000}": 1})).left_out == {"a span that cannot be read": 1}

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from workbench.monitor.traces.exports import nanoseconds
-from workbench.monitor.traces.otlp import hex_id
-from workbench.monitor.traces.steps import EVALUATION, EVALUATION_ATTRIBUTES
+from workbench.targets.recorded.traces.otlp import hex_id
+from workbench.targets.recorded.traces.steps import EVALUATION, EVALUATION_ATTRIBUTES
+from workbench.targets.recorded.traces.tool_exports import nanoseconds
 
 _INFORMATION = 9
 _ATTRIBUTES = {**EVALUATION_ATTRIBUTES, "probability": "workbench.probability"}

@@ -1,28 +1,36 @@
 """Read traces from files and folders, whatever tool wrote them, as rows of a log."""
 
-import gzip
-import io
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from workbench.core.files import table_fault
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.table_rows import is_table, read_rows
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
-from workbench.monitor.traces.exports import Record, export_of
-from workbench.monitor.traces.otlp import OtlpEvent, OtlpSignal, OtlpSpan, bounded_lines, is_otlp, otlp_items, otlp_records, protobuf_json
+from workbench.monitor.log.log_files import FAILURES, LogFile, Stream
 from workbench.monitor.traces.rows import trace_rows
-from workbench.monitor.traces.steps import EVALUATION, TraceStep, step_of
+from workbench.targets.recorded.traces.otlp import (
+    BINARY,
+    PROTOBUF_LIMIT,
+    OtlpSignal,
+    TraceEvent,
+    TraceRecord,
+    TraceSpan,
+    otlp_items,
+    protobuf_json,
+)
+from workbench.targets.recorded.traces.steps import EVALUATION, TraceStep, records_call, step_of
+from workbench.targets.recorded.traces.tool_exports import export_of
 
-_BINARY = (".pb", ".binpb", ".protobuf")
-_READ = (*_BINARY, ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".gz")
+_READ = (*BINARY, ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".gz")
 # The deepest list of rows in a file.
 _DEPTH = 4
-_GZIP = b"\x1f\x8b"
+# The longest line that is read, in bytes. A request of 20 MiB of protobuf is shorter as JSON unless it is made to be longer.
+LINE_LIMIT = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -55,11 +63,11 @@ def read_traces(*paths: str | Path) -> TraceRows:
     """
     left_out: Counter[str] = Counter()
     formats: set[str] = set()
-    steps, events = list[TraceStep](), list[OtlpEvent]()
+    steps, events = list[TraceStep](), list[TraceEvent]()
     for record in (record for path in paths for file in _files(Path(path)) for record in _records(file, formats, left_out)):
-        if isinstance(record, OtlpSpan):
+        if isinstance(record, TraceSpan):
             steps += _step(record, left_out)
-        elif record.name == EVALUATION:
+        elif record.name == EVALUATION or records_call(record):
             events.append(record)
         else:
             left_out["a log record of another kind"] += 1
@@ -72,12 +80,27 @@ def read_traces(*paths: str | Path) -> TraceRows:
     return TraceRows(tuple(sorted(formats)), tuple(rows), dict(sorted((+left_out).items())))
 
 
-def _step(span: OtlpSpan, left_out: Counter[str]) -> list[TraceStep]:
+def _step(span: TraceSpan, left_out: Counter[str]) -> list[TraceStep]:
     try:
-        return [step_of(span, left_out)]
+        step = step_of(span)
     except (ValueError, RecursionError):
         left_out["a span that cannot be read"] += 1
         return []
+    left_out["the documents of a span, which cannot be read"] += step.fault != ""
+    return [step]
+
+
+def _records(file: Path, formats: set[str], left_out: Counter[str]) -> Iterator[TraceRecord]:
+    for row in _rows(file, left_out):
+        export = export_of(row)
+        if export is None:
+            left_out["a row of no known format"] += 1
+            continue
+        formats.add(export.tool)
+        try:
+            yield from export.read(row, left_out)
+        except (ValueError, OverflowError, RecursionError):
+            left_out["a row that cannot be read"] += 1
 
 
 def _files(path: Path) -> list[Path]:
@@ -88,47 +111,28 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _records(file: Path, formats: set[str], left_out: Counter[str]) -> Iterator[Record]:
-    for row in _rows(file, left_out):
-        try:
-            if is_otlp(row):
-                formats.add("otlp")
-                yield from otlp_records(row, left_out)
-            elif export := export_of(row):
-                formats.add(export.tool)
-                yield from export.read(row)
-            else:
-                left_out["a row of no known format"] += 1
-        except (ValueError, OverflowError, RecursionError):
-            left_out["a row that cannot be read"] += 1
-
-
 def _rows(file: Path, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
-    draft = DatasetDraft("traces")
+    draft, suffix = DatasetDraft("traces"), file.suffix.lower()
     if is_table(file):
         yield from (row for row, _ in read_rows(file, draft)[1])
         left_out["a row that cannot be read"] += len(draft.faults)
-    elif file.suffix.lower() in (".json", *_BINARY):
+    elif suffix in BINARY:
         raw = draft.read_bytes(file)
-        if draft.faults:
-            raise InputError(draft.faults[0], "export JSON Lines, which are read line by line")
-        yield from (_json if file.suffix.lower() == ".json" else _binary)(raw, left_out)
+        yield from _binary(raw, left_out)
+    elif suffix != ".json" or (value := _json(draft.read_bytes(file))) is None:
+        # JSON Lines often have the name of JSON.
+        yield from _lines(file, left_out)
     else:
-        yield from _packed_lines(file, left_out)
+        yield from _inside(value, left_out)
+    if draft.faults and not is_table(file):
+        raise InputError(draft.faults[0], "export JSON Lines, which are read line by line")
 
 
-def _packed_lines(file: Path, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of JSON lines, which can be compressed by gzip."""
+def _json(raw: bytes) -> Any:
     try:
-        with file.open("rb") as raw:
-            packed = raw.read(2) == _GZIP
-            raw.seek(0)
-            stream: Any = gzip.GzipFile(fileobj=raw) if packed else raw
-            yield from _lines(stream, left_out)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        left_out["a compressed file that is broken"] += 1
-    except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror})", "give a readable file") from None
+        return parse_json(raw.decode("utf-8-sig"))
+    except ValueError:
+        return None
 
 
 def _binary(raw: bytes, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
@@ -142,35 +146,40 @@ def _binary(raw: bytes, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
         if any("traceId" in item for item in otlp_items(value)):
             yield value
             return
-    left_out["a file that is not OTLP"] += 1
+    left_out["a file that is not OTLP" if len(raw) <= PROTOBUF_LIMIT else "a file of protobuf of more than 20 MiB"] += 1
 
 
-def _json(raw: bytes, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
+def _lines(file: Path, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of JSON lines, which can be compressed by gzip."""
     try:
-        value = parse_json(raw.decode("utf-8-sig"))
-    except ValueError:
-        # JSON Lines often have this name.
-        yield from _lines(io.BytesIO(raw), left_out)
-    else:
-        yield from _inside(value, left_out)
+        with LogFile(file, named=True).opened() as (stream, _):
+            for line in bounded_lines(stream):
+                if line is None:
+                    left_out["a line that is too long"] += 1
+                elif not line.strip():
+                    continue
+                elif (value := _json(line)) is None:
+                    left_out["a line that is not JSON"] += 1
+                else:
+                    yield from _inside(value, left_out)
+    except FAILURES as error:
+        if file.suffix != ".gz":
+            raise InputError(f"{file} cannot be read ({table_fault(error)})", "give a readable file") from None
+        left_out["a compressed file that is broken"] += 1
 
 
-def _lines(stream: IO[bytes], left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
-    for line in bounded_lines(stream):
-        if line is None:
-            left_out["a line that is too long"] += 1
-        elif line.strip():
-            try:
-                value = parse_json(line.decode("utf-8-sig"))
-            except ValueError:
-                left_out["a line that is not JSON"] += 1
-            else:
-                yield from _inside(value, left_out)
+def bounded_lines(stream: Stream, limit: int = LINE_LIMIT) -> Iterator[bytes | None]:
+    """Yield the lines of a file, and None for a line of more bytes than the limit, which is skipped to its end."""
+    while line := stream.readline(limit + 1):
+        long = len(line) > limit and not line.endswith(b"\n")
+        yield None if long else line
+        while long and line and not line.endswith(b"\n"):
+            line = stream.readline(1 << 20)
 
 
 def _inside(value: Any, left_out: Counter[str], depth: int = _DEPTH) -> Iterator[Mapping[str, Any]]:
     """Yield the rows in a JSON value: itself if it is one, else those in its lists."""
-    if isinstance(value, Mapping) and (is_otlp(value) or export_of(value)):
+    if isinstance(value, Mapping) and export_of(value):
         yield value
         return
     inner: list[Any] = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []

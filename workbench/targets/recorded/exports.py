@@ -36,7 +36,8 @@ class RecordedFields(BaseModel):
 class ExportedRow:
     """What an importer finds in a row: values of any kind, in which the question, the answer and the documents are.
 
-    `error` is why the application failed, `fault` why the row cannot be read.
+    The answer can also be a result that was read already. `error` is why the application failed, `fault` why the row cannot be read.
+    `missing` is the fault of a row without a question, by default that its field has none, and None if such a row is left out.
     """
 
     row: Row
@@ -47,6 +48,7 @@ class ExportedRow:
     query_id: Any = None
     error: Any = None
     fault: str = ""
+    missing: str | None = ""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class ExportFormat:
     marks: Callable[[Row], bool]
     question: str
     read: Callable[[Rows], Iterable[ExportedRow]]
-    # What tells several results of a question apart.
+    # The field that tells several results of a question apart, empty if no field of a row does.
     choice: str = "a field"
 
 
@@ -71,30 +73,36 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
         except ValueError as error:
             fault = str(error)
         if not fault and question is None and query_id is None:
+            if found.missing is None:
+                continue
             place = fields.question or export.question
-            fault = f"has no question in {place}; its keys are {_keys(found.row)}; name another with fields: {{question: …}}"
+            fault = (
+                found.missing or f"has no question in {place}; its keys are {_keys(found.row)}; name another with fields: {{question: …}}"
+            )
         if fault:
             draft.fault(found.where, fault)
             continue
         query_id = None if query_id is None else str(query_id)
-        result = _answered(found, _chosen(found, "answer", fields.answer))
+        value = _chosen(found, "answer", fields.answer)
+        read = isinstance(value, RecordedResult) and not found.error
+        result = replace(value, where=found.where) if read else recorded_answer(value, found.error, found.where)
         answer = result.answer and replace(result.answer, sources=hits)
         yield replace(result, query_id=query_id, query=question, hits=hits, answer=answer)
 
 
-def _answered(found: ExportedRow, value: Any) -> RecordedResult:
-    """Return the answer in a recorded value, or the reason why there is none."""
+def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedResult:
+    """Return the answer in a recorded output, or the reason why there is none. `failure` is an error that was recorded beside it."""
     message = value if isinstance(value, Mapping) else {}
     finish = next((message[name] for name in FINISHES if isinstance(message.get(name), str)), None)
     try:
         text = answer_of(value)
         error = reported_error(value, nothing=not (text or "").strip()) or error_in_text(text or "")
-        if found.error or error:
-            return RecordedResult(found.where, error=str(found.error) if found.error or not error else error_text(error[1]))
+        if failure or error:
+            return RecordedResult(where, error=str(failure) if failure or not error else error_text(error[1]))
         truncated = check_answer(text or "", finish, message)
     except TargetError as reason:
-        return RecordedResult(found.where, unanswered=str(reason))
-    return RecordedResult(found.where, answer=None if text is None else TargetAnswer(text=text, truncated=truncated))
+        return RecordedResult(where, unanswered=str(reason))
+    return RecordedResult(where, answer=None if text is None else TargetAnswer(text=text, truncated=truncated))
 
 
 def value_at(row: Row, path: str) -> Any:

@@ -17,47 +17,19 @@ from workbench.targets.recorded.cells import structured
 
 _QUESTIONS = ("question", "query", "user_input", "user_query", "input", "prompt", "text", "content", "messages")
 _ANSWERS = (
-    "answer",
-    "generated_answer",
-    "output",
-    "response",
-    "result",
-    "content",
-    "parts",
-    "text",
-    "output_text",
-    "completion",
-    "generation",
-    "generations",
-    "message",
-    "messages",
-    "choices",
-    "candidates",
+    *("answer", "generated_answer", "output", "response", "result", "content", "parts", "text", "output_text", "completion"),
+    *("generation", "generations", "message", "messages", "choices", "candidates"),
 )
 _DOCUMENTS = (
-    "documents",
-    "retrieved_documents",
-    "source_documents",
-    "retrieved_contexts",
-    "retrieval_context",
-    "hits",
-    "chunks",
-    "passages",
-    "nodes",
-    "source_nodes",
-    "sources",
-    "citations",
-    "contexts",
-    "context",
-    "docs",
+    *("documents", "retrieved_documents", "source_documents", "retrieved_contexts", "retrieval_context", "hits", "chunks", "passages"),
+    *("nodes", "source_nodes", "sources", "citations", "contexts", "context", "docs"),
 )
 # Where such values have documents inside.
 _AROUND = ("output", "outputs", "response", "result")
 # The id of a document precedes that of its chunk.
-_IDS, _CHUNK_IDS = ("doc_id", "document.id", "document_id", "docid"), ("id", "id_", "node_id")
-_TEXTS = ("text", "document.content", "page_content", "content", "passage", "chunk", "context")
-_SCORES = ("score", "document.score", "relevance_score", "similarity")
-_METADATA = ("metadata", "document.metadata")
+_IDS, _CHUNK_IDS = ("doc_id", "document_id", "docid"), ("id", "id_", "node_id")
+_TEXTS = ("text", "page_content", "content", "passage", "chunk", "context")
+_SCORES = ("score", "relevance_score", "similarity")
 _USERS, _MODELS = ("user", "human"), ("assistant", "ai", "model")
 # Words in the key of a text that is no answer, although it can be the only text of an output, and the last words of such keys.
 _NO_ANSWER = re.compile(r"think\w*|thoughts?|reason\w*|rationale|analysis|scratchpad|cot|errors?|exception|traceback|detail|status|tool")
@@ -210,7 +182,8 @@ def _hit(item: Any, place: int) -> TargetHit:
     for key in ("node", "document"):
         if isinstance(inner := item.get(key), Mapping):
             item = inner
-    metadata = _first((item,), _METADATA, Mapping) or {}
+    metadata = structured(item.get("metadata"), "the metadata of a document")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
     doc_id, text, score = _id((item, metadata)), _first((item,), _TEXTS, str), _first((item, around), _SCORES, int | float)
     if doc_id is None and text is None and not metadata:
         raise ValueError(f"has the keys {', '.join(map(repr, item))} in document {place}, and none is its text or its id")

@@ -19,19 +19,22 @@ from workbench.errors import InputError
 from workbench.targets.base import TargetHit
 from workbench.targets.recorded.deepeval import DEEPEVAL
 from workbench.targets.recorded.exports import ExportFormat, Numbered, RecordedFields, chosen_rows, exported_results
-from workbench.targets.recorded.langsmith import LANGSMITH
 from workbench.targets.recorded.own_form import own_results
-from workbench.targets.recorded.phoenix import PHOENIX
 from workbench.targets.recorded.promptfoo import PROMPTFOO
 from workbench.targets.recorded.ragas import RAGAS
 from workbench.targets.recorded.results import RecordedResult, RecordedResults, index
+from workbench.targets.recorded.traces.formats import TRACE_FORMATS
+from workbench.targets.recorded.traces.otlp import BINARY, protobuf_json
+from workbench.targets.recorded.traces.tool_exports import export_of
 
-RecordedFormat = Literal["auto", "jsonl", "parquet", "trec", "ragas", "deepeval", "promptfoo", "langsmith", "phoenix"]
+RecordedFormat = Literal[
+    "auto", "jsonl", "parquet", "trec", "ragas", "deepeval", "promptfoo", "langfuse", "langsmith", "mlflow", "otlp", "phoenix"
+]
 # In the order in which they are recognized.
-_EXPORTS: Mapping[str, ExportFormat] = {export.name: export for export in (PHOENIX, RAGAS, PROMPTFOO, DEEPEVAL, LANGSMITH)}
+_EXPORTS: Mapping[str, ExportFormat] = {export.name: export for export in (RAGAS, PROMPTFOO, DEEPEVAL, *TRACE_FORMATS)}
 _TABLES = (".csv", ".parquet")
 # A file of rows. Any other is a TREC run, whose names have many endings.
-_ROWS = (*_TABLES, ".json", ".jsonl", ".ndjson")
+_ROWS = (*_TABLES, ".json", ".jsonl", ".ndjson", *BINARY)
 # The keys under which a JSON file has its list of results.
 _LISTS = ("results", "testRunData", "testCases", "test_cases", "runs", "examples", "spans", "samples", "data")
 # Empty cells are left out of rows, so that one row does not have all keys.
@@ -57,7 +60,7 @@ def read_results(
     else:
         name, results = export.name, exported_results(export, rows, fields, draft)
     choice = "a field" if export is None else export.choice
-    found = index(name, results, f"remove one of them, or choose rows with where: {{{choice}: its value}}", draft)
+    found = index(name, results, "remove one of them" + (f", or choose rows with where: {{{choice}: its value}}" if choice else ""), draft)
     raise_first(draft)
     if not (found.searches or found.answers) and not any(result.error for result in (*found.by_id.values(), *found.by_text.values())):
         keys = listed([repr(key) for key in dict.fromkeys(key for row, _ in rows[:_SAMPLE] for key in row)], 12)
@@ -77,7 +80,16 @@ def _rows(file: Path, draft: DatasetDraft) -> Numbered:
     suffix = file.suffix.lower()
     if suffix in _TABLES:
         return list(read_rows(file, draft)[1])
+    if suffix in BINARY:
+        return list(_binary_rows(file, draft))
     return list(_json_rows(file, draft) if suffix == ".json" else json_lines(file, draft))
+
+
+def _binary_rows(file: Path, draft: DatasetDraft) -> Rows:
+    try:
+        yield protobuf_json(draft.read_bytes(file), "traces"), str(file)
+    except ValueError as error:
+        draft.fault(str(file), f"is not OTLP ({error})")
 
 
 def _json_rows(file: Path, draft: DatasetDraft) -> Rows:
@@ -92,7 +104,11 @@ def _json_rows(file: Path, draft: DatasetDraft) -> Rows:
             return json_lines(file, draft)
         draft.fault(f"{file}:{getattr(error, 'lineno', 1)}", f"is not JSON ({reason(error)})")
         return []
-    while isinstance(value, dict) and (inner := next((key for key in _LISTS if isinstance(value.get(key), dict | list)), None)):
+    while (
+        isinstance(value, dict)
+        and not export_of(value)
+        and (inner := next((key for key in _LISTS if isinstance(value.get(key), dict | list)), None))
+    ):
         value = value[inner]
     return objects(((item, f"{file} result {place}") for place, item in enumerate(value if isinstance(value, list) else [value], 1)), draft)
 

@@ -24,14 +24,14 @@ class RecordedTarget(Target):
     Own form: rows of JSON Lines or parquet with `query_id` or `query`, `hits` (a list of `{doc_id, text, score, start, end}`, best first, or of
     ids), `answer`, and `sources` in the form of hits (by default the hits). `condition`, `refused` and `confidence` are as in recorded answers;
     only answers under `retrieved` are read. TREC runs have hits alone: a question without a line was asked and nothing was found, and the line
-    `q7 Q0 not-scored 1 0 tag` says that it was not asked. In rows, `hits: []` says that nothing was found. The exports of Ragas, DeepEval, promptfoo, LangSmith and Phoenix are read
-    as they are.
+    `q7 Q0 not-scored 1 0 tag` says that it was not asked. In rows, `hits: []` says that nothing was found. The exports of Ragas, DeepEval and promptfoo are
+    read as they are, and so are traces: OTLP files and exports of Langfuse, LangSmith, MLflow and Phoenix.
 
     The settings do not say whether the file has hits or answers, so `searches`, `answers` and `gives_text` read it. They raise InputError if it
     cannot be read.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     timed: ClassVar[bool] = False
 
     kind: Literal["recorded"] = "recorded"
