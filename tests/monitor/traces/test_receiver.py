@@ -20,7 +20,7 @@ from workbench.monitor.traces.evaluations import evaluation_events
 from workbench.monitor.traces.reading import read_traces
 from workbench.monitor.traces.receiver import ReceiverLimits, TraceReceiver
 
-LIMITS = ReceiverLimits(body_bytes=1 << 20, request_seconds=1.0, connections=2)
+LIMITS = ReceiverLimits(body_bytes=1 << 20, request_seconds=1.0, connections=4)
 ROOT = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": "à quai?", "output.value": "18 EUR"})
 BODY = json.dumps(request(ROOT)).encode()
 JSON = {"Content-Type": "application/json; charset=utf-8"}

@@ -121,11 +121,10 @@ class _OtlpServer(ThreadingHTTPServer):
         self._deadlines[request] = time.monotonic() + self.limits.request_seconds
         super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            del self._deadlines[request]
+    def shutdown_request(self, request: Any) -> None:
+        # Before the client sees the end: its next request needs the place.
+        self._deadlines.pop(request, None)
+        super().shutdown_request(request)
 
     def service_actions(self) -> None:
         """End the reading of connections that took too long, however slowly a client sends."""
