@@ -1,0 +1,184 @@
+"""Compare the last UTC day of a log with the seven days before it: all questions, and slices of them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from workbench.monitor.alerts.settings import LIMITS, TAIL
+from workbench.monitor.estimates import JudgeErrors, estimate
+from workbench.statistics.intervals import ALPHA, Interval
+from workbench.statistics.judging.sampled import DrawnSample, sampled_mean
+
+TODAY, WEEK, CHANGE = "today", "week", "change"
+SUPPORT = ("faithfulness", "support_overlap")
+# The days of a page's lines, and the days before today that it compares with.
+DAYS, BEFORE = 14, 7
+# Slices of one field, the largest of today.
+_MOST_SLICES = 20
+# With fewer earlier days, their range says nothing of what is usual.
+_FEWEST_DAYS = 3
+_MEASURES = {alert.name: alert for alert in LIMITS if alert.column not in ("score", "lost")}
+_LOWER_IS_WORSE = ("faithfulness", "similarity")
+_SLICED = ("faithfulness", "no_results")
+_COLUMNS = ("by", "group", "measure", "period", "value", "low", "high", "n", "of", "verdict")
+_ROW = dict.fromkeys(("value", "low", "high"), np.nan) | {"n": 0, "of": 0, "verdict": ""}
+
+
+def compare_days(
+    table: pd.DataFrame, drawn: pd.DataFrame, evaluations: pd.DataFrame, errors: Mapping[str, JudgeErrors], changed: int | None = None
+) -> pd.DataFrame:
+    """Tabulate today, the week before and their differences: by, group, measure, period, value, low, high, n, of, verdict.
+
+    `table` are rows of `signals` with the column turn, `drawn` the same questions from `sampling.draw`, `evaluations` those of `judging.judge`. Periods are
+    `today`, `week`, `change` (today minus week) and, of all questions, 14 days by date. Measures are those of alerts; of latency and cost it is the share of
+    questions above the week's 95th percentile. Of n of `of` questions the value is known.
+
+    Intervals have 95 %, and conversations are the units. Those of differences are MOVER's (Zou and Donner 2008). A difference has the `verdict` worse or
+    better if its interval, widened by Bonferroni for all differences of one kind (of all questions, or of slices), excludes 0, and if a value of all questions
+    is also outside the `usual_range` of the week's days. `changed` is the time of the last change of a version, in nanoseconds since 1970.
+    """
+    rows = _recent(table, drawn)
+    if rows.empty:
+        return pd.DataFrame(columns=list(_COLUMNS))
+    today = rows["day"].max()
+    compared = rows[rows["day"] >= today - pd.Timedelta(days=BEFORE)]
+    periods = {TODAY: compared[compared["day"] == today], WEEK: compared[compared["day"] < today]}
+    scores = evaluations[evaluations["metric"].isin(SUPPORT)]
+    bounds = {name: _bounds(name, periods) for name in _MEASURES}
+    found = [*_of_slice("all", "", periods, (*_MEASURES, "faithfulness"), bounds, scores, errors)]
+    for day, own in rows.groupby("day"):
+        found += [*_of_period("all", "", f"{day:%Y-%m-%d}", own, (*_MEASURES, "faithfulness"), bounds, scores, errors)]
+    for by, labels in _slices(compared):
+        counts = labels[compared["day"] == today].value_counts()
+        for group in counts.index[:_MOST_SLICES] if labels.nunique() > 1 else ():
+            parts = {period: own[labels[own.index] == group] for period, own in periods.items()}
+            found += [*_of_slice(by, str(group), parts, _SLICED, bounds, scores, errors)]
+    return _judged(pd.DataFrame([_ROW | row for row in found], columns=list(_COLUMNS)), changed)
+
+
+def _recent(table: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
+    """Return the questions of the last 14 days with their UTC day."""
+    rows = table.drop(columns=["id", "time", "query"]).join(drawn)
+    rows = rows[rows["time"].notna()]
+    rows = rows.assign(day=rows["time"].dt.floor("D"))
+    return rows[rows["day"] > rows["day"].max() - pd.Timedelta(days=DAYS)]
+
+
+def _bounds(name: str, periods: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
+    """Return the ends of a scale, or the 95th percentile of the week above which values are in the tail."""
+    measure = _MEASURES[name]
+    if measure.kind == "share":
+        return 0.0, 1.0
+    week = periods[WEEK]
+    known = week[measure.column].notna()
+    if measure.kind == "tail":
+        values = week.loc[known, measure.column].to_numpy(np.float64)
+        weights = (1 / week.loc[known, "logged"]).to_numpy(np.float64)
+        limit = float(np.quantile(values, 1 - TAIL, weights=weights, method="inverted_cdf")) if len(values) else np.nan
+        return limit, limit
+    both = pd.concat([week, periods[TODAY]])[measure.column]
+    return float(both.min()), float(both.max())
+
+
+def _of_slice(by: str, group: str, periods: Mapping[str, pd.DataFrame], measures: Any, *known: Any) -> Iterator[dict[str, Any]]:
+    rows = {}
+    for period, own in periods.items():
+        for row in _of_period(by, group, period, own, measures, *known):
+            rows[row["measure"], period] = row
+            yield row
+    for measure in measures:
+        now, before = rows[measure, TODAY], rows[measure, WEEK]
+        value = now["value"] - before["value"]
+        below = np.hypot(now["value"] - now["low"], before["high"] - before["value"])
+        above = np.hypot(now["high"] - now["value"], before["value"] - before["low"])
+        ends = {"value": value, "low": value - below, "high": value + above}
+        yield {"by": by, "group": group, "measure": measure, "period": CHANGE, **ends, "n": now["n"], "of": now["of"]}
+
+
+def _of_period(
+    by: str,
+    group: str,
+    period: str,
+    rows: pd.DataFrame,
+    measures: Any,
+    bounds: Mapping[str, tuple[float, float]],
+    scores: pd.DataFrame,
+    errors: Mapping[str, JudgeErrors],
+) -> Iterator[dict[str, Any]]:
+    for measure in measures:
+        if measure == "faithfulness":
+            metric = scores["metric"].iloc[0] if len(scores) else SUPPORT[0]
+            interval = estimate(scores[scores["id"].isin(rows["id"])], rows, metric, errors).interval if len(rows) else _NOTHING
+        else:
+            interval = _mean(rows, measure, *bounds[measure])
+        ends = {"value": interval.value, "low": interval.low, "high": interval.high}
+        yield {"by": by, "group": group, "measure": measure, "period": period, **ends, "n": interval.n, "of": len(rows)}
+
+
+_NOTHING = Interval(np.nan, np.nan, np.nan, 0, 0)
+
+
+def _mean(rows: pd.DataFrame, measure: str, low: float, high: float) -> Interval:
+    values = rows[_MEASURES[measure].column].to_numpy(np.float64)
+    if _MEASURES[measure].kind == "tail":
+        values, low, high = np.where(np.isnan(values) | np.isnan(low), np.nan, values > low), 0.0, 1.0
+    if np.isnan(values).all():
+        return _NOTHING
+    width = high - low or 1.0
+    weights = np.minimum(1 / rows["logged"].to_numpy(np.float64), 1e6)
+    clusters = pd.factorize(rows["cluster"])[0].astype(np.int64)
+    sample = DrawnSample(np.zeros(len(rows), dtype=np.int64), weights, clusters, np.array([weights.sum()]))
+    found = sampled_mean((values - low) / width, sample)
+    return Interval(*(low + width * end for end in (found.value, found.low, found.high)), found.n, found.clusters)
+
+
+def _slices(rows: pd.DataFrame) -> "Iterator[tuple[str, pd.Series[Any]]]":
+    """Yield the fields by which questions are sliced, with the label of each question."""
+    setups = {setup: _setup(*setup) for setup in rows["setup"].unique()}
+    for name in sorted({name for setup in setups.values() for name in setup}):
+        yield name, rows["setup"].map({setup: own.get(name, "none") for setup, own in setups.items()})
+    turns = rows["turn"].astype("float64")
+    if turns.notna().any():
+        yield "turn", pd.Series(np.select([turns == 1, turns > 1], ["first", "later"], "unknown"), index=rows.index)
+
+
+def _setup(configuration: object, model: object, versions: object) -> dict[str, str]:
+    known = {"configuration": configuration, "model": model} | (json.loads(versions) if isinstance(versions, str) else {})
+    return {name: value for name, value in known.items() if isinstance(value, str)}
+
+
+def _judged(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:
+    """Add the verdicts on differences."""
+    changes = found[(found["period"] == CHANGE) & found["low"].notna()]
+    for _, family in changes.groupby(changes["by"] == "all"):
+        stretch = scipy.special.ndtri(ALPHA / 2 / len(family)) / scipy.special.ndtri(ALPHA / 2)
+        for place, row in family.iterrows():
+            value, low, high = row["value"], row["low"], row["high"]
+            rises, falls = value - stretch * (value - low) > 0, value + stretch * (high - value) < 0
+            low, high = usual_range(daily(found, row["measure"]), changed) if row["by"] == "all" else (np.nan, np.nan)
+            now = daily(found, row["measure"]).iloc[-1]
+            if (rises or falls) and not low <= now <= high:
+                found.loc[place, "verdict"] = "worse" if falls == (row["measure"] in _LOWER_IS_WORSE) else "better"
+    return found
+
+
+def usual_range(days: "pd.Series[float]", changed: int | None) -> tuple[float, float]:
+    """Return the lowest and the highest value of the week before the last of `days`, NaN for fewer than 3.
+
+    If a version changed within the week, and 3 of its days are over before that, it is their range.
+    """
+    week = days.iloc[-1 - BEFORE : -1].dropna()
+    before = week[week.index + pd.Timedelta(days=1) <= pd.Timestamp(changed or 0, unit="ns")]
+    values = (before if len(before) >= _FEWEST_DAYS else week).to_numpy(np.float64)
+    return (float(values.min()), float(values.max())) if len(values) >= _FEWEST_DAYS else (np.nan, np.nan)
+
+
+def daily(found: pd.DataFrame, measure: str) -> "pd.Series[float]":
+    """Return the values of a measure by date: the 14 days until today, NaN for those without one."""
+    rows = found[(found["by"] == "all") & (found["measure"] == measure) & found["period"].str.match(r"\d{4}-")]
+    values = rows.set_index(pd.to_datetime(rows["period"]))["value"]
+    return values.reindex(pd.date_range(end=values.index.max(), periods=DAYS)) if len(values) else values
