@@ -128,12 +128,13 @@ def _mean(rows: pd.DataFrame, measure: str, low: float, high: float) -> Interval
         values, low, high = np.where(np.isnan(values) | np.isnan(low), np.nan, values > low), 0.0, 1.0
     if np.isnan(values).all():
         return _NOTHING
-    width = high - low or 1.0
+    if low == high:
+        return Interval(low, np.nan, np.nan, int((~np.isnan(values)).sum()), 0)
     weights = np.minimum(1 / rows["logged"].to_numpy(np.float64), 1e6)
     clusters = pd.factorize(rows["cluster"])[0].astype(np.int64)
     sample = DrawnSample(np.zeros(len(rows), dtype=np.int64), weights, clusters, np.array([weights.sum()]))
-    found = sampled_mean((values - low) / width, sample)
-    return Interval(*(low + width * end for end in (found.value, found.low, found.high)), found.n, found.clusters)
+    found = sampled_mean((values - low) / (high - low), sample)
+    return Interval(*(low + (high - low) * end for end in (found.value, found.low, found.high)), found.n, found.clusters)
 
 
 def _slices(rows: pd.DataFrame) -> "Iterator[tuple[str, pd.Series[Any]]]":

@@ -199,7 +199,7 @@ class MonitoringView:
         if not pd.isna(change["low"]):
             yield difference(name, change)
         elif not pd.isna(change["value"]):
-            yield "no interval: fewer than 5 conversations"
+            yield "no interval: fewer than 5 conversations, or equal values"
         known, of = int(now["n"]), int(now["of"])
         unit = {"faithfulness": "judged", "feedback": "rated", "similarity": "with a score"}.get(name, "known")
         yield plural(of, "question") if known == of else f"{count(known)} of {plural(of, 'question')} {unit}"

@@ -42,13 +42,14 @@ def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> li
     order = {"open": 0, "acknowledged": 1, "resolved": 2}
     ordered = sorted(alerts, key=lambda one: (order[one.status], -(one.first.resolved or -one.first.since)))
     more = sum(one.status == "resolved" for one in alerts) - _MOST_RESOLVED
-    found: list[Block] = [_alert(one, about, folder) for one in (ordered[:-more] if more > 0 else ordered)]
+    shown = ordered[:-more] if more > 0 else ordered
+    found: list[Block] = [_alert(one, about, folder, opened=one is shown[0]) for one in shown]
     found += [Prose(f"{plural(more, 'older resolved alert')} in {ALERTS}.")] if more > 0 else []
     note = "Values are of conversations, and the times since when are estimates. A version that changed before an alert need not be its reason."
     return [*found, Prose(note)] if found else [Prose("No alert was raised so far.")]
 
 
-def _alert(one: Alert, about: PassRecord, folder: Path) -> Fold:
+def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
     first, until, is_open = one.first, about.until, one.status != "resolved"
     notes = [f"{one.status} since {when(first.since, until)}"]
     if not is_open:
@@ -66,11 +67,11 @@ def _alert(one: Alert, about: PassRecord, folder: Path) -> Fold:
     asked = [f"{excerpt(about.queries.get(name, '–'), _QUESTION)} ({short})" for name, short in ids.items()]
     blocks: list[Block] = [*([Terms(terms)] if terms else []), *([Lines(asked)] if asked else [])]
     title = capitalised(WORSE.get(first.alert, first.about))
-    return Fold(title, blocks, "; ".join(notes), "alert" if is_open else "resolved", one.status == "open")
+    return Fold(title, blocks, "; ".join(notes), "alert" if is_open else "resolved", opened and is_open)
 
 
 def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
-    """Tabulate today's slices: those that are clearly worse than last week, then by the largest changes for the worse."""
+    """Tabulate today's slices: those that are clearly worse than last week, then by the bounds of the changes for the worse."""
     rows = comparison[comparison["by"] != "all"]
     if rows.empty:
         return [Prose("No slices: the questions do not differ in configuration, model, versions or turn, or these are not known.")]
@@ -106,8 +107,9 @@ def _slice_row(label: str, part: pd.DataFrame, scale: Scale) -> Row:
 
 
 def _order(part: pd.DataFrame) -> tuple[bool, float, float]:
-    support, empty = (float(part.loc[(name, CHANGE), "value"]) for name in ("faithfulness", "no_results"))
-    worst = max((value for value in (-support, empty) if not pd.isna(value)), default=float("-inf"))
+    """Order by the verdict, by the least change for the worse that the intervals allow, and by size."""
+    bounds = (-part.loc[("faithfulness", CHANGE), "high"], part.loc[("no_results", CHANGE), "low"])
+    worst = max((bound for bound in bounds if not pd.isna(bound)), default=float("-inf"))
     return not (part["verdict"] == "worse").any(), -worst, -float(part.loc[("no_results", TODAY), "of"])
 
 
@@ -125,7 +127,7 @@ def left_out(about: PassRecord) -> list[str]:
 def labelling_blocks(about: PassRecord) -> list[Block]:
     """Say how many questions the dataset of the settings lacks, and show the command that takes those that add most."""
     found, dataset, take = about.labelling, "DATASET", _TAKE
-    line = "Set `dataset` in the settings of the monitor to see how many of the logged questions it lacks. The command takes those that add most:"
+    line = "Set dataset in the settings of the monitor to see how many of the logged questions it lacks. The command takes those that add most:"
     if found:
         dataset, take = found.dataset, str(found.take)
         line = f"{dataset} lacks {count(found.lacking)} of {plural(found.compared, 'logged question')}. The command takes the {take} that add most:"

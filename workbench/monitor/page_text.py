@@ -35,7 +35,7 @@ WORSE = {
     "vectors": "the embedder is another one",
 }
 _POINTS = tuple(alert.name for alert in LIMITS if alert.kind in ("share", "tail"))
-_LONGEST_CHANGE = 160
+_LONGEST_CHANGE = 100
 
 
 def amount(measure: str, value: float) -> str:
