@@ -15,6 +15,7 @@ import workbench as wb
 from tests.commands import workbench
 from tests.monitor.service_log import CHANGED, DAYS, rows, write_service_log
 from tests.monitor.written_log import rows as written
+from tests.page_checks import Traffic, serious
 from workbench.errors import InputError
 from workbench.monitor.comparison import usual_range
 from workbench.monitor.page import MonitoringView
@@ -273,3 +274,19 @@ def test_the_dataset_of_the_settings_is_counted_against(tmp_path) -> None:
     assert view.about.labelling is not None
     assert 1 <= view.about.labelling.lacking <= 3 + 120
     assert f"--dataset {folder} --take {view.about.labelling.take}" in view.labelling().html
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_is_accessible_fits_its_window_and_asks_nothing_of_anybody(folder, chromium, scheme, width) -> None:
+    with chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce") as context:
+        page, traffic = context.new_page(), Traffic()
+        traffic.watch(page)
+        page.goto((folder / "outputs" / "monitoring" / "monitoring.html").as_uri())
+        page.wait_for_selector("html[data-ready]", timeout=30_000)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert serious(page) == []
+        assert traffic.complaints == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator(".indicator svg").count() == 5

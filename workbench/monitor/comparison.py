@@ -1,13 +1,15 @@
 """Compare the last UTC day of a log with the seven days before it: all questions, and slices of them."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
 
+from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.settings import LIMITS, TAIL
 from workbench.monitor.estimates import JudgeErrors, estimate
 from workbench.statistics.intervals import ALPHA, Interval
@@ -48,16 +50,41 @@ def compare_days(
     compared = rows[rows["day"] >= today - pd.Timedelta(days=BEFORE)]
     periods = {TODAY: compared[compared["day"] == today], WEEK: compared[compared["day"] < today]}
     scores = evaluations[evaluations["metric"].isin(SUPPORT)]
-    bounds = {name: _bounds(name, periods) for name in _MEASURES}
-    found = [*_of_slice("all", "", periods, (*_MEASURES, "faithfulness"), bounds, scores, errors)]
+    values = _Values({name: _bounds(name, rows, periods[WEEK]) for name in _MEASURES}, scores, errors)
+    found = [*_of_slice("all", "", periods, (*_MEASURES, "faithfulness"), values)]
     for day, own in rows.groupby("day"):
-        found += [*_of_period("all", "", f"{day:%Y-%m-%d}", own, (*_MEASURES, "faithfulness"), bounds, scores, errors)]
+        found += _of_period(("all", "", f"{day:%Y-%m-%d}"), own, (*_MEASURES, "faithfulness"), values)
     for by, labels in _slices(compared):
         counts = labels[compared["day"] == today].value_counts()
         for group in counts.index[:_MOST_SLICES] if labels.nunique() > 1 else ():
-            parts = {period: own[labels[own.index] == group] for period, own in periods.items()}
-            found += [*_of_slice(by, str(group), parts, _SLICED, bounds, scores, errors)]
+            parts = {period: own[labels.loc[own.index] == group] for period, own in periods.items()}
+            found += _of_slice(by, str(group), parts, _SLICED, values)
     return _judged(pd.DataFrame([_ROW | row for row in found], columns=list(_COLUMNS)), changed)
+
+
+def keyed(found: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+    """Return the rows of a comparison by slice, group, measure and period."""
+    return {
+        (row["by"], row["group"], row["measure"], row["period"]): {str(name): value for name, value in row.items()}
+        for row in found.to_dict("records")
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """The ends of scales or the limits of tails, the judged scores, and the errors of their judge."""
+
+    bounds: Mapping[str, tuple[float, float]]
+    scores: pd.DataFrame
+    errors: Mapping[str, JudgeErrors]
+
+    def mean(self, measure: str, rows: pd.DataFrame) -> Interval:
+        """Return the mean of a measure over questions."""
+        if measure != "faithfulness":
+            return _mean(rows, measure, *self.bounds[measure])
+        metric = str(self.scores["metric"].iloc[0]) if len(self.scores) else SUPPORT[0]
+        known = self.scores[self.scores["id"].isin(rows["id"])]
+        return estimate(known, rows, metric, self.errors).interval if len(rows) else _NOTHING
 
 
 def _recent(table: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
@@ -65,58 +92,42 @@ def _recent(table: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     rows = table.drop(columns=["id", "time", "query"]).join(drawn)
     rows = rows[rows["time"].notna()]
     rows = rows.assign(day=rows["time"].dt.floor("D"))
-    return rows[rows["day"] > rows["day"].max() - pd.Timedelta(days=DAYS)]
+    recent: pd.DataFrame = rows[rows["day"] > rows["day"].max() - pd.Timedelta(days=DAYS)]
+    return recent
 
 
-def _bounds(name: str, periods: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
+def _bounds(name: str, rows: pd.DataFrame, week: pd.DataFrame) -> tuple[float, float]:
     """Return the ends of a scale, or the 95th percentile of the week above which values are in the tail."""
     measure = _MEASURES[name]
     if measure.kind == "share":
         return 0.0, 1.0
-    week = periods[WEEK]
-    known = week[measure.column].notna()
-    if measure.kind == "tail":
-        values = week.loc[known, measure.column].to_numpy(np.float64)
-        weights = (1 / week.loc[known, "logged"]).to_numpy(np.float64)
-        limit = float(np.quantile(values, 1 - TAIL, weights=weights, method="inverted_cdf")) if len(values) else np.nan
-        return limit, limit
-    both = pd.concat([week, periods[TODAY]])[measure.column]
-    return float(both.min()), float(both.max())
+    if measure.kind == "scale":
+        return float(rows[measure.column].min()), float(rows[measure.column].max())
+    known = week[week[measure.column].notna()]
+    values, weights = known[measure.column].to_numpy(np.float64), _weights(known)
+    limit = float(np.quantile(values, 1 - TAIL, weights=weights, method="inverted_cdf")) if len(values) else np.nan
+    return limit, limit
 
 
-def _of_slice(by: str, group: str, periods: Mapping[str, pd.DataFrame], measures: Any, *known: Any) -> Iterator[dict[str, Any]]:
-    rows = {}
-    for period, own in periods.items():
-        for row in _of_period(by, group, period, own, measures, *known):
-            rows[row["measure"], period] = row
-            yield row
+def _of_slice(
+    by: str, group: str, periods: Mapping[str, pd.DataFrame], measures: Sequence[str], values: _Values
+) -> Iterator[dict[str, Any]]:
+    rows = [row for period, own in periods.items() for row in _of_period((by, group, period), own, measures, values)]
+    yield from rows
     for measure in measures:
-        now, before = rows[measure, TODAY], rows[measure, WEEK]
+        now, before = (row for row in rows if row["measure"] == measure)
         value = now["value"] - before["value"]
         below = np.hypot(now["value"] - now["low"], before["high"] - before["value"])
         above = np.hypot(now["high"] - now["value"], before["value"] - before["low"])
-        ends = {"value": value, "low": value - below, "high": value + above}
-        yield {"by": by, "group": group, "measure": measure, "period": CHANGE, **ends, "n": now["n"], "of": now["of"]}
+        yield {**now, "period": CHANGE, "value": value, "low": value - below, "high": value + above}
 
 
-def _of_period(
-    by: str,
-    group: str,
-    period: str,
-    rows: pd.DataFrame,
-    measures: Any,
-    bounds: Mapping[str, tuple[float, float]],
-    scores: pd.DataFrame,
-    errors: Mapping[str, JudgeErrors],
-) -> Iterator[dict[str, Any]]:
+def _of_period(key: tuple[str, str, str], rows: pd.DataFrame, measures: Sequence[str], values: _Values) -> Iterator[dict[str, Any]]:
+    by, group, period = key
     for measure in measures:
-        if measure == "faithfulness":
-            metric = scores["metric"].iloc[0] if len(scores) else SUPPORT[0]
-            interval = estimate(scores[scores["id"].isin(rows["id"])], rows, metric, errors).interval if len(rows) else _NOTHING
-        else:
-            interval = _mean(rows, measure, *bounds[measure])
-        ends = {"value": interval.value, "low": interval.low, "high": interval.high}
-        yield {"by": by, "group": group, "measure": measure, "period": period, **ends, "n": interval.n, "of": len(rows)}
+        mean = values.mean(measure, rows)
+        ends = {"value": mean.value, "low": mean.low, "high": mean.high}
+        yield {"by": by, "group": group, "measure": measure, "period": period, **ends, "n": mean.n, "of": len(rows)}
 
 
 _NOTHING = Interval(np.nan, np.nan, np.nan, 0, 0)
@@ -130,11 +141,17 @@ def _mean(rows: pd.DataFrame, measure: str, low: float, high: float) -> Interval
         return _NOTHING
     if low == high:
         return Interval(low, np.nan, np.nan, int((~np.isnan(values)).sum()), 0)
-    weights = np.minimum(1 / rows["logged"].to_numpy(np.float64), 1e6)
+    weights = _weights(rows)
     clusters = pd.factorize(rows["cluster"])[0].astype(np.int64)
     sample = DrawnSample(np.zeros(len(rows), dtype=np.int64), weights, clusters, np.array([weights.sum()]))
     found = sampled_mean((values - low) / (high - low), sample)
-    return Interval(*(low + (high - low) * end for end in (found.value, found.low, found.high)), found.n, found.clusters)
+    value, lower, upper = (low + (high - low) * end for end in (found.value, found.low, found.high))
+    return replace(found, value=value, low=lower, high=upper)
+
+
+def _weights(rows: pd.DataFrame) -> Floats:
+    # As in the summary: a single line must not outweigh the log.
+    return np.minimum(1 / rows["logged"].to_numpy(np.float64), 1e6)
 
 
 def _slices(rows: pd.DataFrame) -> "Iterator[tuple[str, pd.Series[Any]]]":
@@ -158,11 +175,10 @@ def _judged(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:
     for _, family in changes.groupby(changes["by"] == "all"):
         stretch = scipy.special.ndtri(ALPHA / 2 / len(family)) / scipy.special.ndtri(ALPHA / 2)
         for place, row in family.iterrows():
-            value, low, high = row["value"], row["low"], row["high"]
-            rises, falls = value - stretch * (value - low) > 0, value + stretch * (high - value) < 0
-            low, high = usual_range(daily(found, row["measure"]), changed) if row["by"] == "all" else (np.nan, np.nan)
-            now = daily(found, row["measure"]).iloc[-1]
-            if (rises or falls) and not low <= now <= high:
+            value, days = row["value"], daily(found, row["measure"])
+            rises, falls = value - stretch * (value - row["low"]) > 0, value + stretch * (row["high"] - value) < 0
+            low, high = usual_range(days, changed) if row["by"] == "all" else (np.nan, np.nan)
+            if (rises or falls) and not low <= days.iloc[-1] <= high:
                 found.loc[place, "verdict"] = "worse" if falls == (row["measure"] in _LOWER_IS_WORSE) else "better"
     return found
 
@@ -172,10 +188,11 @@ def usual_range(days: "pd.Series[float]", changed: int | None) -> tuple[float, f
 
     If a version changed within the week, and 3 of its days are over before that, it is their range.
     """
-    week = days.iloc[-1 - BEFORE : -1].dropna()
-    before = week[week.index + pd.Timedelta(days=1) <= pd.Timestamp(changed or 0, unit="ns")]
-    values = (before if len(before) >= _FEWEST_DAYS else week).to_numpy(np.float64)
-    return (float(values.min()), float(values.max())) if len(values) >= _FEWEST_DAYS else (np.nan, np.nan)
+    end = pd.Timestamp(changed or 0, unit="ns").floor("D")
+    week = {day: value for day, value in days.iloc[-1 - BEFORE : -1].items() if not np.isnan(value)}
+    before = [value for day, value in week.items() if pd.Timestamp(str(day)) < end]
+    values = before if len(before) >= _FEWEST_DAYS else [*week.values()]
+    return (min(values), max(values)) if len(values) >= _FEWEST_DAYS else (np.nan, np.nan)
 
 
 def daily(found: pd.DataFrame, measure: str) -> "pd.Series[float]":

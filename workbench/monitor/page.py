@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pydantic import ValidationError
@@ -14,9 +15,9 @@ from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
 from workbench.monitor.alerts.detect import WatchedAlert
 from workbench.monitor.alerts.state import Alert, read_state
-from workbench.monitor.comparison import BEFORE, CHANGE, TODAY, WEEK, daily, usual_range
+from workbench.monitor.comparison import BEFORE, CHANGE, TODAY, WEEK, daily, keyed, usual_range
 from workbench.monitor.page_parts import alert_blocks, labelling_blocks, latency_block, left_out, slice_blocks
-from workbench.monitor.page_text import TITLES, WORSE, amount, difference, happened, limit_text
+from workbench.monitor.page_text import TAILS, TITLES, WORSE, amount, difference, happened, limit_text
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, PERIODS, SUMMARY, PassRecord
 from workbench.report.model import Answered, Badge, Indicator, Indicators, Lead, Lines, Prose, Report, Section, Sparkline
 from workbench.report.render.html import write_page
@@ -58,7 +59,7 @@ class MonitoringView:
     def indicators(self) -> Shown:
         """The measures of today and of last week as cards, with their limits and their days."""
         if self.comparison.empty:
-            return show(Prose("No question of the log has a time, so there is nothing to compare."))
+            return show()
         return show(Indicators([self._indicator(name) for name in self._known], _READING))
 
     def latency(self) -> Shown:
@@ -91,7 +92,8 @@ class MonitoringView:
             Section("Not tested and left out", "left-out", self.left_out().blocks, "Left out"),
             Section("Worth labelling", "labelling", self.labelling().blocks, "Labelling"),
         ]
-        title, cards = f"{excerpt(Path(self.about.log).name)}: {self._today}, against {self._week}", self.indicators().blocks
+        days = "" if self.comparison.empty else f": {self._today}, against {self._week}"
+        title, cards = f"{excerpt(Path(self.about.log).name)}{days}", self.indicators().blocks
         return Report(title, self.folder.name, [], Lead(self._headline()), [self._opening()], Answered(()), sections, self._badge(), cards)
 
     def _repr_html_(self) -> str:
@@ -106,6 +108,8 @@ class MonitoringView:
     def _headline(self) -> str:
         if self.open:
             return happened([one.first for one in self.open], self.about.until)
+        if self.comparison.empty:
+            return "No alert is open, and no question of the log has a time."
         worse = [name for name in self._known if self._row(name, CHANGE)["verdict"] == "worse"]
         if worse:
             return f"No alert is open, but against last week, {listed([WORSE[name] for name in worse])} today."
@@ -118,6 +122,8 @@ class MonitoringView:
         return "No alert is open, and nothing is clearly worse than last week."
 
     def _opening(self) -> str:
+        if self.comparison.empty:
+            return "Today and last week are not known."
         parts = [f"{capitalised(self._today)}: {self._counted(TODAY)}. Last week, {self._week}: {self._counted(WEEK)}."]
         states = {
             state: [self._title(name).lower() for name in self._known if self._state(name).text == state] for state in ("steady", "better")
@@ -137,13 +143,11 @@ class MonitoringView:
         return f"{first.day}{f' {first:%b}' if first.month != last.month else ''}–{last.day} {last:%b}"
 
     def _counted(self, period: str) -> str:
-        rows = self._period(period)
-        if rows.empty:
+        rows = {row["measure"]: row for row in self._period(period).reset_index().to_dict("records")}
+        if not rows:
             return "no questions"
-        number, conversations = int(rows.loc["questions", "n"]), rows.loc["conversations"]
-        return plural(number, "question") + (
-            f" in {plural(int(conversations['total']), 'conversation')}" if conversations["n"] == number else ""
-        )
+        number, known = rows["questions"]["n"], rows["conversations"]
+        return plural(number, "question") + (f" in {plural(round(known['total']), 'conversation')}" if known["n"] == number else "")
 
     def _period(self, period: str) -> pd.DataFrame:
         return self.periods[self.periods["period"] == period].set_index("measure")
@@ -155,9 +159,12 @@ class MonitoringView:
             return []
         return [name for name in TITLES if name in _ALWAYS or self._row(name, TODAY)["n"] or self._row(name, WEEK)["n"]]
 
-    def _row(self, measure: str, period: str) -> "pd.Series[float]":
-        rows = self.comparison
-        return rows[(rows["by"] == "all") & (rows["measure"] == measure) & (rows["period"] == period)].iloc[0]
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+        return keyed(self.comparison)
+
+    def _row(self, measure: str, period: str) -> dict[str, Any]:
+        return self._rows["all", "", measure, period]
 
     def _title(self, name: str) -> str:
         return capitalised(self.about.support) if name == "faithfulness" and self.about.support else TITLES[name]
@@ -179,7 +186,7 @@ class MonitoringView:
         if shown:
             now, before = (float(self._period(period)["value"].get(shown, float("nan"))) for period in (TODAY, WEEK))
             rows = self.summary[(self.summary["by"] == "day") & (self.summary["measure"] == shown)].set_index("group")["value"]
-            days = pd.Series(rows.reindex(days.index.strftime("%Y-%m-%d")).to_numpy(), index=days.index)
+            days = pd.Series(rows.reindex([f"{day:%Y-%m-%d}" for day in days.index]).to_numpy(), index=days.index)
         usual = usual_range(days, self.about.changes[-1][0] if self.about.changes else None)
         limit = None if tested is None or name == "cost" else tested.bound if name == "latency" else tested.limit
         alt = f"{self._title(name)} by day until today: {', '.join(amount(name, value) for value in days)}"
@@ -197,7 +204,7 @@ class MonitoringView:
     def _notes(self, name: str, tested: WatchedAlert | None) -> Iterator[str]:
         now, change = self._row(name, TODAY), self._row(name, CHANGE)
         if not pd.isna(change["low"]):
-            yield difference(name, change)
+            yield " ".join((*difference(name, change), TAILS.get(name, ""))).strip()
         elif not pd.isna(change["value"]):
             yield "no interval: fewer than 5 conversations, or equal values"
         known, of = int(now["n"]), int(now["of"])

@@ -1,25 +1,28 @@
 """The sections of the monitoring page: latency by step, alerts, slices, whatever was left out, and questions worth labelling."""
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from workbench.core.display import excerpt
-from workbench.core.formatting import capitalised, count, listed, number, plural, shortened
+from workbench.core.formatting import capitalised, count, listed, plural, shortened
 from workbench.monitor.alerts.state import Alert
-from workbench.monitor.comparison import CHANGE, TODAY, WEEK
-from workbench.monitor.page_text import TITLES, WORSE, amount, change_text, difference, limit_text, seconds, when
+from workbench.monitor.comparison import CHANGE, TODAY, WEEK, keyed
+from workbench.monitor.page_text import TITLES, WORSE, amount, change_text, difference, raised_text, seconds, when
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PassRecord
 from workbench.report.cells import Scale, count_cell, key_of, words
 from workbench.report.model import Block, Cell, Column, Fold, Lines, Prose, Row, Table, Term, Terms
-from workbench.statistics.intervals import Interval
 
 _STEPS = {name: f"{name}_seconds" for name in ("embedding", "retrieval", "reranking", "generation")} | {"the whole answer": "seconds"}
 _MOST_SLICES, _MOST_RESOLVED, _MOST_EVIDENCE = 25, 20, 10
 _NAME, _QUESTION, _ID = 40, 160, 16
 _TAKE = "24"
+# The rows of a comparison by measure and period.
+_Slice = dict[tuple[str, str], Mapping[str, Any]]
 
 
 def latency_block(periods: Mapping[str, pd.DataFrame]) -> Block:
@@ -56,7 +59,7 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
         notes = [f"resolved {when(first.resolved or 0, until)}: {first.reason}", f"since {when(first.since, until)}"]
     unit = "question" if first.limit is None else "conversation"
     notes.append(f"raised {when(first.raised, until)} after {plural(first.count, unit)}")
-    terms = [Term("Value", limit_text(first.alert, first), f"{first.about}, from then until the alert")] if first.value is not None else []
+    terms = [Term("Value", raised_text(first), f"{first.about}, from then until the alert")] if first.value is not None else []
     terms += [Term("Last change", change_text([first], until))] if first.change else []
     if one.status == "open":
         parts = ["workbench", "monitor", about.log, "--acknowledge", one.id]
@@ -72,15 +75,15 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
 
 def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
     """Tabulate today's slices: those that are clearly worse than last week, then by the bounds of the changes for the worse."""
-    rows = comparison[comparison["by"] != "all"]
-    if rows.empty:
+    parts: dict[str, _Slice] = {}
+    for (by, group, measure, period), row in keyed(comparison[comparison["by"] != "all"]).items():
+        parts.setdefault(f"{by} {group}", {})[measure, period] = row
+    if not parts:
         return [Prose("No slices: the questions do not differ in configuration, model, versions or turn, or these are not known.")]
-    parts = {f"{by} {group}": own.set_index(["measure", "period"]) for (by, group), own in rows.groupby(["by", "group"], sort=False)}
     ordered = sorted(parts, key=lambda name: _order(parts[name]))
     labels = shortened(ordered[:_MOST_SLICES], _NAME)
-    changes = [parts[name].loc[("faithfulness", CHANGE)] for name in labels]
-    scale = Scale.over([row[end] for row in changes for end in ("value", "low", "high")], zero=True)
-    worse = [labels[name] for name in labels if (parts[name]["verdict"] == "worse").any()]
+    ends = [parts[name]["faithfulness", CHANGE][end] for name in labels for end in ("value", "low", "high")]
+    scale, worse = Scale.over(ends, zero=True), [short for name, short in labels.items() if _is_worse(parts[name])]
     columns = [words("slice"), Column("questions"), Column(support, note="judged"), Column("change", note="95 % interval"), scale.column()]
     columns += [Column("no results"), Column("change", note="95 % interval")]
     more = f" {plural(len(ordered) - len(labels), 'more slice')} in {COMPARISON}." if len(ordered) > len(labels) else ""
@@ -93,24 +96,32 @@ def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
     return [Prose(line), Table("Today by slice, and the change from last week", columns, table, note, key=key_of(labels))]
 
 
-def _slice_row(label: str, part: pd.DataFrame, scale: Scale) -> Row:
-    cells = []
-    for name in ("faithfulness", "no_results"):
-        now, change = part.loc[(name, TODAY)], part.loc[(name, CHANGE)]
-        shown = number(now["value"], 2) if name == "faithfulness" else amount(name, now["value"])
-        cells.append(Cell(shown, sort=float(now["value"]), note=count(now["n"]) if name == "faithfulness" else ""))
-        value, _, bounds = difference(name, change).partition(" [")
-        cells.append(Cell(value, sort=float(change["value"]), note=f"[{bounds}" if bounds else ""))
-        if name == "faithfulness":
-            cells.append(scale.cell(Interval(change["value"], change["low"], change["high"], 0, 0), zero=True))
-    return Row([Cell(label), count_cell(part.loc[("no_results", TODAY), "of"]), *cells])
+def _slice_row(label: str, part: _Slice, scale: Scale) -> Row:
+    support, empty = (part[name, TODAY] for name in ("faithfulness", "no_results"))
+    change = part["faithfulness", CHANGE]
+    texts = {name: difference(name, part[name, CHANGE]) for name in ("faithfulness", "no_results")}
+    changes = {name: Cell(value, sort=part[name, CHANGE]["value"], note=bounds) for name, (value, bounds) in texts.items()}
+    judged = Cell(amount("faithfulness", support["value"]), sort=support["value"], note=count(support["n"]))
+    share = Cell(amount("no_results", empty["value"]), sort=empty["value"])
+    cells = [
+        judged,
+        changes["faithfulness"],
+        Cell("", bar=scale.bar(change["value"], change["low"], change["high"], zero=True)),
+        share,
+        changes["no_results"],
+    ]
+    return Row([Cell(label), count_cell(empty["of"]), *cells])
 
 
-def _order(part: pd.DataFrame) -> tuple[bool, float, float]:
+def _is_worse(part: _Slice) -> bool:
+    return any(row["verdict"] == "worse" for row in part.values())
+
+
+def _order(part: _Slice) -> tuple[bool, float, float]:
     """Order by the verdict, by the least change for the worse that the intervals allow, and by size."""
-    bounds = (-part.loc[("faithfulness", CHANGE), "high"], part.loc[("no_results", CHANGE), "low"])
-    worst = max((bound for bound in bounds if not pd.isna(bound)), default=float("-inf"))
-    return not (part["verdict"] == "worse").any(), -worst, -float(part.loc[("no_results", TODAY), "of"])
+    bounds = (-part["faithfulness", CHANGE]["high"], part["no_results", CHANGE]["low"])
+    worst = max((bound for bound in bounds if not math.isnan(bound)), default=-math.inf)
+    return not _is_worse(part), -worst, -part["no_results", TODAY]["of"]
 
 
 def left_out(about: PassRecord) -> list[str]:

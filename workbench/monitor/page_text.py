@@ -35,6 +35,8 @@ WORSE = {
     "vectors": "the embedder is another one",
 }
 _POINTS = tuple(alert.name for alert in LIMITS if alert.kind in ("share", "tail"))
+# Of latency and cost, differences are those of a share.
+TAILS = {"latency": "of answers slower than last week's p95", "cost": "of questions dearer than last week's p95"}
 _LONGEST_CHANGE = 100
 
 
@@ -52,31 +54,32 @@ def seconds(value: float) -> str:
     return number(value) if math.isnan(value) else f"{value * 1000:.3g} ms" if value < 1 else f"{number(value, 2)} s"
 
 
-def difference(measure: str, row: Mapping[str, Any], value: bool = True, bracket: bool = True) -> str:
-    """Format a difference with its interval. Those of shares are in points; of latency and cost it is that of a share."""
+def difference(measure: str, row: Mapping[str, Any]) -> tuple[str, str]:
+    """Format a difference and its interval. Those of shares are in points; of latency and cost it is that of a share."""
     factor, digits = (100, 1) if measure in _POINTS else (1, 3)
-    shown = signed(row["value"] * factor, digits) + (" points" if measure in _POINTS and not math.isnan(row["value"]) else "")
+    unit = " points" if measure in _POINTS and not math.isnan(row["value"]) else ""
     bounds = "" if math.isnan(row["low"]) else interval(row["low"] * factor, row["high"] * factor, digits)
-    tail = {"latency": " of answers slower than last week's p95", "cost": " of questions dearer than last week's p95"}
-    return " ".join(part for part in (shown if value else "", bounds if bracket else "") if part) + (
-        tail.get(measure, "") if value and bracket else ""
+    return f"{signed(row['value'] * factor, digits)}{unit}", bounds
+
+
+def limit_text(measure: str, tested: WatchedAlert | None) -> str:
+    """Say the limit of an alert, or why there is none."""
+    if tested is None or tested.untested or tested.limit is None:
+        return f"no limit: {tested.untested}" if tested else "no alert is set"
+    bound = "" if tested.bound is None else f" above {amount(measure, tested.bound)}"
+    return f"alert limit: {_level(measure, tested.limit)}{bound}"
+
+
+def raised_text(alert: RaisedAlert) -> str:
+    """Say the value of an alert that was raised, and its limit."""
+    value, low, high, limit = (
+        "" if each is None else _level(alert.alert, each) for each in (alert.value, alert.low, alert.high, alert.limit)
     )
+    return value + (f" [{low}, {high}]" if low and high else "") + (f", limit {limit}" if limit else "")
 
 
-def limit_text(measure: str, found: "WatchedAlert | RaisedAlert | None") -> str:
-    """Say the limit of an alert, or its value and limit if it was raised."""
-    if found is None:
-        return "no alert is set"
-    raised = isinstance(found, RaisedAlert)
-    if not raised and found.untested:
-        return f"no limit: {found.untested}"
-    formatted = (lambda x: share(x, 1)) if measure in _POINTS else (lambda x: number(x, 2))
-    limit = "" if found.limit is None else formatted(found.limit)
-    if raised:
-        bounds = "" if found.low is None or found.high is None else f" [{formatted(found.low)}, {formatted(found.high)}]"
-        return f"{formatted(found.value or 0.0)}{bounds}{', limit ' if limit else ''}{limit}"
-    bound = f" above {amount(measure, found.bound)}" if found.bound is not None else ""
-    return f"alert limit: {limit}{bound}"
+def _level(measure: str, value: float) -> str:
+    return share(value, 1) if measure in _POINTS else number(value, 2)
 
 
 def when(time: int, until: int) -> str:

@@ -153,7 +153,8 @@ def acknowledge_alert(folder: Path, name: str) -> None:
     """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
     with lock(folder / ALERTS):
         write_state(folder / ALERTS, acknowledge(read_state(folder / ALERTS), name))
-    write_monitoring(folder)
+    if (folder / PASS).exists():
+        write_monitoring(folder)
 
 
 def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]]:

@@ -73,6 +73,8 @@ _STYLES = {
     ".jump": "color:inherit",
     ".chip": "display:inline-block;border:1px solid;border-radius:99px;padding:.1em .7em;font-weight:600",
     ".indicator": f"display:inline-block;vertical-align:top;width:17em;margin:0 1em 1em 0;border-top:3px solid {LINE};padding:.3em 0",
+    ".alert": "border-color:#d55e00",
+    ".watch": "border-color:#e69f00",
     ".state": "float:right",
     ".big": "font-size:1.4em",
 }
