@@ -26,6 +26,7 @@ _FEWEST_DAYS = 3
 _MEASURES = {alert.name: alert for alert in LIMITS if alert.column not in ("score", "lost")}
 _LOWER_IS_WORSE = ("faithfulness", "similarity")
 _SLICED = ("faithfulness", "no_results")
+_DRAWN = ("id", "cluster", "logged", "stratum", "probability", "reason")
 _COLUMNS = ("by", "group", "measure", "period", "value", "low", "high", "n", "of", "verdict")
 _ROW = dict.fromkeys(("value", "low", "high"), np.nan) | {"n": 0, "of": 0, "verdict": ""}
 
@@ -83,17 +84,15 @@ class _Values:
         if measure != "faithfulness":
             return _mean(rows, measure, *self.bounds[measure])
         metric = str(self.scores["metric"].iloc[0]) if len(self.scores) else SUPPORT[0]
-        known = self.scores[self.scores["id"].isin(rows["id"])]
-        return estimate(known, rows, metric, self.errors).interval if len(rows) else _NOTHING
+        return estimate(self.scores, rows, metric, self.errors).interval if len(rows) else _NOTHING
 
 
 def _recent(table: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
-    """Return the questions of the last 14 days with their UTC day."""
-    rows = table.drop(columns=["id", "time", "query"]).join(drawn)
-    rows = rows[rows["time"].notna()]
-    rows = rows.assign(day=rows["time"].dt.floor("D"))
-    recent: pd.DataFrame = rows[rows["day"] > rows["day"].max() - pd.Timedelta(days=DAYS)]
-    return recent
+    """Return the questions of the last 14 days with their UTC day, and conversations as numbers."""
+    days = drawn["time"].dt.floor("D")
+    recent = days > days.max() - pd.Timedelta(days=DAYS)
+    rows = table.loc[recent, [*(measure.column for measure in _MEASURES.values()), "setup", "turn"]].join(drawn.loc[recent, list(_DRAWN)])
+    return rows.assign(day=days[recent], cluster=pd.factorize(rows["cluster"])[0])
 
 
 def _bounds(name: str, rows: pd.DataFrame, week: pd.DataFrame) -> tuple[float, float]:
@@ -142,8 +141,7 @@ def _mean(rows: pd.DataFrame, measure: str, low: float, high: float) -> Interval
     if low == high:
         return Interval(low, np.nan, np.nan, int((~np.isnan(values)).sum()), 0)
     weights = _weights(rows)
-    clusters = pd.factorize(rows["cluster"])[0].astype(np.int64)
-    sample = DrawnSample(np.zeros(len(rows), dtype=np.int64), weights, clusters, np.array([weights.sum()]))
+    sample = DrawnSample(np.zeros(len(rows), dtype=np.int64), weights, rows["cluster"].to_numpy(np.int64), np.array([weights.sum()]))
     found = sampled_mean((values - low) / (high - low), sample)
     value, lower, upper = (low + (high - low) * end for end in (found.value, found.low, found.high))
     return replace(found, value=value, low=lower, high=upper)
