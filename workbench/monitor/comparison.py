@@ -91,7 +91,9 @@ def _recent(table: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     """Return the questions of the last 14 days with their UTC day, and conversations as numbers."""
     days = drawn["time"].dt.floor("D")
     recent = days > days.max() - pd.Timedelta(days=DAYS)
-    rows = table.loc[recent, [*(measure.column for measure in _MEASURES.values()), "setup", "turn"]].join(drawn.loc[recent, list(_DRAWN)])
+    rows: pd.DataFrame = table.loc[recent, [*(measure.column for measure in _MEASURES.values()), "setup", "turn"]].join(
+        drawn.loc[recent, list(_DRAWN)]
+    )
     return rows.assign(day=days[recent], cluster=pd.factorize(rows["cluster"])[0])
 
 
