@@ -77,6 +77,7 @@ from .metrics.functions import metric as metric
 from .metrics.names import Metric as Metric
 from .metrics.names import tokens as tokens
 from .monitor.log.query_log import QueryLog as QueryLog
+from .monitor.page import load_monitoring as load_monitoring
 from .records import Chunk as Chunk
 from .records import Dataset as Dataset
 from .records import Document as Document

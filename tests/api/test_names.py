@@ -101,6 +101,7 @@ NAMES = [
     "load",
     "load_dataset",
     "load_history",
+    "load_monitoring",
     "margin",
     "margin_spread",
     "metric",

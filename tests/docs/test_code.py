@@ -9,6 +9,7 @@ from tests.commands import workbench
 from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
 from workbench.attribution.causes import OWN_CAUSES
 from workbench.faultbench.cases import NONE
+from workbench.monitor.page import load_monitoring
 from workbench.monitor.settings import MonitorSettings
 
 pytestmark = pytest.mark.slow
@@ -70,4 +71,9 @@ def test_the_page_watches_its_log_and_takes_questions_back(executed, workplace):
     watch, take = (workbench(*command.split()[1:], cwd=workplace) for command in blocks(page, "bash"))
     assert watch.returncode == 0, watch.stderr
     assert watch.stdout.startswith(f"{len(names['ids'])} questions logged")
+    folder, text = workplace / "outputs" / "monitoring", page.read_text("utf-8")
+    assert (folder / "monitoring.html").is_file()
+    view = load_monitoring(folder)
+    assert view.open == ()
+    assert {*dir(view)} >= {*re.findall(r"`(\w+)\(\)`", text)}
     assert take.returncode == 0, take.stderr

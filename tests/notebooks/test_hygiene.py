@@ -31,6 +31,7 @@ def test_the_notebook_to_start_from_and_those_of_a_sweep_are_there():
         "answers": True,
         "judge": True,
         "trends": True,
+        "monitoring": False,
     }
 
 

@@ -7,7 +7,10 @@ import nbformat
 import papermill
 import pytest
 
+from tests.monitor.service_log import write_service_log
 from tests.page_checks import Traffic, serious
+from workbench.monitor.passes import monitor
+from workbench.monitor.settings import MonitorSettings
 from workbench.report.render.notebook_page import write_notebook_page
 
 pytestmark = pytest.mark.slow
@@ -23,6 +26,7 @@ def place(workplace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("experiments", "notebooks"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copytree(workplace / "outputs", folder / "outputs")
+    monitor(write_service_log(folder / "logs"), folder / "outputs" / "monitoring", MonitorSettings(budget=12))
     return folder
 
 

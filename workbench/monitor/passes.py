@@ -13,31 +13,36 @@ import pandas as pd
 from workbench.answering.base import AnswerResources
 from workbench.core.files import write_text
 from workbench.core.formatting import count, plural
+from workbench.datasets.sources import recognise
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError
+from workbench.generation.passages import EMBEDDER
 from workbench.llm.session import CallResources
 from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import Watch, detect
-from workbench.monitor.alerts.signals import signals
+from workbench.monitor.alerts.signals import ordered, signals, version_changes
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
+from workbench.monitor.comparison import BEFORE, SUPPORT, TODAY, WEEK, compare_days
 from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
 from workbench.monitor.judging import judge
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import summarise_log
+from workbench.monitor.page import write_monitoring
+from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, PERIODS, SUMMARY, PassRecord, WorthLabelling
 from workbench.monitor.sampling import COLUMNS, draw, outline, skipped
+from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
 from workbench.monitor.traces.reading import read_traces
 from workbench.pipeline.context import Workspace
 from workbench.printable import printable_line
 from workbench.results.run_tables import MANIFEST, RunTables
 
-STATE, ALERTS, METRICS, SUMMARY, EVALUATIONS, TRACES = (
-    *("alerts.json", "alerts.jsonl", "metrics.prom", "summary.parquet", "evaluations.parquet", "traces.jsonl"),
-)
+NEWS, METRICS, EVALUATIONS, TRACES = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl"
 # What alerts and estimates read of a log.
 _SIGNALS = ("id", "time", "query", "user", "session", "hit_count", "first_score", "seconds", "cost", "refused", "feedback")
-_SETUP = ("configuration", "model", "versions")
-_SUPPORT = ("faithfulness", "support_overlap")
+_SETUP = ("configuration", "model", "versions", "turn")
+# New questions that the page counts and proposes to label.
+_TAKE = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,33 +106,55 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     """
     settings, folder = settings or MonitorSettings(), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with lock(folder / STATE):
+    with lock(folder / ALERTS):
         questions, remarks = open_log(Path(path), folder)
         summary = summarise_log(questions)
         table, outlined = _tables(questions)
         # A later reading, of the drawn questions alone, counts less.
         counted = questions.counts.lines()
         drawn, evaluations = _judged(questions, outlined, settings, folder)
-        estimates = _estimates(evaluations, drawn, settings)
+        errors = _errors(settings)
+        estimates = tuple(estimate(evaluations, drawn, metric, errors) for metric in evaluations["metric"].unique() if metric != "feedback")
         embedder = StaticEmbedder()
+        changes = _changes(table)
+        comparison = compare_days(table, drawn, evaluations, errors, changes[-1][0] if changes else None)
+        periods = _periods(questions, drawn["time"].max())
         watch = detect(table, settings.limits(), _scores(evaluations, drawn), partial(_encoded, embedder))
-        state, news = update(read_state(folder / STATE), watch, settings.limits())
-        channels: dict[str, Any] = {"file": partial(append_alert, folder / ALERTS)} | (
+        state, news = update(read_state(folder / ALERTS), watch, settings.limits())
+        channels: dict[str, Any] = {"file": partial(append_alert, folder / NEWS)} | (
             {"webhook": settings.webhook} if settings.webhook else {}
         )
         state, failures = deliver(state, channels)
-        write_state(folder / STATE, state)
+        write_state(folder / ALERTS, state)
     write_text(folder / METRICS, prometheus(state, watch))
     summary.to_parquet(folder / SUMMARY)
     evaluations.to_parquet(folder / EVALUATIONS)
     left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
+    comparison.to_parquet(folder / COMPARISON)
+    periods.to_parquet(folder / PERIODS)
+    seen = {row for alert in state.alerts for row in alert.first.evidence}
+    record = PassRecord(
+        log=str(path),
+        until=watch.until,
+        tested=watch.tested,
+        changes=changes,
+        support=next((one.name for one in estimates if one.metric in SUPPORT), ""),
+        skipped=skipped(drawn),
+        left_out=left_out,
+        queries=dict(table.loc[table["id"].isin(seen), ["id", "query"]].itertuples(index=False)),
+        labelling=_worth_labelling(drawn, evaluations, settings, folder),
+    )
+    write_text(folder / PASS, record.model_dump_json() + "\n")
+    write_monitoring(folder)
     return Monitored(folder, summary, estimates, watch, state.alerts, news, failures, skipped(drawn), left_out)
 
 
 def acknowledge_alert(folder: Path, name: str) -> None:
     """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
-    with lock(folder / STATE):
-        write_state(folder / STATE, acknowledge(read_state(folder / STATE), name))
+    with lock(folder / ALERTS):
+        write_state(folder / ALERTS, acknowledge(read_state(folder / ALERTS), name))
+    if (folder / PASS).exists():
+        write_monitoring(folder)
 
 
 def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]]:
@@ -157,8 +184,8 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
 def _tables(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the table of signals and the outline of a log, in one reading."""
     columns = tuple(dict.fromkeys((*_SIGNALS, *_SETUP, *COLUMNS)))
-    parts = [(signals(frame), outline(frame)) for frame in _frames(questions, columns)]
-    first, second = zip(*parts, strict=True) if parts else ((signals(pd.DataFrame()),), (outline(pd.DataFrame()),))
+    parts = [(signals(frame).assign(turn=frame["turn"]), outline(frame)) for frame in _frames(questions, columns)]
+    first, second = zip(*parts, strict=True) if parts else ((signals(pd.DataFrame()).assign(turn=np.nan),), (outline(pd.DataFrame()),))
     return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
 
 
@@ -177,17 +204,41 @@ def _judged(
     return drawn, judge(sample, settings.judges(), AnswerResources(workspace.vectors, CallResources(workspace.calls)), folder)
 
 
-def _estimates(evaluations: pd.DataFrame, drawn: pd.DataFrame, settings: MonitorSettings) -> tuple[LogEstimate, ...]:
-    errors: Mapping[str, JudgeErrors] = {}
-    if settings.calibration:
-        errors = judge_errors(RunTables.read(settings.calibration).calibration, settings.judges().support.label)
-    metrics = evaluations["metric"].drop_duplicates()
-    return tuple(estimate(evaluations, drawn, metric, errors) for metric in metrics if metric != "feedback")
+def _errors(settings: MonitorSettings) -> Mapping[str, JudgeErrors]:
+    if not settings.calibration:
+        return {}
+    return judge_errors(RunTables.read(settings.calibration).calibration, settings.judges().support.label)
+
+
+def _periods(questions: LoggedQuestions, last: pd.Timestamp) -> pd.DataFrame:
+    """Summarise the last day and the week before it."""
+    if pd.isna(last):
+        return summarise_log(questions, ()).iloc[:0].assign(period="")
+    today = last.floor("D")
+    parts = {TODAY: (today, None), WEEK: (today - pd.Timedelta(days=BEFORE), today)}
+    return pd.concat([summarise_log(questions, (), since, until).assign(period=period) for period, (since, until) in parts.items()])
+
+
+def _changes(table: pd.DataFrame) -> tuple[tuple[int, str], ...]:
+    """Return the changes of versions with their times, in nanoseconds since 1970."""
+    rows = ordered(table, None)[0]
+    found = version_changes(rows["setup"])
+    return tuple((int(rows["time"].iloc[row]), f"{name} changed from {old} to {new}") for row, name, old, new in found)
+
+
+def _worth_labelling(drawn: pd.DataFrame, evaluations: pd.DataFrame, settings: MonitorSettings, folder: Path) -> WorthLabelling | None:
+    """Count the questions that the dataset of the settings lacks."""
+    if not settings.dataset:
+        return None
+    known = recognise(settings.dataset, None).load(unlabelled=True)
+    found = select(drawn, known, _TAKE, EMBEDDER, Workspace.at(folder.parent).vectors, evaluations)
+    compared = len(drawn) - found.left_out
+    return WorthLabelling(dataset=settings.dataset, lacking=compared - found.covered, compared=compared, take=len(found.rows))
 
 
 def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     """Return the scores of support on which alerts are decided."""
-    scored = evaluations[evaluations["metric"].isin(_SUPPORT) & (evaluations["state"] == "scored")]
+    scored = evaluations[evaluations["metric"].isin(SUPPORT) & (evaluations["state"] == "scored")]
     found = scored.merge(drawn[["id", "uniform", "time"]], on="id")
     return found.assign(metric="faithfulness", score=found["value"])[["id", "metric", "score", "uniform", "time"]]
 

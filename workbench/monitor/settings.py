@@ -27,6 +27,7 @@ class MonitorSettings(BaseModel):
     calibration: str = Field(
         default="", description="The folder of a run whose judges were calibrated. Their errors are taken out of the estimates."
     )
+    dataset: str = Field(default="", description="The dataset whose missing questions are counted. Default: none.")
     alerts: AlertSettings = Field(default=AlertSettings(), description="The limits of alerts and the rate of false ones.")
     webhook: Webhook | None = Field(default=None, description="A URL that gets each alert.")
 

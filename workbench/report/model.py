@@ -187,6 +187,45 @@ class Fold:
 
 
 @dataclass(frozen=True)
+class Badge:
+    """A state in a few words. `tone` is alert, watch, better or steady."""
+
+    text: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class Sparkline:
+    """Values in time, NaN for gaps, with the usual range, a limit, the place of a mark between the values, and an alternative text."""
+
+    values: Sequence[float]
+    alt: str
+    usual: tuple[float, float] | None = None
+    limit: float | None = None
+    mark: float | None = None
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """A number of a service with its state, its former value, its course and notes."""
+
+    title: str
+    state: Badge
+    value: str
+    before: str
+    notes: Sequence[str]
+    line: Sparkline
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """Numbers of a service as cards. `note` says how to read their lines."""
+
+    items: Sequence[Indicator]
+    note: str
+
+
+@dataclass(frozen=True)
 class Beside:
     """Blocks side by side if the page is wide enough."""
 
@@ -205,7 +244,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a run: headline, answers, sections, and the `names` of its configurations."""
+    """The report of a run: headline, answers, sections, and the `names` of its configurations. A badge precedes the headline, `summary` the sections."""
 
     title: str
     folder: str
@@ -214,6 +253,8 @@ class Report:
     opening: Sequence[str]
     answers: Answered
     sections: Sequence[Section]
+    badge: Badge | None = None
+    summary: "Sequence[Block]" = ()
 
 
-Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | Drill | Fold | Beside | Section
+Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | Drill | Fold | Badge | Indicators | Beside | Section

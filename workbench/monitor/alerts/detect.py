@@ -45,12 +45,13 @@ class RaisedAlert:
 
 
 class WatchedAlert(NamedTuple):
-    """An alert that was tested on conversations (or windows) with a limit, or why it was not."""
+    """An alert that was tested on conversations (or windows) with a limit, or why it was not. Of a tail, `bound` is the number that few may exceed."""
 
     alert: str
     observations: int
     limit: float | None = None
     untested: str = ""
+    bound: float | None = None
 
 
 class Watch(NamedTuple):
@@ -98,6 +99,7 @@ class _BadParts:
     about: str
     offset: float = 0.0
     factor: float = 1.0
+    bound: float | None = None
 
     def number(self, part: float) -> float:
         return self.offset + self.factor * part
@@ -174,7 +176,7 @@ def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
         return _BadParts(np.full(len(values), np.nan), rows, alert.about)
     if alert.kind == "tail":
         limit = setting.limit if setting.limit is not None else float(np.quantile(before, 1 - TAIL)) * (1 + setting.margin)
-        return _BadParts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit))
+        return _BadParts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit), bound=limit)
     low, high = float(before.min()), float(before.max())
     # Scores that are all equal are no similarities.
     parts = np.clip((high - values) / (high - low), 0, 1) if high > low else np.full(len(values), np.nan)
@@ -203,7 +205,7 @@ def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[Ra
     if setting.limit is not None and alert.kind != "tail":
         limit = (setting.limit - parts.offset) / parts.factor
     limit = float(np.clip(limit, 1e-6, 1 - 1e-3))
-    tested.append(WatchedAlert(alert.name, len(seen.times) - start, parts.number(limit)))
+    tested.append(WatchedAlert(alert.name, len(seen.times) - start, parts.number(limit), bound=parts.bound))
     raised += _episodes(alert, parts, seen, (limit, level, start), log)
 
 

@@ -15,6 +15,7 @@ from workbench.analysis.findings import findings
 from workbench.core.display import visible_html
 from workbench.core.files import write_text
 from workbench.report.model import Report
+from workbench.report.render.sparkline import sparkline
 from workbench.report.render.svg import inline_svg
 from workbench.report.sections.answerable import answerable
 from workbench.report.sections.answers.attacks import attacks
@@ -105,7 +106,7 @@ def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
     script, style = (_TEMPLATES / "report.js").read_text("utf-8"), style_sheet()
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
-    context |= {"within": ""}
+    context |= {"within": "", "course": sparkline}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     return printable_page(environment().get_template("report.html.j2").render(context | shown))
 

@@ -13,6 +13,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.report.figures.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Beside, Block, Figure, Section
 from workbench.report.render.html import environment
+from workbench.report.render.sparkline import sparkline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -70,6 +71,12 @@ _STYLES = {
     ".unjudged": "background-color:transparent;border-bottom:2px dotted",
     ".deciding": "background-color:rgba(150,110,190,.22);border-bottom:2px solid #966ebe",
     ".jump": "color:inherit",
+    ".chip": "display:inline-block;border:1px solid;border-radius:99px;padding:.1em .7em;font-weight:600",
+    ".indicator": f"display:inline-block;vertical-align:top;width:17em;margin:0 1em 1em 0;border-top:3px solid {LINE};padding:.3em 0",
+    ".alert": "border-color:#d55e00",
+    ".watch": "border-color:#e69f00",
+    ".state": "float:right",
+    ".big": "font-size:1.4em",
 }
 _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 * place:.2f})" for place in range(9)}
 
@@ -147,7 +154,7 @@ def picture(drawing: "Drawing", alt: str) -> Picture:
 
 
 def _parts(blocks: Sequence[Block]) -> Iterator[Html | Picture]:
-    context = {"page": False, "look": _look, "named": escape, "within": _within(blocks)}
+    context = {"page": False, "look": _look, "named": escape, "within": _within(blocks), "course": sparkline}
     macros = environment().get_template("blocks.html.j2").make_module(context)
     html = Markup("")
     for block in _flat(blocks):

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.standings import slice_means
+from workbench.analysis.standings import slice_means, source_agreement
 from workbench.analysis.values import FEWEST_QUERIES
-from workbench.core.formatting import shortened
+from workbench.core.formatting import number, plural, shortened
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
 from workbench.statistics.intervals import THIS_CORPUS, Interval
 
@@ -21,7 +22,25 @@ def slices(findings: Findings) -> Section | None:
     means = {standing.name: slice_means(findings.run, standing.name) for standing in findings.standings.ranked}
     table = _map(findings, means)
     folded: list[Block] = [Fold("Every configuration by slice", [table])] if table else []
-    return Section("By kind of question", "slices", [_first(findings, means[findings.first.name]), *folded], "Slices")
+    return Section(
+        "By kind of question", "slices", [_first(findings, means[findings.first.name]), *_agreement(findings), *folded], "Slices"
+    )
+
+
+def _agreement(findings: Findings) -> list[Block]:
+    """Say whether the questions of users and the others order the configurations alike."""
+    tau = source_agreement(findings.run, [standing.name for standing in findings.standings.ranked])
+    if tau is None:
+        return []
+    if np.isnan(tau.value):
+        return [Prose("Questions of users or the others give all configurations the same mean, so their orders are not compared.")]
+    names = plural(len(findings.standings.ranked), "configuration")
+    return [
+        Prose(
+            f"Order of the {names} by questions of users and by the others: Kendall's τ-b {number(tau.value, 2)} {tau.bounds(2)}. It is 1 for the same order, "
+            "0 without a relation, and −1 for the reverse. The random errors of few questions lower it."
+        )
+    ]
 
 
 def _first(findings: Findings, table: pd.DataFrame) -> Table:

@@ -1,0 +1,292 @@
+"""The monitoring page: its numbers are those of the log, its words follow its alerts and intervals, and a hostile log does nothing to it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import papermill
+import pytest
+
+import workbench as wb
+from tests.commands import workbench
+from tests.monitor.service_log import CHANGED, DAYS, rows, write_service_log
+from tests.monitor.written_log import rows as written
+from tests.page_checks import Traffic, serious
+from workbench.errors import InputError
+from workbench.monitor.comparison import usual_range
+from workbench.monitor.page import MonitoringView
+from workbench.monitor.passes import monitor
+from workbench.monitor.settings import MonitorSettings
+from workbench.report.model import Indicators
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7*7}} $x^2$ \x1b[31mred\x1b[0m \u202eabc =cmd|1"
+QUIET = {"budget": 12, "alerts": {"drift": False, "off_topic": False}}
+
+
+def view_of(folder: Path, given, settings=QUIET, change=()) -> MonitoringView:
+    log = wb.QueryLog(folder / "logs")
+    for row in given:
+        log.record(**{name: value for name, value in row.items() if name not in change})
+    log.close()
+    monitor(folder / "logs", folder / "monitoring", MonitorSettings.of(settings))
+    return wb.load_monitoring(folder / "monitoring")
+
+
+def cards(view: MonitoringView):
+    (block,) = view.indicators().blocks
+    assert isinstance(block, Indicators)
+    return {item.title: item for item in block.items}
+
+
+def plain(view: MonitoringView) -> str:
+    return view.overview().html + view.slices().html + view.alerts().html
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("page")
+    write_service_log(place / "logs")
+    (place / "monitor.yaml").write_text(json.dumps(QUIET | {"budget": 30}))
+    done = workbench("monitor", "logs", "--settings", "monitor.yaml", cwd=place)
+    assert done.returncode == 1, done.stderr
+    return place
+
+
+@pytest.fixture
+def view(folder: Path) -> MonitoringView:
+    return wb.load_monitoring(folder / "outputs" / "monitoring")
+
+
+@pytest.fixture(scope="module")
+def logged(folder: Path) -> pd.DataFrame:
+    frame = pd.DataFrame(written(folder / "logs"))
+    frame["time"] = pd.to_datetime(frame["time"], utc=True)
+    frame["day"] = frame["time"].dt.floor("D")
+    frame["empty"] = frame["hits"].map(len) == 0
+    frame["score"] = frame["hits"].map(lambda hits: hits[0]["score"] if hits else np.nan)
+    frame["negative"] = frame["feedback"].map(lambda given: given[-1]["value"] < 0 if isinstance(given, list) else np.nan).astype(float)
+    return frame
+
+
+@pytest.mark.slow
+def test_the_numbers_of_the_cards_are_those_of_the_log(view, logged) -> None:
+    today = logged["day"].max()
+    periods = [logged[logged["day"] == today], logged[(logged["day"] < today) & (logged["day"] >= today - pd.Timedelta(days=7))]]
+    found = cards(view)
+    for title, column in (("Without results", "empty"), ("Negative feedback", "negative")):
+        now, before = (f"{100 * period[column].mean():.1f} %" for period in periods)
+        assert (found[title].value, found[title].before) == (now, f"was {before}")
+    now, before = (f"{period['score'].mean():.2f}" for period in periods)
+    assert (found["First-hit similarity"].value, found["First-hit similarity"].before) == (now, f"was {before}")
+    latency = float(found["Latency, p95"].value.removesuffix(" ms")) / 1000
+    assert latency == pytest.approx(np.quantile(periods[0]["seconds"], 0.95, method="inverted_cdf"), rel=0.02)
+    slower = periods[0]["seconds"] > np.quantile(periods[1]["seconds"], 0.95, method="inverted_cdf")
+    assert view._row("latency", "today")["value"] == pytest.approx(slower.mean())
+    assert found["Without results"].line.values[-1] == periods[0]["empty"].mean()
+    by_day = logged.groupby("day")["empty"].mean().tail(14)
+    assert list(found["Without results"].line.values) == pytest.approx(by_day.tolist())
+    assert f"{len(periods[0])} questions in {periods[0]['session'].nunique()} conversations" in view._opening()
+    assert f"{len(periods[1])} questions in {periods[1]['session'].nunique()} conversations" in view._opening()
+
+
+@pytest.mark.slow
+def test_support_is_estimated_from_the_judged_questions_of_the_day(view, folder, logged) -> None:
+    judged = pd.read_parquet(folder / "outputs" / "monitoring" / "evaluations.parquet")
+    scores = judged[(judged["metric"] == "support_overlap") & (judged["state"] == "scored")].merge(logged[["id", "day"]], on="id")
+    own = scores[scores["day"] == logged["day"].max()]
+    card = cards(view)["Support score"]
+    assert f"{len(own)} of {(logged['day'] == logged['day'].max()).sum()} questions judged" in card.notes
+    assert own["value"].min() <= float(card.value) <= own["value"].max()
+    assert float(card.value) == pytest.approx(own["value"].mean(), abs=0.15), "weights by strata"
+
+
+@pytest.mark.slow
+def test_a_difference_has_the_interval_of_both_days_and_conversations_are_its_units(view, logged) -> None:
+    change = view._row("no_results", "change")
+    now, before = (view._row("no_results", period) for period in ("today", "week"))
+    assert change["value"] == pytest.approx(now["value"] - before["value"])
+    assert change["low"] == pytest.approx(change["value"] - np.hypot(now["value"] - now["low"], before["high"] - before["value"]))
+    # By the bootstrap of conversations.
+    random, today = np.random.default_rng(0), logged["day"].max()
+    sums = [
+        part.groupby("session")["empty"].agg(["sum", "size"]).to_numpy()
+        for part in (logged[logged["day"] == today], logged[(logged["day"] < today) & (logged["day"] >= today - pd.Timedelta(days=7))])
+    ]
+    drawn = [[np.divide(*part[random.integers(len(part), size=len(part))].sum(axis=0)) for _ in range(2000)] for part in sums]
+    low, high = np.quantile(np.subtract(*drawn), [0.025, 0.975])
+    assert (change["low"], change["high"]) == (pytest.approx(low, abs=0.05), pytest.approx(high, abs=0.05))
+
+
+@pytest.mark.slow
+def test_the_headline_says_what_alerts_say_and_only_open_ones_make_a_card_an_alert(view) -> None:
+    names = {one.first.alert for one in view.open}
+    assert {"no_results", "lost_results"} <= names
+    headline = view._headline()
+    assert "more questions are without results" in headline
+    assert re.search(r"index changed from 1 to 2 \(26 Oct 00:00\)\.$", headline)
+    assert "because" not in headline
+    found = cards(view)
+    assert found["Without results"].state.text == "alert"
+    assert found["Latency, p95"].state.text == "steady"
+    for title, alert in (("Support score", "faithfulness"), ("First-hit similarity", "similarity"), ("Negative feedback", "feedback")):
+        assert (found[title].state.text == "alert") == (alert in names)
+    mark = found["Without results"].line.mark
+    assert mark == pytest.approx(13 - (int(DAYS) - CHANGED) - 0.5)
+    assert view._badge().text == f"{len(names)} alerts open"
+
+
+@pytest.mark.slow
+def test_a_card_does_not_call_a_day_worse_that_is_as_the_days_before_a_change_or_whose_interval_includes_0() -> None:
+    days = pd.Series([0.0] * 6 + [0.1, 0.2, 0.15, 0.1, 0.5, 0.6, 0.4, 0.45], index=pd.date_range("2026-10-01", periods=14))
+    assert usual_range(days, None) == (0.1, 0.6)
+    assert usual_range(days, pd.Timestamp("2026-10-11 00:00").value) == (0.1, 0.2)
+    assert usual_range(days, pd.Timestamp("2026-10-10 09:00").value) == (0.1, 0.2), "the day of the change is not over before it"
+    assert usual_range(days, pd.Timestamp("2026-10-09 09:00").value) == (0.1, 0.6), "two days are too few"
+    assert np.isnan(usual_range(days.where(days.index > "2026-10-12"), None)).all()
+
+
+@pytest.mark.slow
+def test_an_acknowledged_alert_is_said_to_be_one_on_the_page_at_once(folder, tmp_path) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(folder, place)
+    (name,) = (one.id for one in wb.load_monitoring(place / "outputs" / "monitoring").open if one.first.alert == "no_results")
+    page = place / "outputs" / "monitoring" / "monitoring.html"
+    command = f"workbench monitor logs --acknowledge {name}"
+    assert f"<code>{command}</code>" in page.read_text("utf-8")
+    done = workbench(*command.split()[1:], cwd=place)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text("utf-8")
+    assert f"<code>{command}</code>" not in text
+    assert "alerts open, 1 acknowledged" in text
+    assert "acknowledged since" in text
+
+
+@pytest.mark.slow
+def test_slices_that_are_clearly_worse_are_first_and_named(view, logged) -> None:
+    today = logged[logged["day"] == logged["day"].max()]
+    parts = view.comparison[(view.comparison["by"] == "configuration") & (view.comparison["measure"] == "no_results")]
+    for name, own in today.groupby("configuration"):
+        row = parts[(parts["group"] == name) & (parts["period"] == "today")].iloc[0]
+        assert (row["value"], row["of"]) == (pytest.approx(own["empty"].mean()), len(own))
+    turns = view.comparison[view.comparison["by"] == "turn"]["group"].unique()
+    assert set(turns) == {"first", "later"}
+    html = view.slices().html
+    worse = view.comparison[(view.comparison["by"] != "all") & (view.comparison["verdict"] == "worse")]
+    assert ("Clearly worse than last week" in html) == (len(worse) > 0)
+
+
+@pytest.mark.slow
+def test_alerts_name_at_most_ten_questions_with_their_texts(view, logged) -> None:
+    texts = logged.set_index("id")["query"]
+    (one,) = (each for each in view.open if each.first.alert == "no_results")
+    assert 0 < len(one.first.evidence) <= 10
+    html = view.alerts().html
+    for name in one.first.evidence:
+        assert view.about.queries[name] == texts[name]
+        assert f"({name})" in html
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_by_papermill_in_its_folder(folder, tmp_path) -> None:
+    source = Path(__file__).parents[2] / "notebooks" / "monitoring.ipynb"
+    parameters = {"folder": str(folder / "outputs" / "monitoring")}
+    papermill.execute_notebook(source, tmp_path / "x.ipynb", parameters, kernel_name="python3", progress_bar=False, cwd=folder)
+    cells = [cell for cell in nbformat.read(tmp_path / "x.ipynb", as_version=4).cells if cell.cell_type == "code"]
+    shown = " ".join(output.data["text/html"] for cell in cells for output in cell.outputs if "data" in output)
+    assert "alerts open" in shown
+    assert shown.count("data:image/svg+xml;base64,") == 5
+    assert [output for cell in cells for output in cell.outputs if output.get("name") == "stderr"] == []
+
+
+@pytest.mark.slow
+def test_a_hostile_log_is_text_on_the_page(tmp_path) -> None:
+    given = (
+        row
+        | {
+            "query": HOSTILE,
+            "configuration": f"{HOSTILE[:60]} {number % 35}",
+            "versions": {HOSTILE[:20]: HOSTILE if number > 1200 else "1"},
+            "model": f"name {number % 35} {'long ' * 16}",
+        }
+        for number, row in enumerate(rows())
+    )
+    view = view_of(tmp_path, given)
+    text = (tmp_path / "monitoring" / "monitoring.html").read_text("utf-8")
+    assert len(re.findall(r"<script", text)) == 1
+    assert not re.search(r"<img|onerror=[^a]|\x1b|\u202e", text.replace("onerror=alert", ""))
+    assert "&lt;script&gt;" in text
+    assert "default-src &#39;none&#39;" in text
+    assert "49" not in re.findall(r"&\w+;(\d+) \$x", text)
+    assert len(view.comparison[view.comparison["by"] == "configuration"]["group"].unique()) == 20
+    assert "more slices in" in text
+    for shown in (view.overview(), view.alerts(), view.slices()):
+        assert "<script" not in shown.html
+
+
+def test_a_log_of_one_question_says_what_is_missing(tmp_path) -> None:
+    view = view_of(tmp_path, [{"query": "why?", "time": "2026-10-20T10:00:00Z", "hits": [], "answer": "no"}])
+    assert view._headline() == "No alert is open, and none could be tested yet."
+    assert view._opening() == "Today, 20 Oct, until 10:00 UTC: 1 question. Last week, 13–19 Oct: no questions."
+    found = cards(view)
+    assert {item.state.text for item in found.values()} == {"no comparison"}
+    assert (found["Without results"].value, found["Without results"].before) == ("100.0 %", "")
+    assert "the reference period is not over" in view.left_out().html
+    assert "No alert was raised so far" in view.alerts().html
+    assert "DATASET" in view.labelling().html
+
+
+def test_without_judges_hits_or_times_of_steps_the_page_says_so(tmp_path) -> None:
+    given = [row | {"hits": None, "feedback": None} for row in rows(days=16)]
+    steps = ("hits", "feedback", "seconds", "retrieval_seconds", "generation_seconds")
+    view = view_of(tmp_path, given, QUIET | {"budget": 0}, change=steps)
+    assert view._headline() == "No alert is open, and none could be tested yet."
+    assert {item.value for item in cards(view).values()} == {"–"}
+    assert "No question of the last eight days has a time" in view.latency().html
+    assert "0 of 60 questions judged" in cards(view)["Support of answers"].notes
+
+
+def test_an_earlier_week_without_questions_is_no_comparison(tmp_path) -> None:
+    given = [row | ({"time": f"2026-10-27T{number // 40:02}:00:00Z"} if number > 400 else {}) for number, row in enumerate(rows(days=10))]
+    given = [row for row in given if row["time"] < "2026-10-13" or row["time"] > "2026-10-26"]
+    view = view_of(tmp_path, given, QUIET | {"budget": 0})
+    assert view._headline() == "No alert is open, and there is no earlier week to compare today with."
+    assert "Last week, 20–26 Oct: no questions." in view._opening()
+
+
+def test_a_folder_without_a_pass_is_one_line(tmp_path) -> None:
+    for content in (None, b"{}", b"\xff"):
+        if content is not None:
+            (tmp_path / "pass.json").write_bytes(content)
+        with pytest.raises(InputError, match="has no results of a monitor") as raised:
+            wb.load_monitoring(tmp_path)
+        assert len(raised.value.lines) == 1
+
+
+@pytest.mark.slow
+def test_the_dataset_of_the_settings_is_counted_against(tmp_path) -> None:
+    folder = Path(__file__).parents[2] / "experiments" / "handbook"
+    given = [*rows(days=2), *({"query": f"who pays for lunch number {number}?", "time": "2026-10-05T01:00:00Z"} for number in range(3))]
+    view = view_of(tmp_path, given, QUIET | {"dataset": str(folder)})
+    assert view.about.labelling is not None
+    assert 1 <= view.about.labelling.lacking <= 3 + 120
+    assert f"--dataset {folder} --take {view.about.labelling.take}" in view.labelling().html
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_is_accessible_fits_its_window_and_asks_nothing_of_anybody(folder, chromium, scheme, width) -> None:
+    with chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce") as context:
+        page, traffic = context.new_page(), Traffic()
+        traffic.watch(page)
+        page.goto((folder / "outputs" / "monitoring" / "monitoring.html").as_uri())
+        page.wait_for_selector("html[data-ready]", timeout=30_000)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert serious(page) == []
+        assert traffic.complaints == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator(".indicator svg").count() == 5

@@ -1,0 +1,240 @@
+"""The monitoring page and notebook: today against last week, by step and slice, with alerts. They read what a pass has stored."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import ValidationError
+
+from workbench.core.display import excerpt
+from workbench.core.environment import find_upwards
+from workbench.core.formatting import capitalised, count, listed, plural
+from workbench.errors import InputError
+from workbench.monitor.alerts.detect import WatchedAlert
+from workbench.monitor.alerts.state import Alert, read_state
+from workbench.monitor.comparison import BEFORE, CHANGE, TODAY, WEEK, daily, keyed, usual_range
+from workbench.monitor.page_parts import alert_blocks, labelling_blocks, latency_block, left_out, slice_blocks
+from workbench.monitor.page_text import TAILS, TITLES, WORSE, amount, difference, happened, limit_text
+from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, PERIODS, SUMMARY, PassRecord
+from workbench.report.model import Answered, Badge, Indicator, Indicators, Lead, Lines, Prose, Report, Section, Sparkline
+from workbench.report.render.html import write_page
+from workbench.report.render.notebook import Shown, show
+
+PAGE = "monitoring.html"
+# Measures whose values are in the summary of the log; their differences are those of a share.
+_SUMMARISED = {"latency": "seconds_p95", "cost": "cost"}
+_ALWAYS = ("faithfulness", "no_results", "similarity", "latency", "feedback")
+_ALERTS_OF = {"no_results": ("no_results", "lost_results")}
+_READING = (
+    "Bands are the range of last week's days, of those before the last change of a version if there are three; dashed lines are the limits of alerts, and "
+    "the vertical line is that change. Lines skip days without a value. “Alert” is an open alert. “Watch” and “better” are differences from last week beyond "
+    "that range whose interval, widened for the number of these cards, excludes 0; “steady” means no clear difference. Brackets are 95 % intervals; the "
+    "questions of a conversation count as dependent. Today may be another weekday, or shorter, than the days before."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MonitoringView:
+    """The results of the last pass over a log, for a notebook or a page."""
+
+    folder: Path
+    about: PassRecord
+    raised: tuple[Alert, ...]
+    comparison: pd.DataFrame
+    periods: pd.DataFrame
+    summary: pd.DataFrame
+
+    @cached_property
+    def open(self) -> tuple[Alert, ...]:
+        """The alerts that are open or acknowledged, by the time since when."""
+        return tuple(sorted((one for one in self.raised if one.status != "resolved"), key=lambda one: one.first.since))
+
+    def overview(self) -> Shown:
+        """The number of open alerts, what got worse, and what did not."""
+        return show(self._badge(), Lead(self._headline()), Prose(self._opening()))
+
+    def indicators(self) -> Shown:
+        """The measures of today and of last week as cards, with their limits and their days."""
+        if self.comparison.empty:
+            return show()
+        return show(Indicators([self._indicator(name) for name in self._known], _READING))
+
+    def latency(self) -> Shown:
+        """The median and the 95th percentile of each step, today and last week."""
+        return show(latency_block({period: self._period(period) for period in (TODAY, WEEK)}))
+
+    def alerts(self) -> Shown:
+        """The alerts, open ones first, with their evidence."""
+        return show(*alert_blocks(self.raised, self.about, self.folder))
+
+    def slices(self) -> Shown:
+        """The questions of today by configuration, model, version and turn, those that got worse first."""
+        return show(*slice_blocks(self.comparison, self._title("faithfulness").lower()))
+
+    def left_out(self) -> Shown:
+        """Alerts that were not tested, and questions that were not judged or not read."""
+        return show(Lines(left_out(self.about)))
+
+    def labelling(self) -> Shown:
+        """The number of questions that the dataset lacks, and the command that takes them."""
+        return show(*labelling_blocks(self.about))
+
+    def document(self) -> Report:
+        """The whole as a page."""
+        worse = self.comparison[(self.comparison["by"] != "all") & (self.comparison["verdict"] == "worse")]
+        sections = [
+            Section("Latency by step", "latency", self.latency().blocks, "Latency"),
+            Section("Alerts", "alerts", self.alerts().blocks, "Alerts"),
+            Section("Where it got worse" if len(worse) else "By slice", "slices", self.slices().blocks, "Slices"),
+            Section("Not tested and left out", "left-out", self.left_out().blocks, "Left out"),
+            Section("Worth labelling", "labelling", self.labelling().blocks, "Labelling"),
+        ]
+        days = "" if self.comparison.empty else f": {self._today}, against {self._week}"
+        title, cards = f"{excerpt(Path(self.about.log).name)}{days}", self.indicators().blocks
+        return Report(title, self.folder.name, [], Lead(self._headline()), [self._opening()], Answered(()), sections, self._badge(), cards)
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
+
+    def _badge(self) -> Badge:
+        if not self.open:
+            return Badge("no alert open", "steady")
+        seen = sum(one.status == "acknowledged" for one in self.open)
+        return Badge(f"{plural(len(self.open), 'alert')} open{f', {seen} acknowledged' if seen else ''}", "alert")
+
+    def _headline(self) -> str:
+        if self.open:
+            return happened([one.first for one in self.open], self.about.until)
+        if self.comparison.empty:
+            return "No alert is open, and no question of the log has a time."
+        worse = [name for name in self._known if self._row(name, CHANGE)["verdict"] == "worse"]
+        if worse:
+            return f"No alert is open, but against last week, {listed([WORSE[name] for name in worse])} today."
+        if not any(one.observations for one in self.about.tested):
+            return "No alert is open, and none could be tested yet."
+        if self._period(WEEK).empty:
+            return "No alert is open, and there is no earlier week to compare today with."
+        if all(pd.isna(self._row(name, CHANGE)["low"]) for name in self._known):
+            return "No alert is open. Today or last week has too few conversations to compare."
+        return "No alert is open, and nothing is clearly worse than last week."
+
+    def _opening(self) -> str:
+        if self.comparison.empty:
+            return "Today and last week are not known."
+        parts = [f"{capitalised(self._today)}: {self._counted(TODAY)}. Last week, {self._week}: {self._counted(WEEK)}."]
+        states = {
+            state: [self._title(name).lower() for name in self._known if self._state(name).text == state] for state in ("steady", "better")
+        }
+        for state, text in (("steady", "No clear difference from last week"), ("better", "Better than last week")):
+            parts += [f"{text}: {'; '.join(states[state])}."] if states[state] else []
+        return " ".join(parts)
+
+    @cached_property
+    def _today(self) -> str:
+        until = pd.Timestamp(self.about.until, unit="ns")
+        return f"today, {until.day} {until:%b}, until {until:%H:%M} UTC"
+
+    @cached_property
+    def _week(self) -> str:
+        first, last = (pd.Timestamp(self.about.until, unit="ns") - pd.Timedelta(days=days) for days in (BEFORE, 1))
+        return f"{first.day}{f' {first:%b}' if first.month != last.month else ''}–{last.day} {last:%b}"
+
+    def _counted(self, period: str) -> str:
+        rows = {row["measure"]: row for row in self._period(period).reset_index().to_dict("records")}
+        if not rows:
+            return "no questions"
+        number, known = rows["questions"]["n"], rows["conversations"]
+        return plural(number, "question") + (f" in {plural(round(known['total']), 'conversation')}" if known["n"] == number else "")
+
+    def _period(self, period: str) -> pd.DataFrame:
+        return self.periods[self.periods["period"] == period].set_index("measure")
+
+    @cached_property
+    def _known(self) -> list[str]:
+        """The measures that are shown: refusals and cost only if they are known."""
+        if self.comparison.empty:
+            return []
+        return [name for name in TITLES if name in _ALWAYS or self._row(name, TODAY)["n"] or self._row(name, WEEK)["n"]]
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+        return keyed(self.comparison)
+
+    def _row(self, measure: str, period: str) -> dict[str, Any]:
+        return self._rows["all", "", measure, period]
+
+    def _title(self, name: str) -> str:
+        return capitalised(self.about.support) if name == "faithfulness" and self.about.support else TITLES[name]
+
+    def _state(self, name: str) -> Badge:
+        statuses = {one.status for one in self.open if one.first.alert in _ALERTS_OF.get(name, (name,))}
+        if statuses:
+            return Badge("alert" if "open" in statuses else "alert, acknowledged", "alert")
+        change = self._row(name, CHANGE)
+        if pd.isna(change["low"]):
+            return Badge("no comparison", "steady")
+        state = {"worse": "watch", "better": "better"}.get(str(change["verdict"]), "steady")
+        return Badge(state, state)
+
+    def _indicator(self, name: str) -> Indicator:
+        shown, tested = _SUMMARISED.get(name), {one.alert: one for one in self.about.tested}.get(name)
+        days = daily(self.comparison, name)
+        now, before = (float(self._row(name, period)["value"]) for period in (TODAY, WEEK))
+        if shown:
+            now, before = (float(self._period(period)["value"].get(shown, float("nan"))) for period in (TODAY, WEEK))
+            rows = self.summary[(self.summary["by"] == "day") & (self.summary["measure"] == shown)].set_index("group")["value"]
+            days = pd.Series(rows.reindex([f"{day:%Y-%m-%d}" for day in days.index]).to_numpy(), index=days.index)
+        usual = usual_range(days, self.about.changes[-1][0] if self.about.changes else None)
+        limit = None if tested is None or name == "cost" else tested.bound if name == "latency" else tested.limit
+        alt = f"{self._title(name)} by day until today: {', '.join(amount(name, value) for value in days)}"
+        line = Sparkline(days.tolist(), alt, None if pd.isna(usual[0]) else usual, limit, self._mark(days))
+        was = "" if pd.isna(before) else f"was {amount(name, before)}"
+        return Indicator(self._title(name), self._state(name), amount(name, now), was, [*self._notes(name, tested)], line)
+
+    def _mark(self, days: "pd.Series[float]") -> float | None:
+        """The place of the last change of a version among the days, whose points are the middles of days. None if it was before them."""
+        if not self.about.changes:
+            return None
+        place = (pd.Timestamp(self.about.changes[-1][0], unit="ns") - days.index[0]) / pd.Timedelta(days=1)
+        return min(max(place - 0.5, 0.0), len(days) - 1.0) if place >= 0 else None
+
+    def _notes(self, name: str, tested: WatchedAlert | None) -> Iterator[str]:
+        now, change = self._row(name, TODAY), self._row(name, CHANGE)
+        if not pd.isna(change["low"]):
+            yield " ".join((*difference(name, change), TAILS.get(name, ""))).strip()
+        elif not pd.isna(change["value"]):
+            yield "no interval: fewer than 5 conversations, or equal values"
+        known, of = int(now["n"]), int(now["of"])
+        unit = {"faithfulness": "judged", "feedback": "rated", "similarity": "with a score"}.get(name, "known")
+        yield plural(of, "question") if known == of else f"{count(known)} of {plural(of, 'question')} {unit}"
+        yield limit_text(name, tested)
+
+
+def load_monitoring(folder: str | Path = "outputs/monitoring") -> MonitoringView:
+    """Open the results of the last pass of `workbench monitor`. A relative `folder` is resolved like the folder of a run.
+
+    Raises
+    ------
+    InputError: the folder does not exist, or has no results of a pass.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.load_monitoring("outputs/monitoring").open
+    ()
+    """
+    place = find_upwards(folder) or Path(folder)
+    try:
+        about = PassRecord.model_validate_json((place / PASS).read_bytes())
+        tables = [pd.read_parquet(place / name) for name in (COMPARISON, PERIODS, SUMMARY)]
+    except (OSError, ValidationError) as error:
+        raise InputError(f"{place} has no results of a monitor", "run workbench monitor LOG, and give the folder that it wrote") from error
+    return MonitoringView(place, about, read_state(place / ALERTS).alerts, *tables)
+
+
+def write_monitoring(folder: Path) -> Path:
+    """Write the page of the last pass into its folder."""
+    return write_page(load_monitoring(folder).document(), folder / PAGE)

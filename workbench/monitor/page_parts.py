@@ -1,0 +1,148 @@
+"""The sections of the monitoring page: latency by step, alerts, slices, whatever was left out, and questions worth labelling."""
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workbench.core.display import excerpt
+from workbench.core.formatting import capitalised, count, listed, plural, shortened
+from workbench.monitor.alerts.state import Alert
+from workbench.monitor.comparison import CHANGE, TODAY, WEEK, keyed
+from workbench.monitor.page_text import TITLES, WORSE, amount, change_text, difference, raised_text, seconds, when
+from workbench.monitor.pass_record import ALERTS, COMPARISON, PassRecord
+from workbench.report.cells import Scale, count_cell, key_of, words
+from workbench.report.model import Block, Cell, Column, Fold, Lines, Prose, Row, Table, Term, Terms
+
+_STEPS = {name: f"{name}_seconds" for name in ("embedding", "retrieval", "reranking", "generation")} | {"the whole answer": "seconds"}
+_MOST_SLICES, _MOST_RESOLVED, _MOST_EVIDENCE = 25, 20, 10
+_NAME, _QUESTION, _ID = 40, 160, 16
+_TAKE = "24"
+# The rows of a comparison by measure and period.
+_Slice = dict[tuple[str, str], Mapping[str, Any]]
+
+
+def latency_block(periods: Mapping[str, pd.DataFrame]) -> Block:
+    """Tabulate the percentiles of each step whose time is known."""
+    titles = [f"{name}, {period}" for name in ("median", "p95") for period in ("today", "last week")]
+    rows = []
+    for label, step in _STEPS.items():
+        values = [periods[period]["value"].get(f"{step}_{name}", float("nan")) for name in ("p50", "p95") for period in (TODAY, WEEK)]
+        if not all(map(pd.isna, values)):
+            cells = [Cell(seconds(value), sort=float(value)) for value in values]
+            rows.append(Row([Cell(label), *cells, count_cell(periods[TODAY]["n"].get(step, 0))]))
+    if not rows:
+        return Prose("No question of the last eight days has a time of a step.")
+    columns = [words("step"), *map(Column, titles), Column("questions today")]
+    return Table("Time of each step; percentiles are within 1 %", columns, rows)
+
+
+def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> list[Block]:
+    """Show alerts: open ones by the time since when, those that are acknowledged, and the last that were resolved."""
+    order = {"open": 0, "acknowledged": 1, "resolved": 2}
+    ordered = sorted(alerts, key=lambda one: (order[one.status], -(one.first.resolved or -one.first.since)))
+    more = sum(one.status == "resolved" for one in alerts) - _MOST_RESOLVED
+    shown = ordered[:-more] if more > 0 else ordered
+    found: list[Block] = [_alert(one, about, folder, opened=one is shown[0]) for one in shown]
+    found += [Prose(f"{plural(more, 'older resolved alert')} in {ALERTS}.")] if more > 0 else []
+    note = "Values are of conversations, and the times since when are estimates. A version that changed before an alert need not be its reason."
+    return [*found, Prose(note)] if found else [Prose("No alert was raised so far.")]
+
+
+def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
+    first, until, is_open = one.first, about.until, one.status != "resolved"
+    notes = [f"{one.status} since {when(first.since, until)}"]
+    if not is_open:
+        notes = [f"resolved {when(first.resolved or 0, until)}: {first.reason}", f"since {when(first.since, until)}"]
+    unit = "question" if first.limit is None else "conversation"
+    notes.append(f"raised {when(first.raised, until)} after {plural(first.count, unit)}")
+    terms = [Term("Value", raised_text(first), f"{first.about}, from then until the alert")] if first.value is not None else []
+    terms += [Term("Last change", change_text([first], until))] if first.change else []
+    if one.status == "open":
+        parts = ["workbench", "monitor", about.log, "--acknowledge", one.id]
+        parts += [] if folder.name == "monitoring" else ["--name", folder.name]
+        parts += [] if folder.parent == Path("outputs") else ["--outputs", str(folder.parent)]
+        terms.append(Term("Acknowledge", shlex.join(parts), code=True))
+    ids = shortened(first.evidence[:_MOST_EVIDENCE], _ID)
+    asked = [f"{excerpt(about.queries.get(name, '–'), _QUESTION)} ({short})" for name, short in ids.items()]
+    blocks: list[Block] = [*([Terms(terms)] if terms else []), *([Lines(asked)] if asked else [])]
+    title = capitalised(WORSE.get(first.alert, first.about))
+    return Fold(title, blocks, "; ".join(notes), "alert" if is_open else "resolved", opened and is_open)
+
+
+def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
+    """Tabulate today's slices: those that are clearly worse than last week, then by the bounds of the changes for the worse."""
+    parts: dict[str, _Slice] = {}
+    for (by, group, measure, period), row in keyed(comparison[comparison["by"] != "all"]).items():
+        parts.setdefault(f"{by} {group}", {})[measure, period] = row
+    if not parts:
+        return [Prose("No slices: the questions do not differ in configuration, model, versions or turn, or these are not known.")]
+    ordered = sorted(parts, key=lambda name: _order(parts[name]))
+    labels = shortened(ordered[:_MOST_SLICES], _NAME)
+    ends = [parts[name]["faithfulness", CHANGE][end] for name in labels for end in ("value", "low", "high")]
+    scale, worse = Scale.over(ends, zero=True), [short for name, short in labels.items() if _is_worse(parts[name])]
+    columns = [words("slice"), Column("questions"), Column(support, note="judged"), Column("change", note="95 % interval"), scale.column()]
+    columns += [Column("no results"), Column("change", note="95 % interval")]
+    more = f" {plural(len(ordered) - len(labels), 'more slice')} in {COMPARISON}." if len(ordered) > len(labels) else ""
+    note = (
+        f"“Clearly” corrects for the differences of all {count(len(ordered))} slices; the intervals do not.{more} A slice without questions last week has no "
+        "change. Of each field, the 20 values with most questions today are slices."
+    )
+    line = f"Clearly worse than last week: {listed(worse, 9)}." if worse else "No slice is clearly worse than last week."
+    table = [_slice_row(short, parts[name], scale) for name, short in labels.items()]
+    return [Prose(line), Table("Today by slice, and the change from last week", columns, table, note, key=key_of(labels))]
+
+
+def _slice_row(label: str, part: _Slice, scale: Scale) -> Row:
+    support, empty = (part[name, TODAY] for name in ("faithfulness", "no_results"))
+    change = part["faithfulness", CHANGE]
+    texts = {name: difference(name, part[name, CHANGE]) for name in ("faithfulness", "no_results")}
+    changes = {name: Cell(value, sort=part[name, CHANGE]["value"], note=bounds) for name, (value, bounds) in texts.items()}
+    judged = Cell(amount("faithfulness", support["value"]), sort=support["value"], note=count(support["n"]))
+    share = Cell(amount("no_results", empty["value"]), sort=empty["value"])
+    cells = [
+        judged,
+        changes["faithfulness"],
+        Cell("", bar=scale.bar(change["value"], change["low"], change["high"], zero=True)),
+        share,
+        changes["no_results"],
+    ]
+    return Row([Cell(label), count_cell(empty["of"]), *cells])
+
+
+def _is_worse(part: _Slice) -> bool:
+    return any(row["verdict"] == "worse" for row in part.values())
+
+
+def _order(part: _Slice) -> tuple[bool, float, float]:
+    """Order by the verdict, by the least change for the worse that the intervals allow, and by size."""
+    bounds = (-part["faithfulness", CHANGE]["high"], part["no_results", CHANGE]["low"])
+    worst = max((bound for bound in bounds if not math.isnan(bound)), default=-math.inf)
+    return not _is_worse(part), -worst, -part["no_results", TODAY]["of"]
+
+
+def left_out(about: PassRecord) -> list[str]:
+    """Say which alerts were not tested, and which questions were not judged or not read."""
+    reasons: dict[str, list[str]] = {}
+    for one in about.tested:
+        if one.untested:
+            reasons.setdefault(one.untested, []).append(TITLES.get(one.alert, one.alert.replace("_", " ")).lower())
+    lines = [f"Not tested: {'; '.join(names)} ({why})." for why, names in reasons.items()]
+    lines += [f"Not judged: {plural(number, 'question')}, {reason}." for reason, number in about.skipped.items()]
+    return [*lines, *map(capitalised, about.left_out)] or ["Every alert was tested, and every question was read and judged."]
+
+
+def labelling_blocks(about: PassRecord) -> list[Block]:
+    """Say how many questions the dataset of the settings lacks, and show the command that takes those that add most."""
+    found, dataset, take = about.labelling, "DATASET", _TAKE
+    line = "Set dataset in the settings of the monitor to see how many of the logged questions it lacks. The command takes those that add most:"
+    if found:
+        dataset, take = found.dataset, str(found.take)
+        line = f"{dataset} lacks {count(found.lacking)} of {plural(found.compared, 'logged question')}. The command takes the {take} that add most:"
+    if found and not found.take:
+        return [Prose(f"{dataset} has all of the {plural(found.compared, 'logged question')}.")]
+    command = ["workbench", "dataset", "from-log", about.log, "--dataset", dataset, "--take", take, "--to", "outputs/from-log"]
+    return [Prose(line), Terms([Term("Command", shlex.join(command), code=True)])]
