@@ -64,5 +64,5 @@ def test_a_pass_says_which_alerts_were_tested_and_raised(tmp_path: Path) -> None
     assert found.observations["lost_results"] > 0
     assert found.limits["no_results"] == tested["no_results"].limit
     assert found.raised == {"no_results": 1, "lost_results": 1}
-    with pytest.raises(InputError, match=r"has no metrics\.prom"):
+    with pytest.raises(InputError, match="has no results of workbench monitor"):
         alert_evidence(tmp_path / "log")

@@ -1,19 +1,19 @@
 """What a service shows to the checklist: which questions of its log lack what a log must have, and which alerts are tested."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import ValidationError
 
 from workbench.errors import InputError
 from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
 from workbench.metrics.coverage import Bools
 from workbench.monitor.alerts.state import read_state
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.monitor.passes import METRICS, STATE
+from workbench.monitor.pass_record import ALERTS, PASS, PassRecord
 
 _STEPS = ("embedding_seconds", "retrieval_seconds", "generation_seconds")
 
@@ -42,15 +42,13 @@ def log_evidence(path: Path) -> LogEvidence:
 
 def alert_evidence(folder: Path) -> AlertEvidence:
     """Read which alerts the last pass over a log tested, and which were ever raised. Raises InputError without a pass."""
-    if not (folder / METRICS).is_file():
-        raise InputError(f"{folder} has no {METRICS}", "give a folder in which workbench monitor wrote its results")
-    found = dict[str, dict[str, float]](observations={}, limit={})
-    for measure, alert, value in re.findall(
-        r'^workbench_alert_(observations|limit)\{alert="(\w+)"\} (\S+)$', (folder / METRICS).read_text("utf-8"), re.M
-    ):
-        found[measure][alert] = float(value)
-    raised = Counter(alert.first.alert for alert in read_state(folder / STATE).alerts)
-    return AlertEvidence(folder, {alert: int(value) for alert, value in found["observations"].items()}, found["limit"], raised)
+    try:
+        tested = PassRecord.model_validate_json((folder / PASS).read_bytes()).tested
+    except (OSError, ValidationError):
+        raise InputError(f"{folder} has no results of workbench monitor", "give the folder that it says it wrote") from None
+    limits = {one.alert: one.limit for one in tested if one.limit is not None}
+    raised = Counter(alert.first.alert for alert in read_state(folder / ALERTS).alerts)
+    return AlertEvidence(folder, {one.alert: one.observations for one in tested}, limits, raised)
 
 
 def _in_every_hit(hits: pa.ListArray, name: str) -> Bools:
