@@ -18,6 +18,7 @@ from workbench.errors import InputError
 from workbench.llm.session import CallResources
 from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import Watch, detect
+from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
 from workbench.monitor.alerts.signals import signals
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
 from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
@@ -34,10 +35,8 @@ from workbench.results.run_tables import RunTables
 STATE, ALERTS, METRICS, SUMMARY, EVALUATIONS, TRACES = (
     *("alerts.json", "alerts.jsonl", "metrics.prom", "summary.parquet", "evaluations.parquet", "traces.jsonl"),
 )
-# What alerts and estimates read of a log.
-_SIGNALS = ("id", "time", "query", "user", "session", "hit_count", "first_score", "seconds", "cost", "refused", "feedback")
-_SETUP = ("configuration", "model", "versions")
-_SUPPORT = ("faithfulness", "support_overlap")
+# The metrics of judged answers on which alerts are decided.
+_ALERTED = {"faithfulness": "faithfulness", "support_overlap": "faithfulness", "refusal_rate": "refusal_rate"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +153,7 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
 
 def _tables(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the table of signals and the outline of a log, in one reading."""
-    columns = tuple(dict.fromkeys((*_SIGNALS, *_SETUP, *COLUMNS)))
+    columns = tuple(dict.fromkeys((*SIGNALS, *COLUMNS)))
     parts = [(signals(frame), outline(frame)) for frame in _frames(questions, columns)]
     first, second = zip(*parts, strict=True) if parts else ((signals(pd.DataFrame()),), (outline(pd.DataFrame()),))
     return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
@@ -184,10 +183,10 @@ def _estimates(evaluations: pd.DataFrame, drawn: pd.DataFrame, settings: Monitor
 
 
 def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of support on which alerts are decided."""
-    scored = evaluations[evaluations["metric"].isin(_SUPPORT) & (evaluations["state"] == "scored")]
-    found = scored.merge(drawn[["id", "uniform", "time"]], on="id")
-    return found.assign(metric="faithfulness", score=found["value"])[["id", "metric", "score", "uniform", "time"]]
+    """Return the support of answers and their refusals, on which alerts are decided."""
+    scored = evaluations[evaluations["state"] == "scored"].merge(drawn[["id", "uniform", "time"]], on="id")
+    found = scored.assign(metric=scored["metric"].map(_ALERTED), score=scored["value"]).dropna(subset="metric")
+    return found[["id", "metric", "score", "uniform", "time"]]
 
 
 def _encoded(embedder: StaticEmbedder, texts: Sequence[str]) -> Any:

@@ -87,7 +87,7 @@ def test_a_learned_limit_is_the_bound_of_the_reference_and_nothing_is_tested_bef
     assert one.raised > day(7)
     early = {one.alert: one for one in detect(table(rows[:600]), AlertSettings()).tested}
     assert early["refusals"].untested == "the reference period is not over"
-    assert tested["cost"].untested == "no question has a value"
+    assert tested["cost"].untested == "no complete conversation has a value"
 
 
 def test_a_conversation_of_bad_answers_counts_once() -> None:

@@ -14,10 +14,10 @@ def encode(texts):
 
 
 def lost(history, later, vectors=None):
-    """The values of the later rows."""
-    texts, empty = zip(*history, *later, strict=True)
-    missing = np.array([np.nan if one is None else float(one) for one in empty])
-    found = lost_results(pd.Series(texts), missing, len(history), vectors).values
+    """The values of the later rows, which are texts, 1 if they are without results, and the documents of their hits if these are known."""
+    rows = [(*row, None)[:3] for row in (*history, *later)]
+    table = pd.DataFrame(rows, columns=["query", "empty", "documents"]).astype({"empty": float})
+    found = lost_results(table, len(history), vectors).values
     assert np.isnan(found[: len(history)]).all()
     return [None if np.isnan(value) else int(value) for value in found[len(history) :]]
 
@@ -37,6 +37,12 @@ def test_a_question_that_had_results_in_the_history_has_lost_them_at_every_later
     assert lost(history, later) == [1, None, 0, None, None, None, None, 1]
 
 
+def test_a_question_has_lost_its_first_document_when_no_hit_is_of_it() -> None:
+    history = [("fee", 0, ("a", "b")), ("Fee?", 0, ("c",)), ("tax", 0, None), ("cab", 0, ("a",))]
+    later = [("fee", 0, ("b", "a")), ("fee", 0, ("d", "c")), ("fee", 0, ("b", "d")), ("fee", 0, None), ("fee", 1, ()), ("tax", 0, ("b",))]
+    assert lost(history, later) == [0, 0, 1, 0, 1, 0]
+
+
 def test_a_near_duplicate_counts_if_numbers_and_negations_are_equal() -> None:
     later = [("a fence of 14 metres", 1), ("a fence, 12 metres high", 1), ("a fence not of 12 metres", 1), ("b 12", 1)]
     assert lost([("a fence of 12 metres", 0)], later, encode) == [None, 1, None, None]
@@ -50,7 +56,7 @@ def test_what_a_longer_log_adds_changes_no_earlier_value() -> None:
 
 
 def test_without_an_encoder_questions_that_are_not_compared_are_counted() -> None:
-    found = lost_results(pd.Series(["a", "b", "c"]), np.array([0.0, 1.0, 1.0]), 1)
+    found = lost_results(pd.DataFrame({"query": ["a", "b", "c"], "empty": [0.0, 1.0, 1.0], "documents": None}), 1)
     assert np.isnan(found.values).all()
     assert found.uncompared == 2
 

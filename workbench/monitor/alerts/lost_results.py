@@ -1,4 +1,4 @@
-"""Find questions that had results before and have none now."""
+"""Find questions that lost results which they had before."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -19,30 +19,45 @@ _BLOCK = 4096
 
 
 class LostResults(NamedTuple):
-    """Of each row (n): 1 if its question had results before and has none, 0 if it has some again, else NaN. And the number of questions not compared."""
+    """Of each row (n): 1 if its question lost its results or its first document, 0 if it has them, else NaN. And the number of questions not compared."""
 
     values: Floats
     uncompared: int = 0
 
 
-def lost_results(queries: "pd.Series[str]", empty: Floats, history: int, encode: Encode | None = None) -> LostResults:
-    """Find rows without results whose question, or a near-duplicate, had results in the first `history` rows. `empty` (n) is 1, 0 or NaN (unknown).
+def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None) -> LostResults:
+    """Compare the results of known questions with those of the first `history` rows.
 
-    The history is fixed, so that the share of lost results does not grow with the log. Only distinct normalised questions are compared, those without
-    results with those that had some: equal texts, and with `encode` texts of a cosine of at least NEAR with equal numbers and negations.
+    A question is known if its text had results in the history. It has lost them in a later row without results, or if none of its hits is of a document
+    that was its first one. Other questions have lost results only if they have none, and with `encode`, if a known question is a
+    near-duplicate: a cosine of at least NEAR with equal numbers and negations. `table` has the columns query, empty and documents of `signals`.
+
+    The history is fixed, and only known questions count, so that the share of lost results does not grow with the log by new questions.
     """
-    raw, texts = pd.factorize(queries.to_numpy())
+    empty = table["empty"].to_numpy(dtype=np.float64)
+    raw, texts = pd.factorize(table["query"].to_numpy())
     own, names = pd.factorize(np.array([normalised(text) for text in texts], dtype=object))
-    codes, rows = own[raw], np.arange(len(queries))
-    later, known = rows >= history, np.zeros(len(names), dtype=bool)
+    codes, later, known = own[raw], np.arange(len(table)) >= history, np.zeros(len(names), dtype=bool)
     known[codes[~later & (empty == 0)]] = True
+    values = np.where(later & known[codes] & ~np.isnan(empty), empty, np.nan)
+    values[_without_first(codes, table["documents"].tolist(), values == 0, history)] = 1
     wanted = pd.unique(codes[later & (empty == 1) & ~known[codes]])[::-1]
     compared = wanted[: MOST_COMPARED if encode else 0]
-    similar = known.copy()
     if encode and len(compared):
+        similar = np.zeros(len(names), dtype=bool)
         similar[compared] = _similar(compared, names, np.flatnonzero(known), encode)
-    values = np.where(known[codes] & (empty == 0), 0.0, np.where(similar[codes] & (empty == 1), 1.0, np.nan))
-    return LostResults(np.where(later, values, np.nan), len(wanted) - len(compared))
+        values[later & (empty == 1) & similar[codes]] = 1
+    return LostResults(values, len(wanted) - len(compared))
+
+
+def _without_first(codes: Ints, documents: Sequence[tuple[str, ...] | None], asked: Bools, history: int) -> list[int]:
+    """Return the asked rows whose hits have none of the documents that were the first ones of their question in the history."""
+    first: dict[int, set[str]] = {}
+    for code, found in zip(codes[:history].tolist(), documents, strict=False):
+        if found:
+            first.setdefault(code, set()).add(found[0])
+    rows = [(row, documents[row], first.get(int(codes[row]))) for row in np.flatnonzero(asked).tolist()]
+    return [row for row, found, before in rows if found and before and before.isdisjoint(found)]
 
 
 def _similar(wanted: Ints, names: NDArray[np.object_], known: Ints, encode: Encode) -> Bools:

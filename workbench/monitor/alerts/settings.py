@@ -33,7 +33,7 @@ LIMITS = (
     LimitAlert("cost", "cost", "tail", "share of questions that cost more than {limit:.3g}"),
     LimitAlert("feedback", "negative", "share", "share of negative feedback"),
     LimitAlert("refusals", "refused", "share", "share of refused questions"),
-    LimitAlert("lost_results", "lost", "share", "share of known questions that had results before and have none"),
+    LimitAlert("lost_results", "lost", "share", "share of known questions that lost their results or their first document"),
 )
 # Tests of windows, and what the versions and hits show without a test.
 DRIFTS = {
