@@ -10,7 +10,7 @@ import pytest
 from tests.monitor.production_traffic import RULES, handbook, traffic
 from workbench.errors import InputError
 from workbench.monitor.question_texts import normalised
-from workbench.monitor.sampling import NO_ANSWER, NO_CONTEXT, OPEN, NOT_DRAWN, REFUSED, TRUNCATED, _novelty, draw, outline, skipped
+from workbench.monitor.sampling import NO_ANSWER, NO_CONTEXT, NOT_DRAWN, OPEN, REFUSED, TRUNCATED, _novelty, draw, outline, skipped
 
 LOG = traffic(3_000, days=3)
 OUTLINE = outline(LOG)

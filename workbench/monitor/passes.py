@@ -125,8 +125,20 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
 
 def acknowledge_alert(folder: Path, name: str) -> None:
     """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
+    if not (folder / STATE).exists():
+        raise InputError(f"{folder} has no alerts", "run workbench monitor first, or give the --name and the --outputs of its results")
     with lock(folder / STATE):
         write_state(folder / STATE, acknowledge(read_state(folder / STATE), name))
+
+
+def read_evaluations(folder: Path, *, missing_ok: bool = False) -> pd.DataFrame | None:
+    """Return the evaluations that passes wrote to a folder. Raises InputError if there are none, unless that is `missing_ok`."""
+    try:
+        return pd.read_parquet(folder / EVALUATIONS)
+    except (OSError, ValueError) as error:
+        if missing_ok and isinstance(error, FileNotFoundError):
+            return None
+        raise InputError(f"{folder} has no table {EVALUATIONS} that can be read", "give the folder that workbench monitor wrote") from None
 
 
 def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]]:

@@ -138,6 +138,44 @@ def test_only_uniformly_sampled_judgements_are_bet_on_and_others_are_left_out_wi
     assert left_out == {"a score of an unknown question": 1, "no score within 0 and 1": 2}
 
 
+def test_refusals_that_are_not_logged_are_those_of_the_uniform_sample() -> None:
+    rows = [row(number, number * 10, refused=False if number == 599 else None) for number in range(600)]
+    ids = [f"q{number}" for number in range(600)]
+    judged = pd.DataFrame({"id": ids, "metric": "refusal_rate", "score": 1.0, "uniform": True, "time": [one["time"] for one in rows]})
+    (one,) = alerts(detect(table(rows), settings(), judged), "refusals")
+    assert one.count < 20
+    assert one.evidence[0] == f"q{one.count - 1}"
+    assert not alerts(detect(table(rows), settings(), judged.assign(uniform=False)), "refusals")
+    logged = [{**one, "refused": False} for one in rows]
+    assert not alerts(detect(table(logged), settings(), judged), "refusals")
+
+
+def test_an_alert_is_since_the_first_question_of_its_conversations_and_its_evidence_is_not_earlier() -> None:
+    rows = [row(number, number * 5, seconds=9 if number >= 1000 else 1, session=f"s{number // 3}") for number in range(1500)]
+    (one,) = alerts(detect(table(rows), AlertSettings.of({"latency": {"limit": 5}})), "latency")
+    times = {other["id"]: int(pd.Timestamp(other["time"]).value) for other in rows}
+    assert one.since == times["q999"]
+    assert all(one.since <= times[name] <= one.raised for name in one.evidence)
+
+
+def test_an_alert_that_is_not_tested_says_why() -> None:
+    rows = rates([0.05] * 9)
+    for number, one in enumerate(rows):
+        one |= {"seconds": 1.0, "feedback": [{"kind": "thumb", "value": 1}] if number < 20 else None, "hits": HITS}
+        one |= {"cost": 1.0 if number > 800 else None, "refused": one["refused"] if number < 700 else None}
+    found = {one.alert: one for one in detect(table(rows), AlertSettings()).tested}
+    few = "the reference period has only {} with a value, and a learned limit needs 50"
+    expected = {
+        "feedback": few.format("20 conversations"),
+        "cost": few.format("0 conversations"),
+        "faithfulness": "no complete conversation has a value",
+        "refusals": "no conversation has a value since the reference period",
+        "similarity": "all values of the reference period are equal",
+        "latency": "",
+    }
+    assert {name: found[name].untested for name in expected} == expected
+
+
 def asked_again(days, lost):
     """The same 50 questions again and again, 200 a day, of which every twentieth wording has no results, and from a day on further ones."""
     texts = [f"what is fee {number}" for number in range(50)]

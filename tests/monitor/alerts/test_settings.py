@@ -15,7 +15,7 @@ def test_defaults_share_the_rate_of_false_alarms_between_all_tests() -> None:
     ("settings", "message"),
     [
         ({"latencies": {}}, "alerts has no parameter 'latencies' (did you mean 'latency'?); it has "),
-        ({"latency": {"limits": 2}}, "alerts has no parameter 'latency.limits'"),
+        ({"latency": {"limits": 2}}, "alerts has no parameter 'latency.limits' (did you mean 'limit'?); it has active, limit, margin"),
         ({"false_alarms": 0}, "alerts false_alarms is 0, not greater than 0"),
         ({"refusals": {"limit": 20}}, "alerts: the limit of refusals is 20, which is not between 0 and 1"),
         ({"faithfulness": {"limit": float("nan")}}, "alerts faithfulness.limit is nan"),
