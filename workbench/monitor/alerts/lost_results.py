@@ -26,38 +26,36 @@ class LostResults(NamedTuple):
 
 
 def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None) -> LostResults:
-    """Compare the results of known questions with those of the first `history` rows.
+    """Compare the results of questions after the first `history` rows with those that they had before.
 
-    A question is known if its text had results in the history. It has lost them in a later row without results, or if none of its hits is of a document
-    that was its first one. Other questions have lost results only if they have none, and with `encode`, if a known question is a
-    near-duplicate: a cosine of at least NEAR with equal numbers and negations. `table` has the columns query, empty and documents of `signals`.
+    A question has lost results if an earlier one with its text had some, and it has none, or if none of its hits is of the document that came first the
+    first time. Other questions have lost them only if they have none, and with `encode`, if a near-duplicate had some in the
+    history: a cosine of at least NEAR with equal numbers and negations. `table` has the columns query, empty and documents of `signals`.
 
-    The history is fixed, and only known questions count, so that the share of lost results does not grow with the log by new questions.
+    As the history of near-duplicates is fixed, the share of lost results does not grow with the log.
     """
     empty = table["empty"].to_numpy(dtype=np.float64)
     raw, texts = pd.factorize(table["query"].to_numpy())
     own, names = pd.factorize(np.array([normalised(text) for text in texts], dtype=object))
-    codes, later, known = own[raw], np.arange(len(table)) >= history, np.zeros(len(names), dtype=bool)
-    known[codes[~later & (empty == 0)]] = True
-    values = np.where(later & known[codes] & ~np.isnan(empty), empty, np.nan)
-    values[_without_first(codes, table["documents"].tolist(), values == 0, history)] = 1
-    wanted = pd.unique(codes[later & (empty == 1) & ~known[codes]])[::-1]
+    codes, later, rows = own[raw], np.arange(len(table)) >= history, np.arange(len(table))
+    first = np.full(len(names), len(table))
+    np.minimum.at(first, codes[empty == 0], rows[empty == 0])
+    known = first[codes] < rows
+    values = np.where(later & known & ~np.isnan(empty), empty, np.nan)
+    values[_without_first(first[codes], table["documents"].tolist(), values == 0)] = 1
+    wanted = pd.unique(codes[later & (empty == 1) & ~known])[::-1]
     compared = wanted[: MOST_COMPARED if encode else 0]
     if encode and len(compared):
         similar = np.zeros(len(names), dtype=bool)
-        similar[compared] = _similar(compared, names, np.flatnonzero(known), encode)
+        similar[compared] = _similar(compared, names, np.flatnonzero(first < history), encode)
         values[later & (empty == 1) & similar[codes]] = 1
     return LostResults(values, len(wanted) - len(compared))
 
 
-def _without_first(codes: Ints, documents: Sequence[tuple[str, ...] | None], asked: Bools, history: int) -> list[int]:
-    """Return the asked rows whose hits have none of the documents that were the first ones of their question in the history."""
-    first: dict[int, set[str]] = {}
-    for code, found in zip(codes[:history].tolist(), documents, strict=False):
-        if found:
-            first.setdefault(code, set()).add(found[0])
-    rows = [(row, documents[row], first.get(int(codes[row]))) for row in np.flatnonzero(asked).tolist()]
-    return [row for row, found, before in rows if found and before and before.isdisjoint(found)]
+def _without_first(first: Ints, documents: Sequence[tuple[str, ...] | None], asked: Bools) -> list[int]:
+    """Return the asked rows without a hit of the first document of the row in which their text had results `first` (n)."""
+    rows = [(row, documents[row], documents[first[row]]) for row in np.flatnonzero(asked).tolist()]
+    return [row for row, found, before in rows if found and before and before[0] not in found]
 
 
 def _similar(wanted: Ints, names: NDArray[np.object_], known: Ints, encode: Encode) -> Bools:
