@@ -22,9 +22,6 @@ from workbench.storage.vector_cache import Vectors
 # The log begins with a reference week; four weeks follow. Changes come after the first of them.
 REFERENCE, DAYS, CHANGE = 7, 35, 14
 START = 20_000 * DAY
-# Vectors take nine tenths of the time: of other worlds than the usual one, only these months compare them. Every alert has its share of the error
-# rate in all.
-MONTHS_OF_DRIFT = 100
 _JUDGED, _FEEDBACK = 0.6, 0.4
 _SUBJECTS, _SIZE = 40, 32
 
@@ -66,9 +63,9 @@ def at_limits(world: AlertWorld, name: str) -> AlertWorld:
 
 USUAL = AlertWorld("usual")
 SESSIONS = AlertWorld("conversations of 4, correlated", conversations=30, turns=4.0, correlation=0.5)
-BUSY = AlertWorld("four times the traffic", conversations=120)
-# The world of each alert in the table of delays, and the part of its conversations that have a value. Lost results need known questions.
-TRAFFIC = {"faithfulness": (USUAL, _JUDGED), "feedback": (USUAL, _FEEDBACK), "lost_results": (BUSY, 0.53)}
+BUSY = AlertWorld("ten times the traffic", conversations=300)
+# The part of conversations that have a value. Lost results need known questions.
+SEEN = {"faithfulness": _JUDGED, "feedback": _FEEDBACK}
 WORLDS = (
     USUAL,
     at_limits(USUAL, "exactly at every limit"),
@@ -219,16 +216,15 @@ def false_alarms(world: AlertWorld, seeds: Sequence[int]) -> dict[str, int]:
     """Count the months in which each alert was raised, and under `any` those with at least one."""
     counts: dict[str, int] = {"any": 0}
     for seed in seeds:
-        names = {one.alert for one in simulated(world, seed, drift=world == USUAL or seed < MONTHS_OF_DRIFT).raised}
+        names = {one.alert for one in simulated(world, seed).raised}
         for name in [*names, *(["any"] if names else [])]:
             counts[name] = counts.get(name, 0) + 1
     return counts
 
 
-def delays(alert: str, change: Mapping[str, float], seeds: Sequence[int]) -> Floats:
+def delays(world: AlertWorld, alert: str, change: Mapping[str, float], seeds: Sequence[int]) -> Floats:
     """Return the days until an alert was raised after the change (seeds), infinite if it was not."""
     found = []
-    world, _ = TRAFFIC.get(alert, (USUAL, 1.0))
     for seed in seeds:
         raised = simulated(world, seed, change, alert in DRIFTS).raised
         times = [one.raised for one in raised if one.alert == alert and one.raised >= START + CHANGE * DAY]
@@ -238,9 +234,6 @@ def delays(alert: str, change: Mapping[str, float], seeds: Sequence[int]) -> Flo
 
 def main(months: int, processes: int) -> None:
     """Print both tables."""
-    changes = [(alert, change) for alert, found in CHANGES.items() for change in found]
-    # Windows of a week, and many permutations once they differ.
-    numbers = [range(10 if alert in DRIFTS else max(10, months // 5)) for alert, _ in changes]
     with ProcessPoolExecutor(processes) as pool:
         print("| four weeks without a change | months with an alert | by alert |\n| --- | --- | --- |")
         parts = [range(start, min(start + 25, months)) for start in range(0, months, 25)]
@@ -250,13 +243,18 @@ def main(months: int, processes: int) -> None:
                 counts = {name: counts.get(name, 0) + part.get(name, 0) for name in {**counts, **part}}
             each = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()) if name != "any")
             print(f"| {world.name} | {counts['any']} of {months} | {each} |", flush=True)
-        print("\n| alert | change | conversations a day | delay in conversations, median | 90 % |\n| --- | --- | --- | --- | --- |")
-        for (alert, change), days in zip(changes, pool.map(delays, *zip(*changes, strict=True), numbers), strict=True):
-            world, part = TRAFFIC.get(alert, (USUAL, 1.0))
-            seen = world.conversations * part
+        cases = [(world, alert, change) for alert, changes in CHANGES.items() for change in changes for world in (USUAL, BUSY)]
+        # Windows of a week, and many permutations once they differ.
+        numbers = [range(10 if alert in DRIFTS else max(10, months // 5)) for _, alert, _ in cases]
+        print(
+            "\n| alert | change | conversations a day | raised | days, median | days, 90 % | with a value, median |" + "\n|" + " --- |" * 7
+        )
+        for (world, alert, change), days in zip(cases, pool.map(delays, *zip(*cases, strict=True), numbers), strict=True):
             text = ", ".join(f"{name} {value:g}" for name, value in change.items())
             median, most = np.quantile(days, [0.5, 0.9], method="higher")
-            print(f"| {alert} | {text} | {seen:.0f} | {median * seen:.0f} | {most * seen:.0f} |", flush=True)
+            number = f"{median * world.conversations * SEEN.get(alert, 1.0):.0f}"
+            raised = f"{np.isfinite(days).sum()} of {len(days)}"
+            print(f"| {alert} | {text} | {world.conversations} | {raised} | {median:.1f} | {most:.1f} | {number} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def prompt(questions: int) -> Phase:
 
 
 # Degradations that follow each other at once, as each has its own alert.
-SHORT = (usual(2_200), corpus(600), prompt(250), embedder(60))
+SHORT = (usual(2_200), corpus(600), prompt(350), embedder(60))
 PHASES = (usual(6_000), embedder(2_000), usual(3_000), corpus(2_000), usual(3_000), prompt(2_000), usual(2_000))
 
 
