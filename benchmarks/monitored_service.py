@@ -128,7 +128,7 @@ def run(phases: Sequence[Phase] = PHASES, budget: int = 100) -> dict[str, Any]:
     random = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        traffic, logged, lost = Traffic(random.permutation(texts).tolist(), random), [0], []
+        traffic, logged, lost = Traffic(random.permutation(texts).tolist(), random), [0], list[tuple[int, float]]()
         for phase in phases:
             before = len(traffic.answered)
             rate = _served(phase, traffic, folder / "log")

@@ -103,7 +103,7 @@ def _settings(value: Any, dumped: Any) -> Any:
 def _fields_at(known: Mapping[str, FieldInfo], path: Sequence[str | int]) -> Mapping[str, FieldInfo]:
     """Return the fields of the model at a path of names, none if a field there is not one model."""
     for name in path:
-        kind = known[name].annotation if name in known else None
+        kind = known[str(name)].annotation if str(name) in known else None
         known = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
     return known
 
