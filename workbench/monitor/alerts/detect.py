@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.core.formatting import plural
-from workbench.metrics.coverage import Floats, Ints
+from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.lost_results import Encode, lost_results
 from workbench.monitor.alerts.question_drift import FEWEST, TESTS_A_MONTH, WEEK, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
@@ -141,7 +141,7 @@ def detect(
             rows = _judged(log, judged, left_out) if alert.column == "score" else log.table
             _watch_limit(alert, _parts(alert, rows, log), log, raised, tested)
     _watch_drift(log, encode, raised, tested)
-    _watch_events(log, raised)
+    raised += _changed_vectors(log) if settings.vectors else ()
     return Watch(tuple(_merged(raised, log.quiet)), tuple(tested), until, {name: count for name, count in left_out.items() if count})
 
 
@@ -282,44 +282,30 @@ def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], te
     why = f"no week after the reference period, or fewer than {FEWEST} users in one" if encode else "no embedder"
     for name in names:
         tested.append(WatchedAlert(name, len(tests), untested="" if tests else why))
-        found = [one for one in tests if (one.test.energy_p if name == "drift" else one.test.fall_p) <= level]
-        for start, end in _groups(np.array([one.time for one in found], dtype=np.int64), log.quiet):
-            first = found[start]
-            value = first.test.energy if name == "drift" else first.test.fall
-            one = _event(name, DRIFTS[name], log.table["id"].iloc[first.rows], (first.time, found[end - 1].time), log)
-            raised.append(replace(one, since=first.time - WEEK, value=value))
+        for one in tests:
+            value, p = (one.test.energy, one.test.energy_p) if name == "drift" else (one.test.fall, one.test.fall_p)
+            if p <= level:
+                event = _event(name, DRIFTS[name], log.table["id"].iloc[one.rows], one.time, log)
+                raised.append(replace(event, since=one.time - WEEK, value=value))
 
 
-def _watch_events(log: _Log, raised: list[RaisedAlert]) -> None:
-    rows = {"vectors": np.array([change.row for change in log.changes if change.name in VECTORS], dtype=np.int64)}
-    for name in [name for name in EVENTS if getattr(log.settings, name)]:
-        times = log.table["time"].to_numpy()[rows[name]]
-        for start, end in _groups(times, log.quiet):
-            ids = log.table["id"].iloc[rows[name][start:end]]
-            raised.append(_event(name, EVENTS[name], ids, (int(times[start]), int(times[end - 1])), log))
+def _changed_vectors(log: _Log) -> Iterator[RaisedAlert]:
+    for row in [change.row for change in log.changes if change.name in VECTORS]:
+        yield _event("vectors", EVENTS["vectors"], log.table["id"].iloc[[row]], int(log.table["time"].iloc[row]), log)
 
 
-def _event(alert: str, about: str, ids: "pd.Series[Any]", times: tuple[int, int], log: _Log) -> RaisedAlert:
-    """Return an alert that is raised at the first of two times, and resolved when the quiet time has passed after the second."""
-    end = times[1] + log.quiet
-    resolved, reason = (end, QUIET) if end <= log.until else (None, "")
-    return RaisedAlert(
-        alert, about, times[0], times[0], len(ids), tuple(ids[:_EVIDENCE]), resolved, reason, change=log.change_before(times[0])
-    )
-
-
-def _groups(times: Ints, quiet: int) -> Iterator[tuple[int, int]]:
-    """Yield the first place and the one after the last of sorted times that follow each other within the quiet time."""
-    starts = [int(start) for start in np.flatnonzero(np.diff(times, prepend=-quiet - 1) > quiet)]
-    yield from zip(starts, [*starts, len(times)][1:], strict=True)
+def _event(alert: str, about: str, ids: "pd.Series[Any]", time: int, log: _Log) -> RaisedAlert:
+    """Return an alert that is raised at a time, and resolved when the quiet time has passed."""
+    resolved, reason = (time + log.quiet, QUIET) if time + log.quiet <= log.until else (None, "")
+    return RaisedAlert(alert, about, time, time, len(ids), tuple(ids[:_EVIDENCE]), resolved, reason, change=log.change_before(time))
 
 
 def _merged(raised: list[RaisedAlert], quiet: int) -> Iterator[RaisedAlert]:
-    """Yield alerts in the order of time. One that is raised within the quiet time after the same alert was resolved continues it."""
+    """Yield alerts in the order of time. One that is raised before the same alert was resolved, or within the quiet time after it, continues it."""
     known: dict[str, RaisedAlert] = {}
     for one in sorted(raised, key=lambda one: one.raised):
         before = known.get(one.alert)
-        if before and one.raised <= (before.resolved or 0) + quiet:
+        if before and (before.resolved is None or one.raised <= before.resolved + quiet):
             known[one.alert] = replace(before, resolved=one.resolved, reason=one.reason)
         else:
             yield from (before,) if before else ()
