@@ -1,7 +1,7 @@
 """One pass over a log: judge a sample, estimate, decide on alerts, and send them. A later pass continues where this one ended."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -166,13 +166,10 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
 def _tables(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the table of signals and the outline of a log, in one reading."""
     columns = tuple(dict.fromkeys((*SIGNALS, *COLUMNS)))
-    parts = [(signals(frame), outline(frame)) for frame in _frames(questions, columns)]
+    frames = (batch.to_pandas() for batch in questions.batches(columns))
+    parts = [(signals(frame), outline(frame)) for frame in frames]
     first, second = zip(*parts, strict=True) if parts else ((signals(pd.DataFrame()),), (outline(pd.DataFrame()),))
     return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
-
-
-def _frames(questions: LoggedQuestions, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    return (batch.to_pandas() for batch in questions.batches(columns))
 
 
 def _judged(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.monitor.alerts.logs import HITS, START, at, rates, row, table
+from tests.monitor.alerts.logs import HITS, START, alert_settings, at, rates, row, table
 from workbench.monitor.alerts.detect import HOLDS, QUIET, detect, iso
 from workbench.monitor.alerts.settings import AlertSettings
 
@@ -12,7 +12,7 @@ NOT_LEARNED = {"faithfulness": {"active": False}, "similarity": {"active": False
 
 
 def settings(**values):
-    return AlertSettings.of({"refusals": {"limit": 0.1}, **values})
+    return alert_settings({"refusals": {"limit": 0.1}, **values})
 
 
 def day(number):
@@ -106,7 +106,7 @@ def test_latency_cost_and_similarity_are_raised_in_their_own_units() -> None:
         score = 0.7 + 0.05 * random.normal() - 0.1 * worse
         seconds = float(random.lognormal()) * (3 if worse else 1)
         rows.append(row(number, number * 14.4, seconds=seconds, cost=seconds / 100, hits=[{**HITS[0], "score": score}]))
-    watch = detect(table(rows), AlertSettings.of({"latency": {"limit": 5}}))
+    watch = detect(table(rows), alert_settings({"latency": {"limit": 5}}))
     latency, cost, similarity = (alerts(watch, name)[0] for name in ("latency", "cost", "similarity"))
     assert latency.about == "share of answers slower than 5 s"
     # The reference's share above its limit is learned.
@@ -152,7 +152,7 @@ def test_refusals_that_are_not_logged_are_those_of_the_uniform_sample() -> None:
 
 def test_an_alert_is_since_the_first_question_of_its_conversations_and_its_evidence_is_not_earlier() -> None:
     rows = [row(number, number * 5, seconds=9 if number >= 1000 else 1, session=f"s{number // 3}") for number in range(1500)]
-    (one,) = alerts(detect(table(rows), AlertSettings.of({"latency": {"limit": 5}})), "latency")
+    (one,) = alerts(detect(table(rows), alert_settings({"latency": {"limit": 5}})), "latency")
     times = {other["id"]: int(pd.Timestamp(other["time"]).value) for other in rows}
     assert one.since == times["q999"]
     assert all(one.since <= times[name] <= one.raised for name in one.evidence)
@@ -193,7 +193,7 @@ def test_lost_results_are_raised_against_their_share_of_the_reference_and_not_by
     assert day(10) < one.raised < day(12)
     assert one.low < one.value <= one.high
     assert 0.05 < one.limit < 0.15
-    limited = AlertSettings.of({"lost_results": {"limit": 0.9}})
+    limited = alert_settings({"lost_results": {"limit": 0.9}})
     assert alerts(detect(asked_again(20, 40), limited), "lost_results") == []
 
 
@@ -226,7 +226,7 @@ def test_new_and_off_topic_subjects_are_raised_as_drift() -> None:
 
     short = {"drift": True, "off_topic": True}
     names = {
-        kind: {one.alert for one in detect(table(asked(kind)), AlertSettings.of(short), encode=encode).raised}
+        kind: {one.alert for one in detect(table(asked(kind)), alert_settings(short), encode=encode).raised}
         for kind in ("known", "new", "off")
     }
     assert names == {"known": set(), "new": {"drift", "off_topic"} & names["new"] | {"drift"}, "off": {"drift", "off_topic"}}

@@ -5,15 +5,14 @@ from datetime import timedelta
 import pandas as pd
 import pytest
 
-from tests.monitor.alerts.logs import START, rates, table
+from tests.monitor.alerts.logs import START, alert_settings, rates, table
 from workbench.errors import InputError, RunError
 from workbench.monitor.alerts.channels import content
 from workbench.monitor.alerts.detect import RaisedAlert, Watch, detect, iso
-from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.monitor.alerts.state import AlertState, acknowledge, deliver, lock, read_state, update, write_state
 
-SETTINGS = AlertSettings.of({"refusals": {"limit": 0.1}, "quiet_days": 3})
+SETTINGS = alert_settings({"refusals": {"limit": 0.1}, "quiet_days": 3})
 RAISED = RaisedAlert(
     "cost", "share of questions that cost more than 2", 100 * DAY, 99 * DAY, 40, ("q1", "q2"), value=0.2, low=0.1, high=0.3, limit=0.05
 )
