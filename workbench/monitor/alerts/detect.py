@@ -130,7 +130,7 @@ def detect(
     begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else table["time"].to_numpy()
     start = int(begins.min(initial=until))
     period = (start, start + round(settings.reference_days * DAY))
-    # Questions are known from the first half of the reference period, and the second half shows which share is usual.
+    # In the first half of the reference period questions become known, and the second half shows which share is usual.
     lost = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
     left_out["no results, and not compared with similar questions"] = lost.uncompared
     table = table.assign(lost=lost.values, refused=_refused(table, judged))
