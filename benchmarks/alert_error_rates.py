@@ -1,6 +1,6 @@
 """How often alerts are raised in four weeks without a change, in worlds that do not suit them too, and how soon each kind of degradation is seen.
 
-`python -m benchmarks.alert_error_rates 500 2` simulates 500 months in 2 processes and prints the tables of docs/monitoring.md.
+`python -m benchmarks.alert_error_rates 500 2` simulates 500 months (fewer of more traffic) in 2 processes and prints the tables of docs/monitoring.md.
 """
 
 import sys
@@ -236,16 +236,21 @@ def main(months: int, processes: int) -> None:
     """Print both tables."""
     with ProcessPoolExecutor(processes) as pool:
         print("| four weeks without a change | months with an alert | by alert |\n| --- | --- | --- |")
-        parts = [range(start, min(start + 25, months)) for start in range(0, months, 25)]
         for world in WORLDS:
+            # Vectors take most of the time, so the more questions the fewer months.
+            number = months * USUAL.conversations // world.conversations
+            parts = [range(start, min(start + 25, number)) for start in range(0, number, 25)]
             counts: dict[str, int] = {}
             for part in pool.map(false_alarms, [world] * len(parts), parts):
                 counts = {name: counts.get(name, 0) + part.get(name, 0) for name in {**counts, **part}}
             each = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()) if name != "any")
-            print(f"| {world.name} | {counts['any']} of {months} | {each} |", flush=True)
+            print(f"| {world.name} | {counts['any']} of {number} | {each} |", flush=True)
         cases = [(world, alert, change) for alert, changes in CHANGES.items() for change in changes for world in (USUAL, BUSY)]
         # Windows of a week, and many permutations once they differ.
-        numbers = [range(10 if alert in DRIFTS else max(10, months // 5)) for _, alert, _ in cases]
+        numbers = [
+            range(max(10, months * USUAL.conversations // world.conversations // (50 if alert in DRIFTS else 5)))
+            for world, alert, _ in cases
+        ]
         print(
             "\n| alert | change | conversations a day | raised | days, median | days, 90 % | with a value, median |" + "\n|" + " --- |" * 7
         )
