@@ -1,6 +1,6 @@
 """How often alerts are raised in four weeks without a change, in worlds that do not suit them too, and how soon each kind of degradation is seen.
 
-`python -m benchmarks.alert_error_rates 500 2` simulates 500 months in 2 processes and prints the tables of docs/monitoring.md.
+`python -m benchmarks.alert_error_rates 500 2` simulates 500 months (fewer of more traffic) in 2 processes and prints the tables of docs/monitoring.md.
 """
 
 import sys
@@ -15,15 +15,13 @@ import pandas as pd
 
 from workbench.metrics.coverage import Floats, Ints
 from workbench.monitor.alerts.detect import Watch, detect
-from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
+from workbench.monitor.alerts.settings import DRIFTS, AlertLimit, AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.storage.vector_cache import Vectors
 
 # The log begins with a reference week; four weeks follow. Changes come after the first of them.
 REFERENCE, DAYS, CHANGE = 7, 35, 14
 START = 20_000 * DAY
-# Tests of drift take nine tenths of the time. All alerts have their share of the error rate in every month.
-MONTHS_OF_DRIFT = 100
 _JUDGED, _FEEDBACK = 0.6, 0.4
 _SUBJECTS, _SIZE = 40, 32
 
@@ -42,6 +40,8 @@ class AlertWorld:
     bursts: bool = False
     users: int = 0
     tail: float = 0.0
+    # The share of questions whose first document is not returned every time, as by an approximate index.
+    unstable: float = 0.0
     empty: float = 0.03
     refused: float = 0.04
     negative: float = 0.15
@@ -63,6 +63,9 @@ def at_limits(world: AlertWorld, name: str) -> AlertWorld:
 
 USUAL = AlertWorld("usual")
 SESSIONS = AlertWorld("conversations of 4, correlated", conversations=30, turns=4.0, correlation=0.5)
+BUSY = AlertWorld("ten times the traffic", conversations=300)
+# The part of conversations that have a value. Lost results need known questions.
+SEEN = {"faithfulness": _JUDGED, "feedback": _FEEDBACK}
 WORLDS = (
     USUAL,
     at_limits(USUAL, "exactly at every limit"),
@@ -73,7 +76,8 @@ WORLDS = (
     AlertWorld("users by Zipf's law, each with own rates", users=300),
     AlertWorld("bursts", bursts=True),
     AlertWorld("heavy tails", tail=1.2),
-    AlertWorld("four times the traffic", conversations=120),
+    AlertWorld("an approximate index", conversations=120, unstable=0.02),
+    BUSY,
 )
 # The change of a rate or a factor, by the alert that should be raised.
 CHANGES: Mapping[str, tuple[Mapping[str, float], ...]] = {
@@ -86,7 +90,7 @@ CHANGES: Mapping[str, tuple[Mapping[str, float], ...]] = {
     "refusals": ({"refused": 0.15}, {"refused": 0.4}),
     "drift": ({"subject": 0.1}, {"subject": 0.3}),
     "off_topic": ({"off_topic": 0.1}, {"off_topic": 0.3}),
-    "lost_results": ({"lost": 0.02},),
+    "lost_results": ({"lost": 0.1}, {"documents": 0.1}, {"documents": 0.3}),
 }
 
 
@@ -120,6 +124,7 @@ def log(world: AlertWorld, random: np.random.Generator, change: Mapping[str, flo
 
     empty = rate("empty", world.empty)
     lost = later & (random.random(n) < change.get("lost", 0.0))
+    moved = random.random(n) < np.where(later, change.get("documents", world.unstable), world.unstable)
     subjects = random.zipf(1.5, n) % _SUBJECTS
     subjects = np.where(later & (random.random(n) < change.get("subject", 0.0)), _SUBJECTS, subjects)
     subjects = np.where(later & (random.random(n) < change.get("off_topic", 0.0)), _SUBJECTS + 1, subjects)
@@ -137,6 +142,9 @@ def log(world: AlertWorld, random: np.random.Generator, change: Mapping[str, flo
             "user": [f"u{user}" for user in users],
             "session": [f"s{session}" if world.turns > 1 else None for session in sessions],
             "empty": np.where(lost, 1.0, empty),
+            "documents": pd.Series(
+                [("other",) if away else (f"about {subject}",) for away, subject in zip(moved, subjects, strict=True)], dtype=object
+            ),
             "similarity": np.where(empty == 1, np.nan, random.normal(0.6, 0.1, n) + later * change.get("similarity", 0.0)),
             "seconds": positive("seconds"),
             "cost": positive("cost"),
@@ -208,45 +216,50 @@ def false_alarms(world: AlertWorld, seeds: Sequence[int]) -> dict[str, int]:
     """Count the months in which each alert was raised, and under `any` those with at least one."""
     counts: dict[str, int] = {"any": 0}
     for seed in seeds:
-        names = {one.alert for one in simulated(world, seed, drift=seed < MONTHS_OF_DRIFT).raised}
+        names = {one.alert for one in simulated(world, seed).raised}
         for name in [*names, *(["any"] if names else [])]:
             counts[name] = counts.get(name, 0) + 1
     return counts
 
 
-def delays(alert: str, change: Mapping[str, float], seeds: Sequence[int]) -> Floats:
+def delays(world: AlertWorld, alert: str, change: Mapping[str, float], seeds: Sequence[int]) -> Floats:
     """Return the days until an alert was raised after the change (seeds), infinite if it was not."""
     found = []
     for seed in seeds:
-        times = [
-            one.raised
-            for one in simulated(USUAL, seed, change, alert in ("drift", "off_topic")).raised
-            if one.alert == alert and one.raised >= START + CHANGE * DAY
-        ]
+        raised = simulated(world, seed, change, alert in DRIFTS).raised
+        times = [one.raised for one in raised if one.alert == alert and one.raised >= START + CHANGE * DAY]
         found.append((min(times) - START) / DAY - CHANGE if times else np.inf)
     return np.array(found)
 
 
 def main(months: int, processes: int) -> None:
     """Print both tables."""
-    changes = [(alert, change) for alert, found in CHANGES.items() for change in found]
-    # Windows of a week, and many permutations once they differ.
-    numbers = [range(10 if alert in ("drift", "off_topic") else max(10, months // 5)) for alert, _ in changes]
     with ProcessPoolExecutor(processes) as pool:
         print("| four weeks without a change | months with an alert | by alert |\n| --- | --- | --- |")
-        parts = [range(start, min(start + 25, months)) for start in range(0, months, 25)]
         for world in WORLDS:
+            # Vectors take most of the time, so the more questions the fewer months.
+            number = months * USUAL.conversations // world.conversations
+            parts = [range(start, min(start + 25, number)) for start in range(0, number, 25)]
             counts: dict[str, int] = {}
             for part in pool.map(false_alarms, [world] * len(parts), parts):
                 counts = {name: counts.get(name, 0) + part.get(name, 0) for name in {**counts, **part}}
             each = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()) if name != "any")
-            print(f"| {world.name} | {counts['any']} of {months} | {each} |", flush=True)
-        print("\n| alert | change | conversations a day | days, median | days, 90 % |\n| --- | --- | --- | --- | --- |")
-        for (alert, change), days in zip(changes, pool.map(delays, *zip(*changes, strict=True), numbers), strict=True):
-            seen = {"faithfulness": _JUDGED, "feedback": _FEEDBACK}.get(alert, 1.0) * USUAL.conversations
+            print(f"| {world.name} | {counts['any']} of {number} | {each} |", flush=True)
+        cases = [(world, alert, change) for alert, changes in CHANGES.items() for change in changes for world in (USUAL, BUSY)]
+        # Windows of a week, and many permutations once they differ.
+        numbers = [
+            range(max(10, months * USUAL.conversations // world.conversations // (50 if alert in DRIFTS else 5)))
+            for world, alert, _ in cases
+        ]
+        print(
+            "\n| alert | change | conversations a day | raised | days, median | days, 90 % | with a value, median |" + "\n|" + " --- |" * 7
+        )
+        for (world, alert, change), days in zip(cases, pool.map(delays, *zip(*cases, strict=True), numbers), strict=True):
             text = ", ".join(f"{name} {value:g}" for name, value in change.items())
             median, most = np.quantile(days, [0.5, 0.9], method="higher")
-            print(f"| {alert} | {text} | {seen:g} | {median:.1f} | {most:.1f} |", flush=True)
+            number = f"{median * world.conversations * SEEN.get(alert, 1.0):.0f}"
+            raised = f"{np.isfinite(days).sum()} of {len(days)}"
+            print(f"| {alert} | {text} | {world.conversations} | {raised} | {median:.1f} | {most:.1f} | {number} |", flush=True)
 
 
 if __name__ == "__main__":

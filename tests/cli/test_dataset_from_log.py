@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pandas as pd
+
 from tests.commands import workbench
 from tests.monitor.production_traffic import HANDBOOK
 from workbench.datasets.sources import GoldenSource
@@ -29,6 +31,21 @@ def test_questions_of_a_log_become_a_dataset_without_users(tmp_path: Path) -> No
     assert (row["query"], row["source"], row["stands_for"]) == ("Who feeds the seals of Inish?", "production", 2)
     assert "ann" not in written
     assert len(GoldenSource(path=str(tmp_path / "more")).load(unlabelled=True).queries) == 1
+
+
+def test_questions_that_a_monitor_judged_bad_are_taken_first(tmp_path: Path) -> None:
+    more = {"id": "c", "time": "2026-11-02T08:02:00Z", "query": "Where does the diver keep her lamp?", "hits": []}
+    bad = {"id": "c", "metric": "support_overlap", "value": 0.1, "approved": 0.0, "state": "scored", "reason": "", "judge": "overlap"}
+    pd.DataFrame([bad]).to_parquet(tmp_path / "evaluations.parquet")
+    to = ("--dataset", HANDBOOK, "--take", 5, "--to", tmp_path / "more")
+    done = workbench("dataset", "from-log", log(tmp_path, more), *to, "--monitoring", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "diver keep her lamp?: no result (1 of 1); judged bad (1 of 1)" in done.stdout
+    (tmp_path / "evaluations.parquet").write_text("no table")
+    for folder in (tmp_path, tmp_path / "none"):
+        done = workbench("dataset", "from-log", tmp_path / "log.jsonl", *to, "--monitoring", folder)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert "has no table evaluations.parquet that can be read" in done.stderr
 
 
 def test_a_log_that_is_none_is_one_line(tmp_path: Path) -> None:

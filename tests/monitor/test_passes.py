@@ -131,11 +131,33 @@ def test_what_is_no_log_and_wrong_settings_are_one_line(tmp_path: Path) -> None:
         ({"judging": {"support": {"kind": "overlapp"}}}, "judging.support"),
         ({"judging": "none"}, "monitor judging"),
         ({"alerts": {"latency": {"limit": "fast"}}}, "limit"),
+        (
+            {"alerts": {"latencies": {"limit": 2}}},
+            "monitor has no parameter 'alerts.latencies' (did you mean 'latency'?); it has false_alarms, ",
+        ),
+        (
+            {"alerts": {"latency": {"limits": 2}}},
+            "monitor has no parameter 'alerts.latency.limits' (did you mean 'limit'?); it has active, ",
+        ),
         ({"webhook": {"url": "http://example.com/x", "secret": "S"}}, "example.com"),
     ):
         with pytest.raises(InputError) as raised:
             MonitorSettings.of(settings)
         assert what in str(raised.value)
+
+
+def test_settings_that_do_not_exist_are_no_experiment(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"^the settings file .*monitor.yaml does not exist; give the path of a YAML file, such as monitor.yaml$"
+    ):
+        MonitorSettings.read(tmp_path / "monitor.yaml")
+
+
+def test_an_alert_of_no_pass_cannot_be_acknowledged_and_no_folder_is_made(tmp_path: Path) -> None:
+    done = workbench("monitor", tmp_path, "--acknowledge", "x", "--name", "typo", "--outputs", tmp_path / "out")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "has no alerts; run workbench monitor first" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_value_of_another_type_leaves_out_its_line_alone(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def losses(folder: Path) -> dict[str, int]:
-    """The sums of the lines that count lost records."""
+    """The sums of the lines that count lost records, by reason without the cause."""
     found: dict[str, int] = {}
     for line in lines(folder):
         for reason, count in line.get("lost", {}).items():
-            found[reason] = found.get(reason, 0) + count
+            name = reason.partition(": ")[0]
+            found[name] = found.get(name, 0) + count
     return found
 
 

@@ -83,24 +83,28 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
 @click.option("--dataset", "path", required=True, help="The dataset whose questions are known and whose documents are searched.")
 @click.option("--take", type=click.IntRange(min=1), required=True, help="How many questions to select at most.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; it must be new or empty.")
-def from_log(log: Path, path: str, take: int, folder: Path) -> None:
+@click.option(
+    "--monitoring", type=click.Path(path_type=Path), help="The results of a monitor, whose judgements count; by default outputs/monitoring."
+)
+def from_log(log: Path, path: str, take: int, folder: Path, monitoring: Path | None) -> None:
     """Select the questions of LOG that add most to a dataset, and write them, without labels, for the labeller.
 
-    Near-duplicates count once. Each question has `source: production` and the reason why it was selected. Read the folder with
+    Near-duplicates count once, and those that a monitor judged bad count more. Each question has `source: production` and the reason why it was selected. Read the folder with
     `wb.load_dataset(FOLDER, unlabelled=True)`, and label it with `wb.label`.
     """
     from workbench.datasets.formats.golden import write_golden
     from workbench.datasets.sources import recognise
     from workbench.embedding.embed import MemoryVectorCache
     from workbench.generation.passages import EMBEDDER
-    from workbench.monitor.passes import open_log
+    from workbench.monitor.passes import open_log, read_evaluations
     from workbench.monitor.sampling import outline_log
     from workbench.monitor.selection import production_dataset, select
 
     known = recognise(path, None).load(unlabelled=True)
     with tempfile.TemporaryDirectory() as place:
         outlined = outline_log(open_log(log, Path(place))[0])
-    selected = select(outlined, known, take, EMBEDDER, MemoryVectorCache())
+    evaluations = read_evaluations(monitoring or Path("outputs", "monitoring"), missing_ok=monitoring is None)
+    selected = select(outlined, known, take, EMBEDDER, MemoryVectorCache(), evaluations)
     for row in selected.rows.to_dict("records"):
         say(f"{row['query']}: {row['reason']}")
     write_golden(production_dataset(selected, known), folder)

@@ -1,9 +1,10 @@
 """The base of components: frozen values whose fields are their whole configuration."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from workbench.core.display import table_html
 from workbench.core.formatting import meant
@@ -99,21 +100,31 @@ def _settings(value: Any, dumped: Any) -> Any:
     return value.settings() if isinstance(value, Component) else dumped
 
 
-def field_fault(owner: str, detail: Mapping[str, Any], known: Collection[str] = ()) -> str:
-    """Return a fault of pydantic as one line: the owner, the field, its value and what is wrong with it."""
+def _fields_at(known: Mapping[str, FieldInfo], path: Sequence[str | int]) -> Mapping[str, FieldInfo]:
+    """Return the fields of the model at a path of names, none if a field there is not one model."""
+    for name in path:
+        kind = known[str(name)].annotation if str(name) in known else None
+        known = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
+    return known
+
+
+def field_fault(owner: str, detail: Mapping[str, Any], known: Mapping[str, FieldInfo] | None = None) -> str:
+    """Return a fault of pydantic as one line: the owner, the field, its value and what is wrong with it. `known` are the fields of the owner."""
     field, value, kind = ".".join(str(part) for part in detail["loc"]), detail["input"], detail["type"]
     if kind == "missing":
         return f"{owner} needs {field!r}"
     if kind == "extra_forbidden":
-        # The known names are those of the owner, not of a value within one of its fields.
-        inside = field.partition(".")[0] in known
-        return f"{owner} has no parameter {field!r}" + ("" if inside else f"{meant(field, known)}; it has {', '.join(known)}")
+        names = _fields_at(known or {}, detail["loc"][:-1])
+        return f"{owner} has no parameter {field!r}" + (
+            f"{meant(str(detail['loc'][-1]), names)}; it has {', '.join(names)}" if names else ""
+        )
     # The message of a component's own check contains values, whose braces are no fields.
     known_message, own = _MESSAGES.get(kind), str(detail["msg"]).removeprefix("Value error, ")
     message = known_message.format(**detail.get("ctx", {})) if known_message else own
     if kind == "string_type" and callable(value):
         return f"{owner} {field} is the function {getattr(value, '__name__', value)}, not its name; write {field}='package.module:function'"
     quotes = f"; write it in quotes: '{value}'" if kind == "string_type" and isinstance(value, int | float) else ""
-    if not field:
-        return f"{owner}: {message}"
+    # A check of the owner or of a whole mapping names what is wrong.
+    if not field or (kind == "value_error" and isinstance(value, Mapping)):
+        return f"{' '.join(filter(None, (owner, field)))}: {message}"
     return f"{owner} {field} is {value!r}{',' if kind in _MESSAGES else ':'} {message}{quotes}"

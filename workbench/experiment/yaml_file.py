@@ -16,7 +16,7 @@ _LARGEST = 200_000
 # Fixes by words of the problem.
 _FIXES = {
     "is repeated": "remove one of the two",
-    "nested more than": "an experiment needs a few levels",
+    "nested more than": "write fewer levels",
     "could not determine a constructor": "write the value without a tag (!…)",
     "not a value of the type": "correct the value, or write it without a tag (!…)",
     "digits": "write a shorter number, or put it in quotes",
@@ -62,40 +62,39 @@ class _PlainLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def read_yaml(path: Path, keys: tuple[str, ...]) -> Settings:
-    """Return the mapping in an experiment file. Raises InputError if there is no file, no YAML or no mapping, of which `keys` are named."""
-    example = "give the path of a YAML file, such as experiments/quickstart.yaml"
-    text, fault = decoded(_content(path, example))
+def read_yaml(path: Path, keys: tuple[str, ...], kind: str = "experiment", example: str = "experiments/quickstart.yaml") -> Settings:
+    """Return the mapping in a file of a kind. Raises InputError if there is no file, no YAML or no mapping, of which `keys` are named."""
+    text, fault = decoded(_content(path, kind, f"give the path of a YAML file, such as {example}"))
     what, _, fix = fault.partition("; ")
     if fault:
         raise InputError(f"{path}{what}", fix)
     settings = _parsed(path, text)
     if not is_mapping(settings):
         what = "is empty" if settings is None else "is not a mapping of keys to values"
-        raise InputError(f"{path} {what}", f"it starts with name: and has the keys {', '.join(keys)}")
+        raise InputError(f"{path} {what}", f"it has the keys {', '.join(keys)}")
     return dict(settings)
 
 
-def _content(path: Path, example: str) -> bytes:
+def _content(path: Path, kind: str, example: str) -> bytes:
     try:
-        return _file(path, example).read_bytes()
+        return _file(path, kind, example).read_bytes()
     except (OSError, ValueError) as error:
-        raise InputError(f"the experiment file {path} cannot be read ({getattr(error, 'strerror', error)})", example) from None
+        raise InputError(f"the {kind} file {path} cannot be read ({getattr(error, 'strerror', error)})", example) from None
 
 
-def _file(path: Path, example: str) -> Path:
-    """Return the path of an experiment file if it is a small regular file, or raise InputError."""
+def _file(path: Path, kind: str, example: str) -> Path:
+    """Return the path of a file if it is a small regular file, or raise InputError."""
     if path.is_dir():
         inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
-        raise InputError(f"the experiment {path} is a folder", f"give a YAML file, such as {inside[0]}" if inside else example)
+        raise InputError(f"the {kind} {path} is a folder", f"give a YAML file, such as {inside[0]}" if inside else example)
     if path.exists() and not path.is_file():
-        raise InputError(f"the experiment {path} is not a regular file", example)
+        raise InputError(f"the {kind} {path} is not a regular file", example)
     if not path.is_file():
-        raise InputError(*missing(path, "the experiment file", example))
+        raise InputError(*missing(path, f"the {kind} file", example))
     if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"the experiment file {path} is not called .yaml", example)
+        raise InputError(f"the {kind} file {path} is not called .yaml", example)
     if path.stat().st_size > _LARGEST:
-        raise InputError(f"{path} has {path.stat().st_size} bytes", f"an experiment file has at most {_LARGEST}")
+        raise InputError(f"{path} has {path.stat().st_size} bytes", f"such a file has at most {_LARGEST}")
     return path
 
 
@@ -168,5 +167,5 @@ def _fix(problem: str, lines: list[str], mark: yaml.Mark, opened: yaml.Mark) -> 
     if "cannot start any token" in problem:
         return row, mark.column, "put the value in quotes"
     if "another document" in problem:
-        return row, mark.column, "remove the line ---: an experiment is one document"
+        return row, mark.column, "remove the line ---: the file is one document"
     return row, mark.column, "align it with the keys above"

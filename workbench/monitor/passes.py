@@ -1,7 +1,7 @@
 """One pass over a log: judge a sample, estimate, decide on alerts, and send them. A later pass continues where this one ended."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from workbench.generation.passages import EMBEDDER
 from workbench.llm.session import CallResources
 from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import Watch, detect
+from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
 from workbench.monitor.alerts.signals import ordered, signals, version_changes
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
 from workbench.monitor.comparison import BEFORE, SUPPORT, TODAY, WEEK, compare_days
@@ -38,9 +39,8 @@ from workbench.printable import printable_line
 from workbench.results.run_tables import MANIFEST, RunTables
 
 NEWS, METRICS, EVALUATIONS, TRACES = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl"
-# What alerts and estimates read of a log.
-_SIGNALS = ("id", "time", "query", "user", "session", "hit_count", "first_score", "seconds", "cost", "refused", "feedback")
-_SETUP = ("configuration", "model", "versions", "turn")
+# The metrics of judged answers on which alerts are decided.
+_ALERTED = {"faithfulness": "faithfulness", "support_overlap": "faithfulness", "refusal_rate": "refusal_rate"}
 # New questions that the page counts and proposes to label.
 _TAKE = 24
 
@@ -151,10 +151,22 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
 
 def acknowledge_alert(folder: Path, name: str) -> None:
     """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
+    if not (folder / ALERTS).exists():
+        raise InputError(f"{folder} has no alerts", "run workbench monitor first, or give the --name and the --outputs of its results")
     with lock(folder / ALERTS):
         write_state(folder / ALERTS, acknowledge(read_state(folder / ALERTS), name))
     if (folder / PASS).exists():
         write_monitoring(folder)
+
+
+def read_evaluations(folder: Path, *, missing_ok: bool = False) -> pd.DataFrame | None:
+    """Return the evaluations that passes wrote to a folder. Raises InputError if there are none, unless that is `missing_ok`."""
+    try:
+        return pd.read_parquet(folder / EVALUATIONS)
+    except (OSError, ValueError) as error:
+        if missing_ok and isinstance(error, FileNotFoundError):
+            return None
+        raise InputError(f"{folder} has no table {EVALUATIONS} that can be read", "give the folder that workbench monitor wrote") from None
 
 
 def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]]:
@@ -183,14 +195,11 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
 
 def _tables(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the table of signals and the outline of a log, in one reading."""
-    columns = tuple(dict.fromkeys((*_SIGNALS, *_SETUP, *COLUMNS)))
-    parts = [(signals(frame).assign(turn=frame["turn"]), outline(frame)) for frame in _frames(questions, columns)]
+    columns = tuple(dict.fromkeys((*SIGNALS, "turn", *COLUMNS)))
+    frames = (batch.to_pandas() for batch in questions.batches(columns))
+    parts = [(signals(frame).assign(turn=frame["turn"]), outline(frame)) for frame in frames]
     first, second = zip(*parts, strict=True) if parts else ((signals(pd.DataFrame()).assign(turn=np.nan),), (outline(pd.DataFrame()),))
     return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
-
-
-def _frames(questions: LoggedQuestions, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    return (batch.to_pandas() for batch in questions.batches(columns))
 
 
 def _judged(
@@ -237,10 +246,10 @@ def _worth_labelling(drawn: pd.DataFrame, evaluations: pd.DataFrame, settings: M
 
 
 def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of support on which alerts are decided."""
-    scored = evaluations[evaluations["metric"].isin(SUPPORT) & (evaluations["state"] == "scored")]
-    found = scored.merge(drawn[["id", "uniform", "time"]], on="id")
-    return found.assign(metric="faithfulness", score=found["value"])[["id", "metric", "score", "uniform", "time"]]
+    """Return the support of answers and their refusals, on which alerts are decided."""
+    scored = evaluations[evaluations["state"] == "scored"].merge(drawn[["id", "uniform", "time"]], on="id")
+    found = scored.assign(metric=scored["metric"].map(_ALERTED), score=scored["value"]).dropna(subset="metric")
+    return found[["id", "metric", "score", "uniform", "time"]]
 
 
 def _encoded(embedder: StaticEmbedder, texts: Sequence[str]) -> Any:

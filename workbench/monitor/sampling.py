@@ -4,7 +4,7 @@ import hashlib
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ _SEEN, _DIMENSIONS, _BLOCK = 4_000, 256, 2_000
 # Feedback counts if it is given up to an hour after the end of a block.
 _GRACE = pd.Timedelta(hours=1)
 NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context", "refused", "the answer was cut"
-OVER_BUDGET, OPEN, NO_TIME = "over the budget of its day", "not drawn yet: its hours are not over", "no time"
+NOT_DRAWN, OPEN, NO_TIME = "not in the sample of its day", "not drawn yet: its hours are not over", "no time"
 # What is read of a log, and what is kept of it.
 COLUMNS = ("id", "time", "query", "hits", "answer", "error", "refused", "truncated", "configuration", "session", "feedback", "probability")
 _OUTLINE = ("id", "query", "text", "score", "reason", "bad", "configuration", "cluster", "logged")
@@ -58,8 +58,8 @@ def outline_log(questions: LoggedQuestions) -> pd.DataFrame:
 def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None) -> pd.DataFrame:
     """Draw at most `budget` questions of each UTC day.
 
-    A day is cut into blocks of hours in which at least 10 questions are due by the traffic of earlier days. A block is drawn an hour after its end, so
-    a growing log keeps what was drawn, and later feedback changes nothing. Of its N questions u are drawn uniformly, on which sequential tests may
+    A day is cut into blocks of hours in which at least 10 questions are due by the traffic of earlier days. What a block has too few questions for is
+    due later. A block is drawn an hour after its end, so a growing log keeps what was drawn, and later feedback changes nothing. Of its N questions u are drawn uniformly, on which sequential tests may
     bet, and m of the N_h of a stratum, by independent hashes of the ids: π = 1 - (1 - u/N) (1 - m/N_h).
 
     The outline has each id once, and ends at `until`, by default its latest time. Returns its rows with `stratum` (feedback, score, novelty, rest; empty if
@@ -77,11 +77,13 @@ def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None)
         rows = rows.assign(novelty=_novelty(rows["text"], seen))
         hours = rows["time"].dt.hour
         counts = np.bincount(hours, minlength=_HOURS)
-        for first, last, share in _blocks(counts, traffic, budget):
-            closed = pd.Timestamp(str(day)) + pd.Timedelta(hours=last) + _GRACE
-            block = rows[hours.between(first, last - 1)]
-            if closed <= end and len(block):
-                parts.append(_drawn(block, share, _strata(block, closed)))
+        first, used = 0, 0
+        for hour, due in enumerate(_due(traffic, budget)):
+            closed = pd.Timestamp(str(day)) + pd.Timedelta(hours=hour + 1) + _GRACE
+            if closed <= end and counts[first : hour + 1].any() and (due - used >= _LEAST or hour == _HOURS - 1):
+                block = rows[hours.between(first, hour)]
+                parts.append(_drawn(block, due - used, _strata(block, closed)))
+                first, used = hour + 1, used + int((parts[-1]["reason"] == "").sum())
         traffic += counts
         seen.update(rows["text"])
     if parts:
@@ -95,17 +97,11 @@ def skipped(drawn: pd.DataFrame) -> dict[str, int]:
     return {str(reason): int(count) for reason, count in drawn.loc[drawn["reason"] != "", "reason"].value_counts().items()}
 
 
-def _blocks(counts: Any, earlier: Floats, budget: int) -> Iterator[tuple[int, int, int]]:
-    """Yield blocks of hours [first, last) of a day, given the questions of each hour and of those of earlier days (24), and their part of the budget."""
+def _due(earlier: Floats, budget: int) -> list[int]:
+    """Return how many questions are due at the end of each hour of a day, given the questions of each hour of earlier days (24)."""
     # A fifth is spread evenly, in case the traffic changes.
     weights = (earlier / max(1.0, earlier.sum()) + 0.25 / _HOURS) / ((earlier.sum() > 0) + 0.25)
-    due = np.floor((budget - 1) * np.cumsum(weights) + 1e-9).astype(int).tolist()
-    first, used = 0, 0
-    for hour in range(_HOURS - 1):
-        if due[hour] - used >= _LEAST and counts[first : hour + 1].sum():
-            yield first, hour + 1, due[hour] - used
-            first, used = hour + 1, due[hour]
-    yield first, _HOURS, budget - used
+    return [*np.floor((budget - 1) * np.cumsum(weights) + 1e-9).astype(int).tolist()[:-1], budget]
 
 
 def _drawn(rows: pd.DataFrame, share: int, stratum: "pd.Series[str]") -> pd.DataFrame:
@@ -120,7 +116,7 @@ def _drawn(rows: pd.DataFrame, share: int, stratum: "pd.Series[str]") -> pd.Data
         chosen[inside] |= _lowest(rows["id"][inside], number, "stratum")
         missed[inside] *= 1 - number / max(1, int(inside.sum()))
     columns = {"stratum": stratum, "uniform": uniform, "probability": (1 - missed) * rows["logged"]}
-    return pd.DataFrame({**columns, "reason": np.where(chosen, "", OVER_BUDGET)}, index=rows.index)
+    return pd.DataFrame({**columns, "reason": np.where(chosen, "", NOT_DRAWN)}, index=rows.index)
 
 
 def _strata(rows: pd.DataFrame, closed: pd.Timestamp) -> "pd.Series[str]":

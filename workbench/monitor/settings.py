@@ -34,7 +34,7 @@ class MonitorSettings(BaseModel):
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read monitor.yaml. Raises InputError with all faults on one line."""
-        return cls.of(read_yaml(path, tuple(cls.model_fields)))
+        return cls.of(read_yaml(path, tuple(cls.model_fields), "settings", "monitor.yaml"))
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:

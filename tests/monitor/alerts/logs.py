@@ -1,15 +1,22 @@
 """Logs written by hand: rows as the fields of a log have them."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import signals
+from workbench.monitor.settings import MonitorSettings
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
 HITS = [{"doc_id": "a", "text": "text", "score": 0.8}]
+
+
+def alert_settings(values: Mapping[str, Any]) -> AlertSettings:
+    return MonitorSettings.of({"alerts": values}).alerts
 
 
 def at(minutes: float) -> str:

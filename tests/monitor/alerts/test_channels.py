@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from tests.loopback import Loopback, LoopbackHandler, closed_port, serving
 from tests.monitor.alerts.test_state import RAISED, SETTINGS, watch
-from workbench.errors import InputError, RunError
+from workbench.errors import RunError
 from workbench.monitor.alerts.channels import SIGNATURE, Webhook, append_alert, content, prometheus
 from workbench.monitor.alerts.detect import WatchedAlert
-from workbench.monitor.alerts.state import AlertState, update
+from workbench.monitor.alerts.state import AlertState, deliver, update
 
 SECRET = "a secret of the webhook"
 
@@ -126,9 +126,12 @@ def test_only_this_machine_and_named_hosts_get_alerts(url, hosts, allowed) -> No
 def test_without_the_secret_nothing_is_sent(serve, alert, monkeypatch) -> None:
     server = serve()
     monkeypatch.delenv("HOOK_SECRET")
-    with pytest.raises(InputError, match="HOOK_SECRET is not set"):
-        hook(server)(alert)
-    assert server.asked == []
+    state, failures = deliver(AlertState(alerts=(alert,)), {"webhook": hook(server), "file": lambda _: None})
+    assert failures == ("webhook: the environment variable HOOK_SECRET is not set; set it to the secret of the webhook",)
+    assert (server.asked, state.alerts[0].sent) == ([], {"file": "open"})
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    assert deliver(state, {"webhook": hook(server)})[1] == ()
+    assert len(server.asked) == 1
 
 
 def test_a_file_gets_one_line_for_each_alert(tmp_path, alert) -> None:

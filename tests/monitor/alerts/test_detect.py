@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.monitor.alerts.logs import HITS, START, at, rates, row, table
+from tests.monitor.alerts.logs import HITS, START, alert_settings, at, rates, row, table
 from workbench.monitor.alerts.detect import HOLDS, QUIET, detect, iso
 from workbench.monitor.alerts.settings import AlertSettings
 
@@ -12,7 +12,7 @@ NOT_LEARNED = {"faithfulness": {"active": False}, "similarity": {"active": False
 
 
 def settings(**values):
-    return AlertSettings.of({"refusals": {"limit": 0.1}, **values})
+    return alert_settings({"refusals": {"limit": 0.1}, **values})
 
 
 def day(number):
@@ -87,7 +87,7 @@ def test_a_learned_limit_is_the_bound_of_the_reference_and_nothing_is_tested_bef
     assert one.raised > day(7)
     early = {one.alert: one for one in detect(table(rows[:600]), AlertSettings()).tested}
     assert early["refusals"].untested == "the reference period is not over"
-    assert tested["cost"].untested == "no question has a value"
+    assert tested["cost"].untested == "no complete conversation has a value"
 
 
 def test_a_conversation_of_bad_answers_counts_once() -> None:
@@ -106,7 +106,7 @@ def test_latency_cost_and_similarity_are_raised_in_their_own_units() -> None:
         score = 0.7 + 0.05 * random.normal() - 0.1 * worse
         seconds = float(random.lognormal()) * (3 if worse else 1)
         rows.append(row(number, number * 14.4, seconds=seconds, cost=seconds / 100, hits=[{**HITS[0], "score": score}]))
-    watch = detect(table(rows), AlertSettings.of({"latency": {"limit": 5}}))
+    watch = detect(table(rows), alert_settings({"latency": {"limit": 5}}))
     latency, cost, similarity = (alerts(watch, name)[0] for name in ("latency", "cost", "similarity"))
     assert latency.about == "share of answers slower than 5 s"
     # The reference's share above its limit is learned.
@@ -138,6 +138,44 @@ def test_only_uniformly_sampled_judgements_are_bet_on_and_others_are_left_out_wi
     assert left_out == {"a score of an unknown question": 1, "no score within 0 and 1": 2}
 
 
+def test_refusals_that_are_not_logged_are_those_of_the_uniform_sample() -> None:
+    rows = [row(number, number * 10, refused=False if number == 599 else None) for number in range(600)]
+    ids = [f"q{number}" for number in range(600)]
+    judged = pd.DataFrame({"id": ids, "metric": "refusal_rate", "score": 1.0, "uniform": True, "time": [one["time"] for one in rows]})
+    (one,) = alerts(detect(table(rows), settings(), judged), "refusals")
+    assert one.count < 20
+    assert one.evidence[0] == f"q{one.count - 1}"
+    assert not alerts(detect(table(rows), settings(), judged.assign(uniform=False)), "refusals")
+    logged = [{**one, "refused": False} for one in rows]
+    assert not alerts(detect(table(logged), settings(), judged), "refusals")
+
+
+def test_an_alert_is_since_the_first_question_of_its_conversations_and_its_evidence_is_not_earlier() -> None:
+    rows = [row(number, number * 5, seconds=9 if number >= 1000 else 1, session=f"s{number // 3}") for number in range(1500)]
+    (one,) = alerts(detect(table(rows), alert_settings({"latency": {"limit": 5}})), "latency")
+    times = {other["id"]: int(pd.Timestamp(other["time"]).value) for other in rows}
+    assert one.since == times["q999"]
+    assert all(one.since <= times[name] <= one.raised for name in one.evidence)
+
+
+def test_an_alert_that_is_not_tested_says_why() -> None:
+    rows = rates([0.05] * 9)
+    for number, one in enumerate(rows):
+        one |= {"seconds": 1.0, "feedback": [{"kind": "thumb", "value": 1}] if number < 20 else None, "hits": HITS}
+        one |= {"cost": 1.0 if number > 800 else None, "refused": one["refused"] if number < 700 else None}
+    found = {one.alert: one for one in detect(table(rows), AlertSettings()).tested}
+    few = "the reference period has only {} with a value, and a learned limit needs 50"
+    expected = {
+        "feedback": few.format("20 conversations"),
+        "cost": few.format("0 conversations"),
+        "faithfulness": "no complete conversation has a value",
+        "refusals": "no conversation has a value since the reference period",
+        "similarity": "all values of the reference period are equal",
+        "latency": "",
+    }
+    assert {name: found[name].untested for name in expected} == expected
+
+
 def asked_again(days, lost):
     """The same 50 questions again and again, 200 a day, of which every twentieth wording has no results, and from a day on further ones."""
     texts = [f"what is fee {number}" for number in range(50)]
@@ -155,7 +193,7 @@ def test_lost_results_are_raised_against_their_share_of_the_reference_and_not_by
     assert day(10) < one.raised < day(12)
     assert one.low < one.value <= one.high
     assert 0.05 < one.limit < 0.15
-    limited = AlertSettings.of({"lost_results": {"limit": 0.9}})
+    limited = alert_settings({"lost_results": {"limit": 0.9}})
     assert alerts(detect(asked_again(20, 40), limited), "lost_results") == []
 
 
@@ -188,7 +226,7 @@ def test_new_and_off_topic_subjects_are_raised_as_drift() -> None:
 
     short = {"drift": True, "off_topic": True}
     names = {
-        kind: {one.alert for one in detect(table(asked(kind)), AlertSettings.of(short), encode=encode).raised}
+        kind: {one.alert for one in detect(table(asked(kind)), alert_settings(short), encode=encode).raised}
         for kind in ("known", "new", "off")
     }
     assert names == {"known": set(), "new": {"drift", "off_topic"} & names["new"] | {"drift"}, "off": {"drift", "off_topic"}}

@@ -14,15 +14,15 @@ def encode(texts):
 
 
 def lost(history, later, vectors=None):
-    """The values of the later rows."""
-    texts, empty = zip(*history, *later, strict=True)
-    missing = np.array([np.nan if one is None else float(one) for one in empty])
-    found = lost_results(pd.Series(texts), missing, len(history), vectors).values
+    """The values of the later rows, which are texts, 1 if they are without results, and the documents of their hits if these are known."""
+    rows = [(*row, None)[:3] for row in (*history, *later)]
+    table = pd.DataFrame(rows, columns=["query", "empty", "documents"]).astype({"empty": float})
+    found = lost_results(table, len(history), vectors).values
     assert np.isnan(found[: len(history)]).all()
     return [None if np.isnan(value) else int(value) for value in found[len(history) :]]
 
 
-def test_a_question_that_had_results_in_the_history_has_lost_them_at_every_later_time_without_any() -> None:
+def test_a_question_that_had_results_has_lost_them_at_every_later_time_without_any() -> None:
     history = [("What is it?", 1), ("What is it?", 0), ("other", None), ("none", 1)]
     later = [
         (" what IS it", 1),
@@ -34,7 +34,13 @@ def test_a_question_that_had_results_in_the_history_has_lost_them_at_every_later
         ("new", 1),
         ("What is it", 1),
     ]
-    assert lost(history, later) == [1, None, 0, None, None, None, None, 1]
+    assert lost(history, later) == [1, None, 0, None, None, None, 1, 1]
+
+
+def test_a_question_has_lost_its_first_document_when_no_hit_is_of_it() -> None:
+    history = [("fee", 0, ("a", "b")), ("Fee?", 0, ("c",)), ("tax", 0, None), ("cab", 0, ("a",))]
+    later = [("fee", 0, ("b", "a")), ("fee", 0, ("d", "c")), ("fee", 0, ("b", "d")), ("fee", 0, None), ("fee", 1, ()), ("tax", 0, ("b",))]
+    assert lost(history, later) == [0, 1, 1, 0, 1, 0]
 
 
 def test_a_near_duplicate_counts_if_numbers_and_negations_are_equal() -> None:
@@ -50,7 +56,7 @@ def test_what_a_longer_log_adds_changes_no_earlier_value() -> None:
 
 
 def test_without_an_encoder_questions_that_are_not_compared_are_counted() -> None:
-    found = lost_results(pd.Series(["a", "b", "c"]), np.array([0.0, 1.0, 1.0]), 1)
+    found = lost_results(pd.DataFrame({"query": ["a", "b", "c"], "empty": [0.0, 1.0, 1.0], "documents": None}), 1)
     assert np.isnan(found.values).all()
     assert found.uncompared == 2
 

@@ -1,17 +1,18 @@
+import json
 from dataclasses import replace
 from datetime import timedelta
 
 import pandas as pd
 import pytest
 
-from tests.monitor.alerts.logs import START, rates, table
+from tests.monitor.alerts.logs import START, alert_settings, rates, table
 from workbench.errors import InputError, RunError
+from workbench.monitor.alerts.channels import content
 from workbench.monitor.alerts.detect import RaisedAlert, Watch, detect, iso
-from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.monitor.alerts.state import AlertState, acknowledge, deliver, lock, read_state, update, write_state
 
-SETTINGS = AlertSettings.of({"refusals": {"limit": 0.1}, "quiet_days": 3})
+SETTINGS = alert_settings({"refusals": {"limit": 0.1}, "quiet_days": 3})
 RAISED = RaisedAlert(
     "cost", "share of questions that cost more than 2", 100 * DAY, 99 * DAY, 40, ("q1", "q2"), value=0.2, low=0.1, high=0.3, limit=0.05
 )
@@ -75,6 +76,9 @@ def test_an_acknowledged_alert_stays_so_until_it_is_resolved_and_opens_again_if_
     assert changes == [["resolved"], ["open"]]
     with pytest.raises(InputError, match="no alert 'other' is open; open are cost-"):
         acknowledge(state, "other")
+    with pytest.raises(InputError) as raised:
+        acknowledge(state, "x" * 10_000)
+    assert len(str(raised.value)) < 300
 
 
 def test_a_clock_that_goes_back_changes_nothing() -> None:
@@ -110,15 +114,25 @@ def test_each_channel_gets_each_change_once_and_a_channel_that_fails_gets_it_lat
 
 
 def test_a_state_is_written_and_read_as_it_was(tmp_path) -> None:
-    path = tmp_path / "folder" / "alerts.json"
+    path = tmp_path / "alerts.json"
     state, _ = after(watch(RAISED))
     with lock(path):
         assert read_state(path) == AlertState()
         write_state(path, state)
     assert read_state(path) == state
-    path.write_text('{"version": 1, "alerts": [{"id": 3}]}')
-    with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):
-        read_state(path)
+    for wrong in ('{"version": 1, "alerts": [{"id": 3}]}', '{"version": true}', '{"version": 2}', '{"version": "1"}'):
+        path.write_text(wrong)
+        with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):
+            read_state(path)
+
+
+def test_the_line_of_an_alert_shows_three_ids_shortened_and_a_channel_gets_all() -> None:
+    ids = tuple(f"{number:032x}" for number in range(1, 11))
+    state, _ = after(watch(replace(RAISED, evidence=ids)))
+    assert str(state.alerts[0]).endswith("; see 00000000000…, 00000000000…, 00000000000… and 7 more")
+    assert json.loads(content(state.alerts[0]))["evidence"] == [*ids]
+    state, _ = after(watch(RAISED))
+    assert str(state.alerts[0]).endswith("; see q1, q2")
 
 
 def test_the_line_of_an_alert_has_no_control_characters_and_no_secrets() -> None:
@@ -134,5 +148,5 @@ def test_the_line_of_an_alert_has_no_control_characters_and_no_secrets() -> None
     day = pd.Timestamp(START + timedelta(days=0)).value
     assert iso(day) == "2026-11-02T00:00:00Z"
     assert line.startswith(
-        "open cost: share of questions that cost more than 2 0.2 (0.1 to 0.3), limit 0.05; since 1970-04-10T00:00:00Z, raised "
+        "open cost: share of questions that cost more than 2: 0.2 (0.1 to 0.3), limit 0.05; since 1970-04-10T00:00:00Z, raised "
     )

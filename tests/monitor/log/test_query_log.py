@@ -18,6 +18,7 @@ import workbench as wb
 from tests.monitor.written_log import lines, losses, rows
 from workbench.errors import InputError
 from workbench.monitor.log.fields import feedback_fault, row_fault
+from workbench.monitor.log.reading import LoggedQuestions
 
 DOCUMENT = wb.Document("d1", "The company pays. Keep the receipt.")
 
@@ -223,6 +224,19 @@ def test_wrong_arguments_are_counted_and_do_not_raise(tmp_path: Path, case: str,
     assert log.lost == losses(tmp_path) == {"invalid": 3}
     assert len(caplog.records) == 1
     assert rows(tmp_path) == []
+
+
+def test_lost_records_of_different_causes_are_counted_apart_in_the_log(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    for text in ("", "", 5, "q"):
+        log.record(text, probability=2 if text == "q" else None)  # type: ignore[arg-type]
+    log.close()
+    assert log.lost == {"invalid": 4}
+    found = LoggedQuestions(tmp_path)
+    assert not [*found.rows()]
+    causes = {reason: tally.number for reason, tally in found.counts.lost.items()}
+    wide = "invalid: the probability 2, which is not within 0 and 1"
+    assert causes == {"invalid: no query": 2, "invalid: a text expected in query": 1, wide: 1}
 
 
 def test_an_unknown_field_is_written_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -100,7 +100,7 @@ def test_the_bound_is_the_largest_mean_that_the_capital_refutes(stopped) -> None
         for t, value in enumerate(values, 1):
             variance = squares / t if t > 1 else 0.25
             horizon = t * np.log(t + 1) if stopped else len(values)
-            bet = min(np.sqrt(2 * np.log(1 / alpha) / (variance * horizon)), 0.5 / m)
+            bet = min(np.sqrt(2 * np.log(1 / alpha) / (variance * horizon)), 0.75 / m)
             total *= 1 + bet * (value - m)
             best = max(best, total)
             mean_sum += value

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.coverage import Floats, Ints
+from workbench.core.formatting import plural
+from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.lost_results import Encode, lost_results
 from workbench.monitor.alerts.question_drift import FEWEST, TESTS_A_MONTH, WEEK, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
@@ -120,8 +121,9 @@ def detect(
 ) -> Watch:
     """Return the alerts of a log: `questions` are rows of `signals`, `judged` has the columns id, metric, score, uniform and time.
 
-    Only judged questions that were sampled uniformly are bet on: those that were chosen because they look bad say nothing of the others, and weights
-    1 / π would cost power in proportion to the smallest π. Without `encode`, question drift and near-duplicates are not looked for. `until` is the present
+    Of `judged`, the metrics `faithfulness` and `refusal_rate` are read, the latter of questions whose refusal is not logged. Only those that were sampled
+    uniformly are bet on: questions that were chosen because they look bad say nothing of the others, and weights 1 / π would cost power in proportion
+    to the smallest π. Without `encode`, question drift and near-duplicates are not looked for. `until` is the present
     time, by default that of the last row. A decision depends on earlier rows only, so a longer log has the same alerts. It must begin with the same
     reference period.
     """
@@ -130,27 +132,32 @@ def detect(
     begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else table["time"].to_numpy()
     start = int(begins.min(initial=until))
     period = (start, start + round(settings.reference_days * DAY))
-    lost = lost_results(table["query"], table["empty"].to_numpy(dtype=np.float64), _history(table, period), encode)
+    # In the first half of the reference period questions become known, and the second half shows which share is usual.
+    lost = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
     left_out["no results, and not compared with similar questions"] = lost.uncompared
-    log = _Log(table.assign(lost=lost.values), version_changes(table["setup"]), settings, period, until)
+    table = table.assign(lost=lost.values, refused=_refused(table, judged))
+    log = _Log(table, version_changes(table["setup"]), settings, period, until)
     raised, tested = list[RaisedAlert](), list[WatchedAlert]()
     for alert in LIMITS:
         if settings.limit(alert).active:
             rows = _judged(log, judged, left_out) if alert.column == "score" else log.table
             _watch_limit(alert, _parts(alert, rows, log), log, raised, tested)
     _watch_drift(log, encode, raised, tested)
-    _watch_events(log, raised)
+    raised += _changed_vectors(log) if settings.vectors else ()
     return Watch(tuple(_merged(raised, log.quiet)), tuple(tested), until, {name: count for name, count in left_out.items() if count})
-
-
-def _history(table: pd.DataFrame, period: tuple[int, int]) -> int:
-    """Return the number of rows until the middle of the reference period."""
-    return int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2))
 
 
 def iso(time: int) -> str:
     """Return a time as in a log, to the second."""
     return pd.Timestamp(time, unit="ns", tz="UTC").strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _refused(table: pd.DataFrame, judged: pd.DataFrame | None) -> "pd.Series[float]":
+    """Return which questions were refused: as it is logged, else as it was judged."""
+    if judged is None or judged.empty:
+        return table["refused"]
+    rows = judged[(judged["metric"] == "refusal_rate") & judged["uniform"].astype(bool)].drop_duplicates("id")
+    return table["refused"].fillna(table["id"].map(rows.set_index("id")["score"]))
 
 
 def _judged(log: _Log, judged: pd.DataFrame | None, left_out: dict[str, int]) -> pd.DataFrame:
@@ -173,7 +180,7 @@ def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
         return _BadParts(1 - values, rows, alert.about, 1.0, -1.0)
     before = values[rows["time"].between(*log.period, inclusive="left").to_numpy() & ~np.isnan(values)]
     if not len(before) and (setting.limit is None or alert.kind == "scale"):
-        return _BadParts(np.full(len(values), np.nan), rows, alert.about)
+        return _BadParts(np.where(np.isnan(values), np.nan, 0), rows, alert.about)
     if alert.kind == "tail":
         limit = setting.limit if setting.limit is not None else float(np.quantile(before, 1 - TAIL)) * (1 + setting.margin)
         return _BadParts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit), bound=limit)
@@ -187,17 +194,16 @@ def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[Ra
     setting, settings = log.settings.limit(alert), log.settings
     seen = units(parts.rows["time"].to_numpy(), parts.rows["session"], parts.parts, log.idle, log.until)
     before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
+    learned = setting.limit is None or alert.kind == "scale"
+    start = int(np.searchsorted(seen.times, log.period[1])) if learned else 0
+    if why := _untested(seen, start, len(before) if learned else None, log):
+        # Scores that are all equal are no similarities.
+        equal = np.isnan(parts.parts).all() and parts.rows[alert.column].notna().any()
+        tested.append(WatchedAlert(alert.name, 0, untested="all values of the reference period are equal" if equal else why))
+        return
     # Half of the level is for a reference that seems worse than it is, and half for the test.
-    level, start, limit = settings.level, 0, TAIL
-    if setting.limit is None or alert.kind == "scale":
-        if log.until < log.period[1] or len(before) < FEWEST_REFERENCE:
-            why = (
-                f"the reference period has only {len(before)} conversations with a value" if len(seen.times) else "no question has a value"
-            )
-            why = "the reference period is not over" if len(seen.times) and log.until < log.period[1] else why
-            tested.append(WatchedAlert(alert.name, 0, untested=why))
-            return
-        level, start = settings.level / 2, int(np.searchsorted(seen.times, log.period[1]))
+    level, limit = settings.level / (1 + learned), TAIL
+    if learned:
         worst = 1 - lower_bound(1 - before, level)
         # A mean of any scale has no share: its margin counts deviations. That of a tail is in its limit.
         beyond = {"tail": 0.0, "scale": setting.margin * float(before.std())}.get(alert.kind, setting.margin * worst)
@@ -209,10 +215,21 @@ def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[Ra
     raised += _episodes(alert, parts, seen, (limit, level, start), log)
 
 
+def _untested(seen: Units, start: int, before: int | None, log: _Log) -> str:
+    """Return why conversations from `start` on are not tested, or nothing. `before` are those of the reference, None if it is not needed."""
+    if not len(seen.times):
+        return "no complete conversation has a value"
+    if before is not None and log.until < log.period[1]:
+        return "the reference period is not over"
+    if before is not None and before < FEWEST_REFERENCE:
+        return f"the reference period has only {plural(before, 'conversation')} with a value, and a learned limit needs {FEWEST_REFERENCE}"
+    return "" if start < len(seen.times) else "no conversation has a value since the reference period"
+
+
 def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[float, float, int], log: _Log) -> Iterator[RaisedAlert]:
     """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
-    (times, values), (limit, level, start) = seen, test
-    weights = masses((times - (times[start] if start < len(times) else 0)) // _MONTH, log.settings.observations)
+    (times, values, starts), (limit, level, start) = seen, test
+    weights = masses((times - times[start]) // _MONTH, log.settings.observations)
     while (end := first_alarm(values, limit, weights, 1 / level, start)) is not None:
         first, latest = (start + place for place in change_estimate(values[start : end + 1], limit))
         some = values[first : end + 1]
@@ -224,9 +241,9 @@ def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[floa
             alert.name,
             parts.about,
             raised=int(times[end]),
-            since=int(times[first]),
+            since=int(starts[first]),
             count=len(some),
-            evidence=parts.worst(int(times[first]) - log.idle, int(times[end])),
+            evidence=parts.worst(int(starts[first]), int(times[end])),
             resolved=resolved,
             reason=reason,
             value=parts.number(float(some.mean())),
@@ -246,7 +263,7 @@ def _resolution(seen: Units, episode: tuple[int, int], limit: float, level: floa
     The test is the same detector of the opposite, at the false-alarm rate of the whole set. The quiet time begins at the last alarm, which is raised
     again while the limit is broken, and has at least twice as many observations as the first alarm took.
     """
-    (times, values), (first, end) = seen, episode
+    (times, values, _), (first, end) = seen, episode
     fewest = 2 * (end - first + 1)
     better = first_alarm(1 - values, 1 - limit, weights, 1 / log.settings.false_alarms, end + 1)
     while True:
@@ -267,44 +284,30 @@ def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], te
     why = f"no week after the reference period, or fewer than {FEWEST} users in one" if encode else "no embedder"
     for name in names:
         tested.append(WatchedAlert(name, len(tests), untested="" if tests else why))
-        found = [one for one in tests if (one.test.energy_p if name == "drift" else one.test.fall_p) <= level]
-        for start, end in _groups(np.array([one.time for one in found], dtype=np.int64), log.quiet):
-            first = found[start]
-            value = first.test.energy if name == "drift" else first.test.fall
-            one = _event(name, DRIFTS[name], log.table["id"].iloc[first.rows], (first.time, found[end - 1].time), log)
-            raised.append(replace(one, since=first.time - WEEK, value=value))
+        for one in tests:
+            value, p = (one.test.energy, one.test.energy_p) if name == "drift" else (one.test.fall, one.test.fall_p)
+            if p <= level:
+                event = _event(name, DRIFTS[name], log.table["id"].iloc[one.rows], one.time, log)
+                raised.append(replace(event, since=one.time - WEEK, value=value))
 
 
-def _watch_events(log: _Log, raised: list[RaisedAlert]) -> None:
-    rows = {"vectors": np.array([change.row for change in log.changes if change.name in VECTORS], dtype=np.int64)}
-    for name in [name for name in EVENTS if getattr(log.settings, name)]:
-        times = log.table["time"].to_numpy()[rows[name]]
-        for start, end in _groups(times, log.quiet):
-            ids = log.table["id"].iloc[rows[name][start:end]]
-            raised.append(_event(name, EVENTS[name], ids, (int(times[start]), int(times[end - 1])), log))
+def _changed_vectors(log: _Log) -> Iterator[RaisedAlert]:
+    for row in [change.row for change in log.changes if change.name in VECTORS]:
+        yield _event("vectors", EVENTS["vectors"], log.table["id"].iloc[[row]], int(log.table["time"].iloc[row]), log)
 
 
-def _event(alert: str, about: str, ids: "pd.Series[Any]", times: tuple[int, int], log: _Log) -> RaisedAlert:
-    """Return an alert that is raised at the first of two times, and resolved when the quiet time has passed after the second."""
-    end = times[1] + log.quiet
-    resolved, reason = (end, QUIET) if end <= log.until else (None, "")
-    return RaisedAlert(
-        alert, about, times[0], times[0], len(ids), tuple(ids[:_EVIDENCE]), resolved, reason, change=log.change_before(times[0])
-    )
-
-
-def _groups(times: Ints, quiet: int) -> Iterator[tuple[int, int]]:
-    """Yield the first place and the one after the last of sorted times that follow each other within the quiet time."""
-    starts = [int(start) for start in np.flatnonzero(np.diff(times, prepend=-quiet - 1) > quiet)]
-    yield from zip(starts, [*starts, len(times)][1:], strict=True)
+def _event(alert: str, about: str, ids: "pd.Series[Any]", time: int, log: _Log) -> RaisedAlert:
+    """Return an alert that is raised at a time, and resolved when the quiet time has passed."""
+    resolved, reason = (time + log.quiet, QUIET) if time + log.quiet <= log.until else (None, "")
+    return RaisedAlert(alert, about, time, time, len(ids), tuple(ids[:_EVIDENCE]), resolved, reason, change=log.change_before(time))
 
 
 def _merged(raised: list[RaisedAlert], quiet: int) -> Iterator[RaisedAlert]:
-    """Yield alerts in the order of time. One that is raised within the quiet time after the same alert was resolved continues it."""
+    """Yield alerts in the order of time. One that is raised before the same alert was resolved, or within the quiet time after it, continues it."""
     known: dict[str, RaisedAlert] = {}
     for one in sorted(raised, key=lambda one: one.raised):
         before = known.get(one.alert)
-        if before and one.raised <= (before.resolved or 0) + quiet:
+        if before and (before.resolved is None or one.raised <= before.resolved + quiet):
             known[one.alert] = replace(before, resolved=one.resolved, reason=one.reason)
         else:
             yield from (before,) if before else ()

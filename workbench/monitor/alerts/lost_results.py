@@ -1,4 +1,4 @@
-"""Find questions that had results before and have none now."""
+"""Find questions that lost results which they had before."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -19,30 +19,43 @@ _BLOCK = 4096
 
 
 class LostResults(NamedTuple):
-    """Of each row (n): 1 if its question had results before and has none, 0 if it has some again, else NaN. And the number of questions not compared."""
+    """Of each row (n): 1 if its question lost its results or its first document, 0 if it has them, else NaN. And the number of questions not compared."""
 
     values: Floats
     uncompared: int = 0
 
 
-def lost_results(queries: "pd.Series[str]", empty: Floats, history: int, encode: Encode | None = None) -> LostResults:
-    """Find rows without results whose question, or a near-duplicate, had results in the first `history` rows. `empty` (n) is 1, 0 or NaN (unknown).
+def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None) -> LostResults:
+    """Compare the results of questions after the first `history` rows with those that they had before.
 
-    The history is fixed, so that the share of lost results does not grow with the log. Only distinct normalised questions are compared, those without
-    results with those that had some: equal texts, and with `encode` texts of a cosine of at least NEAR with equal numbers and negations.
+    A question has lost results if an earlier one with its text had some, and it has none, or if none of its hits is of the document that came first the
+    first time. Other questions have lost them only if they have none, and with `encode`, if a near-duplicate had some in the
+    history: a cosine of at least NEAR with equal numbers and negations. `table` has the columns query, empty and documents of `signals`.
+
+    As the history of near-duplicates is fixed, the share of lost results does not grow with the log.
     """
-    raw, texts = pd.factorize(queries.to_numpy())
+    empty = table["empty"].to_numpy(dtype=np.float64)
+    raw, texts = pd.factorize(table["query"].to_numpy())
     own, names = pd.factorize(np.array([normalised(text) for text in texts], dtype=object))
-    codes, rows = own[raw], np.arange(len(queries))
-    later, known = rows >= history, np.zeros(len(names), dtype=bool)
-    known[codes[~later & (empty == 0)]] = True
-    wanted = pd.unique(codes[later & (empty == 1) & ~known[codes]])[::-1]
+    codes, later, rows = own[raw], np.arange(len(table)) >= history, np.arange(len(table))
+    first = np.full(len(names), len(table))
+    np.minimum.at(first, codes[empty == 0], rows[empty == 0])
+    known = first[codes] < rows
+    values = np.where(later & known & ~np.isnan(empty), empty, np.nan)
+    values[_without_first(first[codes], table["documents"].tolist(), values == 0)] = 1
+    wanted = pd.unique(codes[later & (empty == 1) & ~known])[::-1]
     compared = wanted[: MOST_COMPARED if encode else 0]
-    similar = known.copy()
     if encode and len(compared):
-        similar[compared] = _similar(compared, names, np.flatnonzero(known), encode)
-    values = np.where(known[codes] & (empty == 0), 0.0, np.where(similar[codes] & (empty == 1), 1.0, np.nan))
-    return LostResults(np.where(later, values, np.nan), len(wanted) - len(compared))
+        similar = np.zeros(len(names), dtype=bool)
+        similar[compared] = _similar(compared, names, np.flatnonzero(first < history), encode)
+        values[later & (empty == 1) & similar[codes]] = 1
+    return LostResults(values, len(wanted) - len(compared))
+
+
+def _without_first(first: Ints, documents: Sequence[tuple[str, ...] | None], asked: Bools) -> list[int]:
+    """Return the asked rows without a hit of the first document of the row in which their text had results `first` (n)."""
+    rows = [(row, documents[row], documents[first[row]]) for row in np.flatnonzero(asked).tolist()]
+    return [row for row, found, before in rows if found and before and before[0] not in found]
 
 
 def _similar(wanted: Ints, names: NDArray[np.object_], known: Ints, encode: Encode) -> Bools:

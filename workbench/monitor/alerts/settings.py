@@ -1,13 +1,9 @@
 """The settings of alerts, and the set of alerts, declared once."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-
-from workbench.core.component import field_fault
-from workbench.errors import InputError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class LimitAlert(NamedTuple):
@@ -33,7 +29,7 @@ LIMITS = (
     LimitAlert("cost", "cost", "tail", "share of questions that cost more than {limit:.3g}"),
     LimitAlert("feedback", "negative", "share", "share of negative feedback"),
     LimitAlert("refusals", "refused", "share", "share of refused questions"),
-    LimitAlert("lost_results", "lost", "share", "share of known questions that had results before and have none"),
+    LimitAlert("lost_results", "lost", "share", "share of known questions that lost their results or their first document"),
 )
 # Tests of windows, and what the versions and hits show without a test.
 DRIFTS = {
@@ -81,14 +77,6 @@ class AlertSettings(BaseModel):
     drift: bool = Field(default=True, description="Whether new subjects of questions are looked for.")
     off_topic: bool = Field(default=True, description="Whether off-topic questions are looked for.")
     vectors: bool = Field(default=True, description="Whether a change of the embedder is looked for.")
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Self:
-        """Return settings from a mapping. Raises InputError with every fault on one line."""
-        try:
-            return cls.model_validate(settings)
-        except ValidationError as error:
-            raise InputError("; ".join(field_fault("alerts", dict(fault), cls.model_fields) for fault in error.errors())) from None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

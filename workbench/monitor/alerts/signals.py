@@ -1,6 +1,7 @@
 """Numbers of logged questions by which alerts are decided, and conversations that count once."""
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -8,19 +9,23 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.coverage import Floats, Ints
+from workbench.monitor.sampling import rows_of
 
 DAY = 86_400 * 10**9
 # A version that none of this many questions before had is a change, also if it returns. Two that answer in turns are no changes.
 _ABSENT = 1000
-_READ = ("id", "time", "query", "user", "session", "hits", "hit_count", "first_score", "seconds", "cost", "refused", "feedback")
-_SETUP = ("configuration", "model", "versions")
+COLUMNS = (
+    *("id", "time", "query", "user", "session", "hits", "seconds", "cost", "refused", "feedback"),
+    *("configuration", "model", "versions"),
+)
 
 
 class Units(NamedTuple):
-    """Observations that count once: the time at which each is complete (n, in nanoseconds) and its value (n)."""
+    """Observations that count once: the time at which each is complete (n, in nanoseconds), its value (n), and the time of its first question (n)."""
 
     times: Ints
     values: Floats
+    starts: Ints
 
 
 class VersionChange(NamedTuple):
@@ -33,29 +38,23 @@ class VersionChange(NamedTuple):
 
 
 def signals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each row of a log or of its table, NaN where a value is unknown. Parts of a log may be given one after the other.
+    """Return a row for each row of a log, NaN where a value is unknown. Parts of a log may be given one after the other.
 
-    `empty`, `refused` and `negative` are 1 or 0, `similarity` is the score of the first hit, `setup` are the texts of configuration, model and versions. A thumb
-    is negative below 0, an edit always; other feedback is ignored. Of hits, `hit_count` and `first_score` are enough.
+    `empty`, `refused` and `negative` are 1 or 0, `similarity` is the score of the first hit, `documents` are the ids of the hits, None if one has
+    no id, and `setup` are the texts of configuration, model and versions. A thumb is negative below 0, an edit always; other feedback is ignored.
     """
-    rows = frame.reindex(columns=[*_READ, *_SETUP])
-    hits = [value if isinstance(value, list | np.ndarray) else None for value in rows["hits"]]
-    counts = rows["hit_count"].where(rows["hit_count"].notna(), [None if found is None else len(found) for found in hits])
-    first = rows["first_score"].where(
-        rows["first_score"].notna(), [found[0].get("score") if found is not None and len(found) else None for found in hits]
-    )
-    count, versions = (
-        _numbers(counts),
-        [json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value for value in rows["versions"]],
-    )
+    rows = frame.reindex(columns=list(COLUMNS))
+    hits = [rows_of(value) for value in rows["hits"]]
+    versions = [json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value for value in rows["versions"]]
     columns = {
         "id": rows["id"].fillna("").astype(str),
         "time": nanoseconds(rows["time"]),
         "query": rows["query"].fillna("").astype(str),
         "user": rows["user"].astype(object),
         "session": rows["session"].astype(object),
-        "empty": np.where(np.isnan(count), np.nan, count == 0),
-        "similarity": _numbers(first),
+        "empty": [np.nan if found is None else float(not found) for found in hits],
+        "similarity": _numbers(pd.Series([found[0].get("score") if found else None for found in hits], dtype=object)),
+        "documents": pd.Series(map(_documents, hits), index=rows.index, dtype=object),
         "seconds": _numbers(rows["seconds"]),
         "cost": _numbers(rows["cost"]),
         "refused": [float(flag) if isinstance(flag, bool | np.bool_) else np.nan for flag in rows["refused"]],
@@ -89,13 +88,13 @@ def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, un
     rows, codes, single = rows[order], codes[order], single[order]
     starts = np.flatnonzero((np.diff(codes, prepend=-1) != 0) | (np.diff(times[rows], prepend=0) > idle))
     if not len(starts):
-        return Units(np.zeros(0, dtype=np.int64), np.zeros(0))
+        return Units(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
     ends = np.append(starts[1:], len(rows))
     complete = times[rows[ends - 1]] + np.where(single[starts], 0, idle)
     means = np.add.reduceat(values[rows], starts) / (ends - starts)
     kept = np.flatnonzero(complete <= until)
     kept = kept[np.argsort(complete[kept], kind="stable")]
-    return Units(complete[kept], means[kept])
+    return Units(complete[kept], means[kept], times[rows[starts]][kept])
 
 
 def version_changes(setups: "pd.Series[Any]") -> list[VersionChange]:
@@ -128,10 +127,16 @@ def _numbers(values: "pd.Series[Any]") -> Floats:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
+def _documents(hits: list[Any] | None) -> tuple[str, ...] | None:
+    names = [hit.get("doc_id") for hit in hits or ()]
+    # The same ids in a million rows are the same objects.
+    return tuple(map(sys.intern, names)) if all(isinstance(name, str) and name for name in names) else None
+
+
 def _negative(given: Any) -> float:
     """Return whether the last thumb or edit of a question says that its answer was bad, NaN without one."""
     found = np.nan
-    for one in given if isinstance(given, list | np.ndarray) else ():
+    for one in rows_of(given) or ():
         if one.get("kind") == "edit" or (one.get("kind") == "thumb" and one.get("value")):
             found = float(one["kind"] == "edit" or one["value"] < 0)
     return found

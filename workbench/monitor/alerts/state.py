@@ -3,19 +3,22 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from filelock import FileLock
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from workbench.core.display import excerpt
 from workbench.core.files import write_text
-from workbench.errors import InputError, RunError
+from workbench.errors import InputError, WorkbenchError
 from workbench.monitor.alerts.detect import RaisedAlert, Watch, iso
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.printable import printable_line
 
 _NEVER = 2**63
+# Of the evidence, in the line of an alert. Channels get all ids in full.
+_SHOWN_IDS, _SHOWN_OF_ID = 3, 12
 
 
 class Alert(BaseModel):
@@ -33,11 +36,13 @@ class Alert(BaseModel):
         found, parts = self.first, [f"{self.status} {self.first.alert}: {self.first.about}"]
         if found.value is not None:
             bounds = "" if found.low is None or found.high is None else f" ({found.low:.3g} to {found.high:.3g})"
-            parts[0] += f" {found.value:.3g}{bounds}" + ("" if found.limit is None else f", limit {found.limit:.3g}")
+            parts[0] += f": {found.value:.3g}{bounds}" + ("" if found.limit is None else f", limit {found.limit:.3g}")
         parts.append(f"since {iso(found.since)}, raised {iso(found.raised)} after {found.count}")
         parts += [f"before it {found.change}"] if found.change else []
         parts += [f"resolved {iso(found.resolved)}: {found.reason}"] if found.resolved else []
-        parts += [f"see {', '.join(found.evidence)}"] if found.evidence else []
+        shown = [excerpt(one, _SHOWN_OF_ID) for one in found.evidence[:_SHOWN_IDS]]
+        more = len(found.evidence) - len(shown)
+        parts += [f"see {', '.join(shown)}" + (f" and {more} more" if more else "")] if shown else []
         return printable_line("; ".join(parts))
 
 
@@ -45,7 +50,7 @@ class AlertState(BaseModel):
     """All alerts so far, in the order in which they were found."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    version: Literal[1] = 1
+    version: Annotated[int, Field(strict=True, ge=1, le=1)] = 1
     alerts: tuple[Alert, ...] = ()
 
 
@@ -74,7 +79,7 @@ def acknowledge(state: AlertState, name: str) -> AlertState:
     """Return the state with an open alert acknowledged. Raises InputError if no alert with this id is open."""
     if not any(alert.id == name and alert.status != "resolved" for alert in state.alerts):
         known = [alert.id for alert in state.alerts if alert.status == "open"]
-        raise InputError(f"no alert {name!r} is open", f"open are {', '.join(known) or 'none'}")
+        raise InputError(f"no alert {excerpt(name)!r} is open", f"open are {', '.join(known) or 'none'}")
     changed = (alert.model_copy(update={"status": "acknowledged"}) if alert.id == name else alert for alert in state.alerts)
     return AlertState(alerts=tuple(changed))
 
@@ -92,14 +97,13 @@ def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) 
                 if alert.sent.get(name) != news:
                     send(alert)
                     alerts[place] = alert.model_copy(update={"sent": alert.sent | {name: news}})
-        except RunError as error:
+        except WorkbenchError as error:
             failures.append(f"{name}: {error}")
     return AlertState(alerts=tuple(alerts)), tuple(failures)
 
 
 def lock(path: Path) -> FileLock:
-    """Return the lock of a state, to be held from reading it until it is written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Return the lock of a state, in a folder that exists, to be held from reading it until it is written."""
     return FileLock(path.with_name(f".{path.name}.lock"))
 
 

@@ -20,6 +20,8 @@ _LOGGER = logging.getLogger(__name__)
 # The bytes of a line in the queue beside its own.
 _OVERHEAD = 64
 _EXIT_SECONDS = 10
+# Causes of lost records that are counted apart in a line.
+_MOST_CAUSES = 100
 
 
 def utc_now() -> str:
@@ -66,11 +68,11 @@ class LogWriter:
         self.lose("memory" if full else "closed")
 
     def lose(self, reason: str, detail: str = "", count: int = 1) -> None:
-        """Count lost records. The first of a reason is a warning."""
+        """Count lost records: by reason, and in the log by reason and detail. The first of a reason is a warning."""
         with self._lock, contextlib.suppress(RuntimeError):  # no thread starts while Python ends
             first, quiet = not self._lost[reason], not self._unwritten
             self._lost[reason] += count
-            self._unwritten[reason] += count
+            self._unwritten[f"{reason}: {detail}" if detail and len(self._unwritten) < _MOST_CAUSES else reason] += count
             if quiet and not self._closing.is_set():
                 self._wake(b"")
         if first:

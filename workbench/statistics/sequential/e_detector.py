@@ -55,7 +55,7 @@ def lower_bound(values: Floats, alpha: float, stopped: bool = False) -> float:
     """Return a lower bound of the mean of `values` (n) within [0, 1], with confidence 1 - alpha. Without values it is 0.
 
     It is the largest m that the capital prod(1 + b_t (x_t - m)) refutes by reaching 1 / alpha, with predictable bets
-    b_t = sqrt(2 ln(1 / alpha) / (v_{t-1} h_t)), at most 1 / (2 m), where v is the running variance. h_t is n, or t ln(t + 1) if n depends on
+    b_t = sqrt(2 ln(1 / alpha) / (v_{t-1} h_t)), at most 3 / (4 m), where v is the running variance. h_t is n, or t ln(t + 1) if n depends on
     the values (`stopped`). It holds if E[x_t | past] is the mean (Waudby-Smith and Ramdas 2024, JRSS-B). The capital falls with m.
     """
     n = len(values)
@@ -66,7 +66,7 @@ def lower_bound(values: Floats, alpha: float, stopped: bool = False) -> float:
     low, high = 0.0, 1.0
     for _ in range(30 if n else 0):
         middle = (low + high) / 2
-        capital = np.cumsum(np.log1p(np.minimum(bets, 0.5 / middle) * (values - middle)))
+        capital = np.cumsum(np.log1p(np.minimum(bets, 0.75 / middle) * (values - middle)))
         low, high = (middle, high) if capital.max() >= np.log(1 / alpha) else (low, middle)
     return low
 
