@@ -49,6 +49,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "text": st.text(max_size=8),
     "number": st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53),
     "integer": st.integers(-(2**63) + 1, 2**63 - 1),
+    "probability": st.floats(0.001, 1),
     "flag": st.booleans(),
     "time": _TIMES,
     "names": st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2),

@@ -78,7 +78,7 @@ async def unlogged(request: Request):
     return PlainTextResponse(await request.body())
 
 if len(sys.argv) > 1:
-    log = wb.QueryLog(sys.argv[1], flush_seconds=0.05)
+    log = wb.QueryLog(sys.argv[1])
     route = LoggedRoute(
         query=("question",), user="user", session="$.chat.id", id="request_id",
         hits=HitPaths(hits="results", id="id", text="body", score="score"), answer=AnswerPaths(text="answer.text"),

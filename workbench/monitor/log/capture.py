@@ -3,36 +3,44 @@
 import functools
 import inspect
 import os
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import asdict
+from datetime import UTC, datetime
 from io import StringIO
+from numbers import Real
 from time import perf_counter
 from types import NoneType, TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from workbench.errors import error_line
-from workbench.monitor.log.log_writer import utc_now
 from workbench.records import Hit
 from workbench.targets.base import TargetAnswer, TargetError, TargetHit
 from workbench.targets.callable.answers import answer_of, text_of
-from workbench.targets.callable.hits import SOURCES, hits_of, raise_reported
+from workbench.targets.callable.hits import ENDS, IDS, LATER_IDS, SCORES, SOURCES, STARTS, TEXTS, hits_of, raise_reported
 from workbench.targets.callable.interfaces import parameters_of
-from workbench.targets.callable.values import has, number, read
+from workbench.targets.callable.values import number, read
 
 P = ParamSpec("P")
 R = TypeVar("R")
 CURRENT: ContextVar["LoggedQuestion | None"] = ContextVar("logged question", default=None)
 _LONGEST_ERROR, _LONGEST_STREAM = 500, 1_000_000
 _QUESTION = ("query", "question", "input", "text", "prompt")
-_EXACT: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("doc_id", "text"), (str, NoneType)),
-    **dict.fromkeys(("start", "end", "hop"), (int, NoneType)),
-    "score": (float, int, NoneType),
-    "metadata": (dict, NoneType),
-}
+# The fields of hits by their names and types, in the order in which they are looked for.
+_USUAL: tuple[tuple[str, Collection[str], type], ...] = (
+    ("doc_id", (*IDS, *LATER_IDS), str),
+    ("text", TEXTS, str),
+    ("score", SCORES, Real),
+    ("start", STARTS, int),
+    ("end", ENDS, int),
+    ("hop", ("hop",), int),
+    ("metadata", ("metadata",), dict),
+)
+_EXACT = {field: (usual, NoneType) for field, _, usual in _USUAL} | {"score": (float, int, NoneType)}
+_NAMES = ("doc_id", "text", "score", "start", "end", "metadata")
+_PLACES = frozenset((*STARTS, *ENDS)) - {"start_index"}
+_IN_METADATA = frozenset((*IDS, *STARTS, *ENDS))
 
 
 def new_id(given: object = None) -> str:
@@ -40,33 +48,72 @@ def new_id(given: object = None) -> str:
     return str(given) if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
 
 
-def hit_rows(hits: object) -> list[dict[str, Any]]:
+class HitRows(list[dict[str, Any]]):
+    """Hits as rows of a log."""
+
+
+def hit_rows(hits: object) -> HitRows:
     """Convert hits to rows of a log. Raises TargetError for another shape."""
-    return list(map(_row, hits if isinstance(hits, list | tuple) else hits_of(hits, "ids")))
+    return hits if isinstance(hits, HitRows) else HitRows(map(_row, hits if isinstance(hits, list | tuple) else hits_of(hits, "ids")))
 
 
 def _row(hit: Any) -> dict[str, Any]:
     # The usual forms first: every question of a service passes here.
     if type(hit) is Hit:
         document, start, end = hit.document, hit.start, hit.end
-        return {"doc_id": document.doc_id, "text": document.text[start:end], "score": _score(hit.score), "start": start, "end": end}
-    if type(hit) is dict:
-        row = {**hit, "score": _score(hit["score"])} if "score" in hit else dict(hit)
-        for name, value in row.items():
-            if type(value) not in _EXACT.get(name, ()):
-                break
-        else:
-            return row
-    if isinstance(hit, str):
-        return {"text" if " " in hit else "doc_id": hit}
+        return {"doc_id": document.doc_id, "text": document.text[start:end], "score": hit.score, "start": start, "end": end}
     if type(hit) is tuple and len(hit) == 2 and (score := number(hit[1])) is not None:
         return {**_row(hit[0]), "score": score}
+    if isinstance(hit, str):
+        return {"text" if " " in hit else "doc_id": hit}
+    if type(hit) is dict or "page_content" in getattr(hit, "__dict__", ()):
+        fields = hit if type(hit) is dict else hit.__dict__
+        if row := _placed(_renamed(fields, fields is not hit), fields):
+            return row
     found = hit if isinstance(hit, TargetHit) else hits_of([hit], "ids")[0]
-    return {name: value for name, value in asdict(found).items() if value is not None and value != {}}
+    return {name: value for name in _NAMES if (value := getattr(found, name)) not in (None, {})}
 
 
-def _score(value: object) -> float | None:
-    return value if type(value) is float else number(value)
+def _renamed(fields: dict[str, Any], is_document: bool) -> dict[str, Any]:
+    """Return the row of a hit's fields, which is empty if `hits_of` must convert the hit."""
+    for name, value in fields.items():
+        if type(value) not in _EXACT.get(name, ()):
+            names = _field_names(tuple(fields), tuple(map(type, fields.values())), is_document)
+            row = dict(zip(names, fields.values(), strict=False))
+            row.pop("", None)
+            return row
+    return fields.copy()
+
+
+@functools.lru_cache(1_000)
+def _field_names(names: tuple[object, ...], kinds: tuple[type, ...], is_document: bool) -> tuple[str, ...]:
+    """Return the fields of a hit's values, "" for those without one, or () if `hits_of` must convert the hit."""
+    fields = list[str]()
+    for name, kind in zip(names, kinds, strict=True):
+        field = next((field for field, known, usual in _USUAL if name in known and issubclass(kind, usual) and kind is not bool), "")
+        if (field and field in fields) or not (field or kind is NoneType or (is_document and name == "type")):
+            return ()
+        fields.append(field)
+    return tuple(fields)
+
+
+def _placed(row: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Add what the metadata says of a hit's document, as `hits_of` does. Returns None if that must convert the hit."""
+    get = row.get
+    if (metadata := get("metadata")) and not _IN_METADATA.isdisjoint(metadata):
+        doc_id, start = next(filter(None, map(metadata.get, IDS)), None), metadata.get("start_index")
+        if get("start") is not None or not (
+            isinstance(doc_id, str | None) and type(start) in (int, NoneType) and _PLACES.isdisjoint(metadata)
+        ):
+            return None
+        if doc_id and not any(map(fields.get, IDS)):
+            row["doc_id"] = doc_id
+        if start is not None:
+            row["start"] = start
+    if get("start") is not None and get("end") is None and get("text") is not None:
+        row["end"] = row["start"] + len(row["text"])
+    whole = (get("start") is None) == (get("end") is None)
+    return row if whole and (get("doc_id") or get("text") is not None) else None
 
 
 class LoggedQuestion:
@@ -74,7 +121,7 @@ class LoggedQuestion:
 
     def __init__(self, record: Callable[..., str], lose: Callable[[str, str], None], query: str, fields: Mapping[str, Any]) -> None:
         self._record, self._lose = record, lose
-        self._fields: dict[str, Any] = {"query": query, "time": utc_now(), **fields, "id": new_id(fields.get("id"))}
+        self._fields: dict[str, Any] = {"query": query, "time": datetime.now(UTC), **fields, "id": new_id(fields.get("id"))}
         self._searches: list[tuple[list[dict[str, Any]], str | None]] = []
         self._started, self._timed, self._streamed = perf_counter(), dict[str, float](), StringIO()
 
@@ -143,7 +190,7 @@ class LoggedQuestion:
             if len(self._searches) > 1 or any(query for _, query in self._searches):
                 fields.setdefault("hops", [{"query": query} for _, query in self._searches])
             if self._searches:
-                fields["hits"] = [{"hop": hop, **row} for hop, (rows, _) in enumerate(self._searches) for row in rows]
+                fields["hits"] = HitRows({"hop": hop, **row} for hop, (rows, _) in enumerate(self._searches) for row in rows)
             self._record(**fields)
         except Exception as failure:  # a log never fails its service
             self._lose("invalid", type(failure).__name__)
@@ -182,17 +229,26 @@ def _result_fields(value: Any) -> dict[str, Any]:
     pair = type(value) is tuple and len(value) == 2 and number(value[1]) is None and text_of(value[0]) is not None
     is_answer = pair or (not isinstance(value, list | tuple) and (text_of(value) is not None or read(value, "refused") is True))
     try:
-        if not is_answer:
-            raise_reported(value)
-        fields = answer_fields(answer_of(value, "ids")) if is_answer else {}
+        if pair:
+            return answer_fields(answer_of(value[0], "ids")) | {"sources": hit_rows(value[1])}
+        if is_answer:
+            return _answer_fields(value)
+        raise_reported(value)
     except TargetError as error:
         return {"error": str(error)}
-    if not is_answer:
-        return {} if value is None else {"hits": hit_rows(value)}
-    if not pair and not isinstance(value, str) and has(value, "hits"):
-        fields["hits"] = read(value, "hits")
-        if next(name for name in SOURCES if has(value, name)) == "hits":
-            fields.pop("sources", None)
+    return {} if value is None else {"hits": hit_rows(value)}
+
+
+def _answer_fields(value: Any) -> dict[str, Any]:
+    lists = {} if isinstance(value, str) else {name: found for name in SOURCES if isinstance(found := read(value, name), list | tuple)}
+    # Lists are converted faster here.
+    rest = {name: found for name, found in value.items() if name not in lists} if isinstance(value, dict) else value
+    fields = answer_fields(answer_of(rest, "ids"))
+    if lists:
+        first = next(iter(lists))
+        fields |= {"sources": hit_rows(lists[first]), "hits": hit_rows(lists["hits"]) if "hits" in lists else None}
+        if first == "hits":
+            del fields["sources"]
     return fields
 
 
