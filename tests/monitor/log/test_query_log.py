@@ -22,7 +22,7 @@ import workbench as wb
 from tests.monitor.written_log import lines, losses, rows
 from workbench.errors import InputError
 from workbench.monitor.log.capture import hit_rows
-from workbench.monitor.log.fields import feedback_fault, row_fault
+from workbench.monitor.log.fields import FEEDBACK, row_fault
 from workbench.targets.base import TargetError
 from workbench.targets.callable.hits import hits_of
 
@@ -189,7 +189,7 @@ def test_feedback_names_the_question(tmp_path: Path) -> None:
     log.close()
     row, *feedback = lines(tmp_path)
     assert [line["id"] for line in feedback] == [row["id"]] * 2 == [question] * 2
-    assert [feedback_fault(line) for line in feedback] == ["", ""]
+    assert [row_fault(line, FEEDBACK) for line in feedback] == ["", ""]
     assert [(given["kind"], given["value"], given["text"]) for line in feedback for given in line["feedback"]] == [
         ("thumb", -1, None),
         ("edit", None, "we do"),
@@ -295,18 +295,20 @@ def test_an_unknown_field_is_written_with_one_warning(tmp_path: Path, warned: li
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"head": 0}, "head is 0, which is no probability; give a number above 0 and at most 1"),
-        ({"head": 1.5}, "head is 1.5, which"),
-        ({"head": float("nan")}, "head is nan, which"),
-        ({"head": "half"}, "head is 'half', which is no probability"),
-        ({"salt": ""}, "the salt is empty or not a text; give a secret text, or leave it out to log users and sessions as they are"),
-        ({"salt": 5}, "the salt is empty or not a text"),
-        ({"versions": "v"}, "versions are a str, not a mapping; write versions={'index': '7'}"),
-        ({"configuration": 5}, "the configuration is a int, not a text; give its name"),
-        ({"redact": "x"}, "redact is a str, not a function; give a function of a row, or leave it out"),
-        ({"tail": 3}, "tail is a int, not a function; give a function of a row, or leave it out"),
+        ({"head": 0}, "head is 0; give a number above 0 and at most 1"),
+        ({"head": 1.5}, "head is 1.5; give a number"),
+        ({"head": float("nan")}, "head is nan; give a number"),
+        ({"head": "half"}, "head is 'half'; give a number"),
+        ({"head": None}, "head is None; give a number"),
+        ({"salt": ""}, "salt is '…'; give a text with a letter"),
+        ({"salt": 5}, "salt is '…'; give a text"),
+        ({"versions": "v"}, "versions is 'v'; give a mapping such as {'index': '7'}"),
+        ({"configuration": 5}, "configuration is 5; give a name"),
+        ({"redact": "x" * 1000}, "redact is 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; give a function of a row"),
+        ({"tail": 3}, "tail is 3; give a function of a row"),
         ({"tial": 3}, "QueryLog has no argument 'tial' (did you mean 'tail'?)"),
-        ({"path": 5}, "the path is a int, not a text; name a folder"),
+        ({"flush_seconds": "x"}, "QueryLog has no argument 'flush_seconds'"),
+        ({"path": 5}, "path is 5; give a folder"),
     ],
 )
 def test_a_wrong_setting_is_an_error_of_one_line(tmp_path: Path, settings: dict[str, Any], message: str) -> None:

@@ -5,10 +5,11 @@ the same rows.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import orjson
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
 # `time` is UTC in ISO 8601, as `2026-11-27T08:00:00.250000Z`; `names` are texts by name; `object` is any JSON object; `rows` are objects with the fields `of`.
@@ -88,69 +89,52 @@ FIELDS = (
     LogField("span_id", "text", "the id of its outermost span"),
 )
 NAMES = frozenset(field.name for field in FIELDS)
-# What a line must have that is not feedback to an earlier one.
+# What a question must have, and feedback to an earlier one.
 REQUIRED = ("id", "time", "query")
-_EXPECTED: Mapping[FieldKind, str] = {
-    "text": "a text",
-    "number": "a number",
-    "integer": "a whole number",
-    "probability": "a number above 0, at most 1,",
-    "flag": "true or false",
-    "time": "a time such as 2026-11-27T08:00:00Z",
-    "names": "an object of texts",
-    "object": "an object",
-    "rows": "a list of objects",
+FEEDBACK = ("id", "feedback")
+
+
+def _json_text(schema: CoreSchema) -> CoreSchema:
+    return core_schema.no_info_after_validator_function(lambda value: orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode(), schema)
+
+
+# A phrase for the values of a kind, and their check. Values of `names` and `object` become JSON text with sorted keys: they can have any keys.
+_TEXT = core_schema.str_schema(strict=True)
+_KINDS: Mapping[FieldKind, tuple[str, CoreSchema]] = {
+    "text": ("a text", _TEXT),
+    "number": ("a number", core_schema.float_schema(strict=True, allow_inf_nan=False)),
+    "integer": ("a whole number", core_schema.int_schema(strict=True, ge=-(2**63), lt=2**63)),
+    "probability": ("a number above 0, at most 1,", core_schema.float_schema(strict=True, gt=0, le=1)),
+    "flag": ("true or false", core_schema.bool_schema(strict=True)),
+    "time": ("a time such as 2026-11-27T08:00:00Z", core_schema.datetime_schema(strict=True, tz_constraint=0)),
+    "names": ("an object of texts", _json_text(core_schema.dict_schema(_TEXT, _TEXT, strict=True))),
+    "object": ("an object", _json_text(core_schema.dict_schema(_TEXT, strict=True))),
 }
 
 
-def validator(fields: Sequence[LogField] = FIELDS, convert: Callable[[Any], Any] = lambda value: value) -> SchemaValidator:
-    """Make a validator of rows with these fields, any of which can be missing or null. `convert` is applied to `names` and `object`."""
-    return SchemaValidator(_row_schema(fields, convert))
-
-
-def _row_schema(fields: Sequence[LogField], convert: Callable[[Any], Any]) -> CoreSchema:
-    text = core_schema.str_schema(strict=True)
-    kinds: dict[FieldKind, CoreSchema] = {
-        "text": text,
-        "number": core_schema.float_schema(strict=True, allow_inf_nan=False),
-        "integer": core_schema.int_schema(strict=True, ge=-(2**63), lt=2**63),
-        "probability": core_schema.float_schema(strict=True, gt=0, le=1),
-        "flag": core_schema.bool_schema(strict=True),
-        "time": core_schema.datetime_schema(strict=True, tz_constraint=0),
-        "names": core_schema.no_info_after_validator_function(convert, core_schema.dict_schema(text, text, strict=True)),
-        "object": core_schema.no_info_after_validator_function(convert, core_schema.dict_schema(text, strict=True)),
-    }
-    schemas = {field.name: core_schema.list_schema(_row_schema(field.of, convert)) if field.of else kinds[field.kind] for field in fields}
+def _row_schema(fields: Sequence[LogField]) -> CoreSchema:
+    schemas = {field.name: core_schema.list_schema(_row_schema(field.of)) if field.of else _KINDS[field.kind][1] for field in fields}
     optional = {name: core_schema.typed_dict_field(core_schema.nullable_schema(schema), required=False) for name, schema in schemas.items()}
     return core_schema.typed_dict_schema(optional, extra_behavior="allow")
 
 
-_VALIDATOR = validator()
+# Checks rows and lines. Returns those of the table: times are datetimes.
+ROWS = SchemaValidator(_row_schema(FIELDS))
 
 
-def row_fault(row: Mapping[str, Any]) -> str:
+def row_fault(row: Mapping[str, Any], required: Sequence[str] = REQUIRED) -> str:
     """Return the first thing that is wrong with a row of a log, as a phrase, or an empty text. Fields that are not known are none of it."""
-    return _json_fault(row) or missing_field(row)
-
-
-def feedback_fault(row: Mapping[str, Any]) -> str:
-    """Return what is wrong with a line of feedback, which has the `id` of its question and `feedback`, or an empty text."""
-    return _json_fault({name: row.get(name) for name in ("id", "feedback")}) or missing_field(row, ("id", "feedback"))
+    try:
+        return missing_field(ROWS.validate_json(json.dumps(row)), required)
+    except ValidationError as error:
+        return fault(error)
+    except (TypeError, ValueError, RecursionError):
+        return "a value that JSON does not have"
 
 
 def missing_field(row: Mapping[str, Any], required: Sequence[str] = REQUIRED) -> str:
     """Return a phrase with the first required field that a row lacks, or an empty text."""
     return next((f"no {name}" for name in required if not row.get(name)), "")
-
-
-def _json_fault(row: Mapping[str, Any]) -> str:
-    try:
-        _VALIDATOR.validate_json(json.dumps(row))
-    except ValidationError as error:
-        return fault(error)
-    except (TypeError, ValueError, RecursionError):
-        return "a value that JSON does not have"
-    return ""
 
 
 def fault(error: ValidationError) -> str:
@@ -163,8 +147,6 @@ def fault(error: ValidationError) -> str:
         return "line that is not an object"
     field = next(field for field in FIELDS if field.name == names[0])
     inner = next((part for part in field.of if part.name in names[1:2]), None)
-    return (
-        f"{_EXPECTED[inner.kind]} expected in {inner.name} of {field.name}"
-        if inner
-        else f"{_EXPECTED[field.kind]} expected in {field.name}"
-    )
+    if inner:
+        return f"{_KINDS[inner.kind][0]} expected in {inner.name} of {field.name}"
+    return f"{'a list of objects' if field.of else _KINDS[field.kind][0]} expected in {field.name}"

@@ -18,8 +18,8 @@ from workbench.core.files import table_fault
 from workbench.core.formatting import count
 from workbench.datasets.file_access import readable
 from workbench.errors import InputError
-from workbench.monitor.log.fields import FIELDS, NAMES, REQUIRED, fault, missing_field
-from workbench.monitor.log.log_table import LINES, SCHEMA, record_batch
+from workbench.monitor.log.fields import FEEDBACK, FIELDS, NAMES, REQUIRED, ROWS, fault, missing_field
+from workbench.monitor.log.log_table import SCHEMA, record_batch
 from workbench.printable import printable_line
 
 MAX_LINE_BYTES = 8_000_000
@@ -178,14 +178,14 @@ def _row(line: bytes, where: str, counts: LogCounts) -> dict[str, Any] | None:
     """Return the row of a line, or None. Any other line is counted, except blank ones."""
     row, reason = dict[str, Any](), ""
     try:
-        row = LINES.validate_json(line)
+        row = ROWS.validate_json(line)
     except ValidationError as error:
         reason = fault(error) if line.strip() else ""
     is_question = row.get("query") is not None
     if "lost" in row and not is_question:
         row, reason = {}, _note_lost(row["lost"], where, counts)
     elif row:
-        reason = missing_field(row, ("id",) if row.get("feedback") is not None and not is_question else REQUIRED)
+        reason = missing_field(row, FEEDBACK if row.get("feedback") and not is_question else REQUIRED)
         _note_unknown(row, where, counts)
     if reason:
         note(counts.left_out, reason if line.endswith(b"\n") else "unfinished last line", where)

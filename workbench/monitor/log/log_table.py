@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from workbench.monitor.log.fields import FIELDS, FieldKind, LogField, validator
+from workbench.monitor.log.fields import FIELDS, FieldKind, LogField
 
 Row = Mapping[str, Any]
 _KINDS: Mapping[FieldKind, pa.DataType] = {
@@ -35,12 +35,10 @@ def _field(field: LogField) -> pa.Field:
 
 
 SCHEMA = pa.schema([*map(_field, FIELDS), *(pa.field(name, pa.float64() if name == "first_score" else pa.int64()) for name in DERIVED)])
-# Checks and converts a line to a row for `record_batch`.
-LINES = validator(FIELDS, lambda value: orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def record_batch(rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:
-    """Convert rows that `LINES` returned to columns of the table."""
+    """Convert rows that `ROWS` returned to columns of the table."""
     schema = pa.schema([SCHEMA.field(name) for name in columns])
     values = ([*map(DERIVED.get(name, lambda row, name=name: row.get(name)), rows)] for name in columns)
     return pa.RecordBatch.from_arrays([pa.array(column, kind) for column, kind in zip(values, schema.types, strict=True)], schema=schema)

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Any, ParamSpec, TypeVar
 import orjson
 from pydantic_core import ValidationError
 
+from workbench.core.display import excerpt
 from workbench.core.files import require_folder
 from workbench.errors import InputError
 from workbench.guessed_names import checked_init
 from workbench.monitor.log.capture import CURRENT, LoggedQuestion, hit_rows, new_id, watched
-from workbench.monitor.log.fields import NAMES, fault, feedback_fault, row_fault, validator
+from workbench.monitor.log.fields import FEEDBACK, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
 from workbench.monitor.log.log_writer import LogWriter
 from workbench.targets.callable.values import identifier, number, plain
 
@@ -23,7 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Row = dict[str, Any]
 _LOGGER = logging.getLogger(__name__)
-_VALIDATOR = validator()
+_LONGEST = 40
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
 
 
@@ -60,15 +61,17 @@ class QueryLog:
         head: float = 1.0,
         tail: Callable[[Row], object] | None = None,
     ) -> None:
-        _require("the path", path, isinstance(path, str | os.PathLike), "a text", "name a folder")
-        _require("versions", versions, isinstance(versions, Mapping | None), "a mapping", "write versions={'index': '7'}")
-        _require("the configuration", configuration, isinstance(configuration, str), "a text", "give its name")
-        for name, hook in (("redact", redact), ("tail", tail)):
-            _require(name, hook, hook is None or callable(hook), "a function", "give a function of a row, or leave it out")
-        if salt is not None and not (isinstance(salt, str | bytes) and salt):
-            raise InputError("the salt is empty or not a text", "give a secret text, or leave it out to log users and sessions as they are")
-        if not 0 < (number(head) or 0) <= 1:
-            raise InputError(f"head is {head!r}, which is no probability", "give a number above 0 and at most 1")
+        for name, value, right, kind in (
+            ("path", path, isinstance(path, str | os.PathLike), "a folder"),
+            ("versions", versions, isinstance(versions, Mapping | None), "a mapping such as {'index': '7'}"),
+            ("configuration", configuration, isinstance(configuration, str), "a name"),
+            ("salt", "…", salt is None or (isinstance(salt, str | bytes) and bool(salt)), "a text with a letter"),
+            ("redact", redact, redact is None or callable(redact), "a function of a row"),
+            ("head", head, 0 < (number(head) or 0) <= 1, "a number above 0 and at most 1"),
+            ("tail", tail, tail is None or callable(tail), "a function of a row"),
+        ):
+            if not right:
+                raise InputError(f"{name} is {excerpt(repr(value), _LONGEST)}", f"give {kind}")
         self._key = blake2b(salt.encode() if isinstance(salt, str) else salt).digest() if salt else b""
         self._redact, self._head, self._tail, self._warned = redact, head, tail, set[str]()
         self._versions = {str(name): str(value) for name, value in (versions or {}).items()}
@@ -95,7 +98,7 @@ class QueryLog:
             given = {"time": datetime.now(UTC), "query": query, "answer": answer, "configuration": self._configuration, **fields}
             row = {"id": question_id, **{name: value for name, value in given.items() if value is not None and name != "id"}}
             lists = {name: hit_rows(value) for name, value in (("hits", hits), ("sources", row.pop("sources", None))) if value is not None}
-            self._add(self._checked(row) | lists)
+            self._add(row, lists)
         except Exception as error:  # a log never fails its service
             self._lose_invalid(error)
         return question_id
@@ -104,10 +107,8 @@ class QueryLog:
         """Log feedback to a question: `thumb` with 1 or -1, `edit` with the corrected text, `follow_up` with the next question, or another kind."""
         try:
             row = {"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]}
-            _VALIDATOR.validate_python(row)
-            if not question_id:
-                raise ValueError("no id")
-            self._put(row, feedback_fault)
+            ROWS.validate_python(row)
+            self._put(row, FEEDBACK)
         except Exception as error:  # a log never fails its service
             self._lose_invalid(error)
 
@@ -133,30 +134,26 @@ class QueryLog:
     def _lose_invalid(self, error: Exception) -> None:
         self.lose("invalid", fault(error) if isinstance(error, ValidationError) else type(error).__name__)
 
-    def _checked(self, row: Row) -> Row:
-        """Return a row, of which the lists of hits are checked already, as it is logged. Raises ValidationError or ValueError for a wrong value."""
+    def _add(self, row: Row, lists: Row) -> None:
+        """Check, hash and sample a row, of which the lists of hits are checked already. Raises ValidationError for a wrong value."""
         for name in ("user", "session"):
             if name in row and (text := identifier(row[name])):
                 row[name] = blake2b(text.encode(), key=self._key, digest_size=16).hexdigest() if self._key else text
         if isinstance(row["time"], str):
             row["time"] = datetime.fromisoformat(row["time"])
         try:
-            _VALIDATOR.validate_python(row)
+            ROWS.validate_python(row)
         except ValidationError:  # numbers of numpy, and values that are left out
             row = plain(row) | {"time": row["time"]}
-            _VALIDATOR.validate_python(row)
-        if not row.get("query"):
-            raise ValueError("no question")
+            ROWS.validate_python(row)
         if not NAMES.issuperset(row):
             self._warn("fields", f"{min(row.keys() - NAMES)} is no field that a reader knows")
-        return row | {"versions": {**self._versions, **row.get("versions", {})}} if self._versions else row
-
-    def _add(self, row: Row) -> None:
+        row |= lists | ({"versions": {**self._versions, **row.get("versions", {})}} if self._versions else {})
         if self._head < 1:
             row["probability"] = 1.0 if self._is_tail(row) else self._head
             if row["probability"] < 1 and self._draw(row.get("session") or row["id"]) >= self._head:
                 return
-        self._put(row, row_fault)
+        self._put(row, REQUIRED)
 
     def _is_tail(self, row: Row) -> bool:
         try:
@@ -169,7 +166,9 @@ class QueryLog:
         """Return a number in [0, 1) that is the same for all questions of a session, in every process."""
         return int.from_bytes(blake2b(key.encode(), key=self._key, digest_size=8, person=b"sample").digest()) / 2**64
 
-    def _put(self, row: Row, fault_of: Callable[[Mapping[str, Any]], str]) -> None:
+    def _put(self, row: Row, required: Sequence[str]) -> None:
+        if missing := missing_field(row, required):
+            return self.lose("invalid", missing)
         line = orjson.dumps(row, _json_value, _JSON)
         if self._redact is not None:
             try:
@@ -177,7 +176,7 @@ class QueryLog:
                 redacted = self._redact(orjson.loads(line))
                 if redacted is None:
                     return self.lose("redacted")
-                if wrong := fault_of(redacted):
+                if wrong := row_fault(redacted, required):
                     return self.lose("redaction", wrong)
                 line = orjson.dumps(redacted, option=_JSON)
             except Exception as error:  # a secret must not be written, or named by a message
@@ -188,11 +187,6 @@ class QueryLog:
         if of not in self._warned:
             self._warned.add(of)
             _LOGGER.warning("the query log: %s; said once", message)
-
-
-def _require(name: str, value: object, right: bool, kind: str, fix: str) -> None:
-    if not right:
-        raise InputError(f"{name} {'are' if name.endswith('s') else 'is'} a {type(value).__name__}, not {kind}", fix)
 
 
 def _json_value(value: object) -> object:
