@@ -4,13 +4,14 @@ import functools
 import inspect
 import os
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import partialmethod
 from io import StringIO
 from numbers import Real
 from time import perf_counter
-from types import NoneType, TracebackType
+from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
@@ -27,7 +28,7 @@ R = TypeVar("R")
 CURRENT: ContextVar["LoggedQuestion | None"] = ContextVar("logged question", default=None)
 _LONGEST_ERROR, _LONGEST_STREAM = 500, 1_000_000
 _QUESTION = ("query", "question", "input", "text", "prompt")
-# The fields of hits by their names and types, in the order in which they are looked for.
+# The fields of hits by their names and the types of values.
 _USUAL: tuple[tuple[str, Collection[str], type], ...] = (
     ("doc_id", (*IDS, *LATER_IDS), str),
     ("text", TEXTS, str),
@@ -37,10 +38,10 @@ _USUAL: tuple[tuple[str, Collection[str], type], ...] = (
     ("hop", ("hop",), int),
     ("metadata", ("metadata",), dict),
 )
-_EXACT = {field: (usual, NoneType) for field, _, usual in _USUAL} | {"score": (float, int, NoneType)}
-_NAMES = ("doc_id", "text", "score", "start", "end", "metadata")
-_PLACES = frozenset((*STARTS, *ENDS)) - {"start_index"}
+_DOCUMENT = ("id", "page_content", "metadata")
+# What metadata can say of a hit's document, and the part of it that is usual.
 _IN_METADATA = frozenset((*IDS, *STARTS, *ENDS))
+_READ_HERE = {"doc_id": str, "start_index": int}
 
 
 def new_id(given: object = None) -> str:
@@ -66,58 +67,39 @@ def _row(hit: Any) -> dict[str, Any]:
         return {**_row(hit[0]), "score": score}
     if isinstance(hit, str):
         return {"text" if " " in hit else "doc_id": hit}
-    if type(hit) is dict or "page_content" in getattr(hit, "__dict__", ()):
-        fields = hit if type(hit) is dict else hit.__dict__
-        if row := _placed(_renamed(fields, fields is not hit), fields):
+    fields = hit
+    if "page_content" in (attributes := getattr(hit, "__dict__", ())):  # a Document of LangChain
+        fields = {name: attributes[name] for name in _DOCUMENT if attributes.get(name) is not None}
+    if type(fields) is dict and (names := _field_names(tuple(fields), tuple(map(type, fields.values())))):
+        row = dict(zip(names, fields.values(), strict=True))
+        if not (metadata := row.get("metadata")) or _IN_METADATA.isdisjoint(metadata):
             return row
-    found = hit if isinstance(hit, TargetHit) else hits_of([hit], "ids")[0]
-    return {name: value for name in _NAMES if (value := getattr(found, name)) not in (None, {})}
-
-
-def _renamed(fields: dict[str, Any], is_document: bool) -> dict[str, Any]:
-    """Return the row of a hit's fields, which is empty if `hits_of` must convert the hit."""
-    for name, value in fields.items():
-        if type(value) not in _EXACT.get(name, ()):
-            names = _field_names(tuple(fields), tuple(map(type, fields.values())), is_document)
-            row = dict(zip(names, fields.values(), strict=False))
-            row.pop("", None)
+        if all(type(metadata[name]) is _READ_HERE.get(name) for name in metadata.keys() & _IN_METADATA):
+            if "doc_id" in metadata and "doc_id" not in fields:
+                row["doc_id"] = metadata["doc_id"]
+            if "start_index" in metadata and "text" in row and "start" not in row:
+                row |= {"start": metadata["start_index"], "end": metadata["start_index"] + len(row["text"])}
             return row
-    return fields.copy()
+    found = hit if isinstance(hit, TargetHit) else hits_of([fields], "ids")[0]
+    return {name: value for name, value in vars(found).items() if value not in (None, {})}
 
 
 @functools.lru_cache(1_000)
-def _field_names(names: tuple[object, ...], kinds: tuple[type, ...], is_document: bool) -> tuple[str, ...]:
-    """Return the fields of a hit's values, "" for those without one, or () if `hits_of` must convert the hit."""
-    fields = list[str]()
-    for name, kind in zip(names, kinds, strict=True):
-        field = next((field for field, known, usual in _USUAL if name in known and issubclass(kind, usual) and kind is not bool), "")
-        if (field and field in fields) or not (field or kind is NoneType or (is_document and name == "type")):
-            return ()
-        fields.append(field)
-    return tuple(fields)
-
-
-def _placed(row: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Add what the metadata says of a hit's document, as `hits_of` does. Returns None if that must convert the hit."""
-    get = row.get
-    if (metadata := get("metadata")) and not _IN_METADATA.isdisjoint(metadata):
-        doc_id, start = next(filter(None, map(metadata.get, IDS)), None), metadata.get("start_index")
-        if get("start") is not None or not (
-            isinstance(doc_id, str | None) and type(start) in (int, NoneType) and _PLACES.isdisjoint(metadata)
-        ):
-            return None
-        if doc_id and not any(map(fields.get, IDS)):
-            row["doc_id"] = doc_id
-        if start is not None:
-            row["start"] = start
-    if get("start") is not None and get("end") is None and get("text") is not None:
-        row["end"] = row["start"] + len(row["text"])
-    whole = (get("start") is None) == (get("end") is None)
-    return row if whole and (get("doc_id") or get("text") is not None) else None
+def _field_names(names: tuple[object, ...], kinds: tuple[type, ...]) -> tuple[str, ...]:
+    """Return the fields of a hit with these names and types of values, or () if `hits_of` must convert it, which takes ten times as long."""
+    fields = [
+        next((field for field, known, usual in _USUAL if name in known and issubclass(kind, usual) and kind is not bool), "")
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    usual = "" not in fields and len({*fields}) == len(fields) and ("start" in fields) == ("end" in fields)
+    return tuple(fields) if usual and ("doc_id" in fields or "text" in fields) else ()
 
 
 class LoggedQuestion:
-    """A question that is being answered. It is logged at the end of its `with` block, with the error that ended it."""
+    """A question that is being answered. It is logged at the end of its `with` block, with the error that ended it.
+
+    `embedding()`, `retrieval()`, `reranking()` and `generation()` measure the time of a `with` block as that of a step. Blocks of a step add up.
+    """
 
     def __init__(self, record: Callable[..., str], lose: Callable[[str, str], None], query: str, fields: Mapping[str, Any]) -> None:
         self._record, self._lose = record, lose
@@ -145,22 +127,6 @@ class LoggedQuestion:
         except Exception as error:  # a log never fails its service
             self._lose("hits", type(error).__name__)
 
-    def embedding(self) -> AbstractContextManager[None]:
-        """Measure the time of a `with` block as that of embedding the question. Blocks add up."""
-        return self._timer("embedding_seconds")
-
-    def retrieval(self) -> AbstractContextManager[None]:
-        """Measure the time of a search."""
-        return self._timer("retrieval_seconds")
-
-    def reranking(self) -> AbstractContextManager[None]:
-        """Measure the time of reranking."""
-        return self._timer("reranking_seconds")
-
-    def generation(self) -> AbstractContextManager[None]:
-        """Measure the time of the model."""
-        return self._timer("generation_seconds")
-
     @contextmanager
     def _timer(self, name: str) -> Iterator[None]:
         started = perf_counter()
@@ -168,6 +134,11 @@ class LoggedQuestion:
             yield
         finally:
             self._timed[name] = self._timed.get(name, 0.0) + perf_counter() - started
+
+    embedding = partialmethod(_timer, "embedding_seconds")
+    retrieval = partialmethod(_timer, "retrieval_seconds")
+    reranking = partialmethod(_timer, "reranking_seconds")
+    generation = partialmethod(_timer, "generation_seconds")
 
     @contextmanager
     def active(self) -> Iterator[None]:
