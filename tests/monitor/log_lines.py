@@ -1,6 +1,5 @@
 """Lines of logs for tests, and a strategy for any row that a log can have."""
 
-import gzip
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,10 +20,10 @@ def line(row: Mapping[str, Any]) -> bytes:
 
 
 def write_segment(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> Path:
-    """Write rows, or lines as they are, to a segment; compressed if its name ends with .gz."""
+    """Write rows, or lines as they are, to a segment."""
     content = b"".join(row if isinstance(row, bytes) else line(row) for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    path.write_bytes(content)
     return path
 
 

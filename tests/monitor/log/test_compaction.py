@@ -53,7 +53,7 @@ def ids(folder: Path) -> list[str]:
 
 def test_segments_become_parquet_files_with_the_same_rows(tmp_path: Path) -> None:
     first = write_segment(tmp_path / "20261127T080000Z-1-000000.jsonl", [question(3), question(1)])
-    second = write_segment(tmp_path / "20261127T080000Z-2-000000.jsonl.gz", [question(2)])
+    second = write_segment(tmp_path / "20261127T080000Z-2-000000.jsonl", [question(2)])
     sizes = [path.stat().st_size for path in (first, second)]
     done = compact(tmp_path, idle_seconds=-60)
     assert files(tmp_path) == [f"{path.name}.{size}.parquet" for path, size in zip((first, second), sizes, strict=True)]
@@ -126,7 +126,7 @@ def test_a_compaction_that_is_killed_at_any_step_loses_and_doubles_nothing(tmp_p
     for folder in folders:
         write_segment(folder / "a.jsonl", [question(1), question(2), {"id": "q0", "feedback": [thumb]}])
         write_segment(folder / "b.jsonl", [b"{broken\n", question(3), {"id": "q1", "feedback": [thumb]}])
-        write_segment(folder / "c.jsonl.gz", [question(4), question(0)])
+        write_segment(folder / "c.jsonl", [question(4), question(0)])
     expected = sorted(LoggedQuestions(folders[0]).rows(), key=lambda row: row["id"])
     assert len(expected) == 5
     codes = [int(code) for code in run_python(KILLED, *folders).split()]

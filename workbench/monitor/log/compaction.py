@@ -5,23 +5,14 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from workbench.core.files import sync, write_atomically
 from workbench.errors import InputError
-from workbench.monitor.log.log_files import (
-    COMPACTED,
-    COUNTS,
-    FAILURES,
-    SEGMENTS,
-    LogCounts,
-    Stream,
-    compacted_name,
-    opened,
-    segment_batches,
-)
+from workbench.monitor.log.log_files import COMPACTED, COUNTS, SEGMENT, LogCounts, compacted_name, opened, segment_batches
 from workbench.monitor.log.log_table import SCHEMA
 
 
@@ -49,10 +40,10 @@ def compact(folder: str | os.PathLike[str], *, idle_seconds: float = 60) -> Comp
     with lock:
         for leftover in place.glob(f".*{COMPACTED}.*.tmp"):
             leftover.unlink()
-        for segment in sorted(path for path in place.iterdir() if path.name.endswith(SEGMENTS) and not path.name.startswith(".")):
+        for segment in sorted(path for path in place.iterdir() if path.suffix == SEGMENT and not path.name.startswith(".")):
             try:
                 written += _compacted(segment, idle_seconds)
-            except FAILURES:  # locked, changed, a link, or damaged: readers count it
+            except OSError:  # locked, changed, or a link: readers count it
                 skipped.append(segment)
         sync(place)
     return Compaction(tuple(written), sum(pq.read_metadata(path).num_rows for path in written), tuple(skipped))
@@ -75,7 +66,7 @@ def _compacted(segment: Path, idle_seconds: float) -> list[Path]:
     return [target] if new else []
 
 
-def _write(aside: Path, segment: Path, stream: Stream) -> None:
+def _write(aside: Path, segment: Path, stream: BinaryIO) -> None:
     counts = LogCounts()
     with pq.ParquetWriter(aside, SCHEMA, compression="zstd") as writer:
         for batch in segment_batches(stream, segment, SCHEMA.names, counts):

@@ -1,11 +1,8 @@
 """The files of a log: segments of JSON Lines, the parquet files that they are compacted to, and counts of whatever is left out of them."""
 
-import gzip
 import os
 import stat
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,15 +21,13 @@ from workbench.printable import printable_line
 
 MAX_LINE_BYTES = 8_000_000
 # Of the lines of a batch. Every line counts as at least 256 bytes.
-BATCH_BYTES, _LEAST_BYTES, BATCH_ROWS = 4_000_000, 256, 16_384
-SEGMENTS, COMPACTED = (".jsonl", ".jsonl.gz"), ".parquet"
+BATCH_BYTES, _LEAST_BYTES, BATCH_ROWS, _BUFFER = 4_000_000, 256, 16_384, 1 << 18
+SEGMENT, COMPACTED = ".jsonl", ".parquet"
 # The key of the counts in the metadata of a compacted file.
 COUNTS = b"workbench.log"
 # Reasons, names and paths can come from the log.
 _MOST_REASONS, _LONGEST, _LONGEST_PLACE = 100, 100, 300
 _OF = {field.name: frozenset(part.name for part in field.of) for field in FIELDS if field.of}
-Stream = BinaryIO | gzip.GzipFile
-FAILURES = (OSError, EOFError, zlib.error, ValueError)
 
 
 class Tally(BaseModel):
@@ -81,7 +76,7 @@ def log_files(paths: Sequence[Path], left_out: dict[str, Tally]) -> list[Path]:
                 with opened(path):
                     pass
     if not files:
-        raise InputError(f"{', '.join(map(str, paths))} contains no log", f"name a folder with files {', '.join(SEGMENTS)} or .parquet")
+        raise InputError(f"{', '.join(map(str, paths))} contains no log", f"name a folder with files {SEGMENT} or {COMPACTED}")
     return files
 
 
@@ -89,7 +84,7 @@ def _in_folder(folder: Path, left_out: dict[str, Tally]) -> Iterator[Path]:
     entries = [entry for entry in os.scandir(folder) if not (entry.name.startswith(".") or entry.is_dir(follow_symlinks=False))]
     names = {entry.name for entry in entries}
     for entry in sorted(entries, key=lambda entry: entry.name):
-        if not entry.is_file(follow_symlinks=False) or not entry.name.endswith((*SEGMENTS, COMPACTED)):
+        if not entry.is_file(follow_symlinks=False) or not entry.name.endswith((SEGMENT, COMPACTED)):
             note(left_out, "file of another kind, or a link", entry.path)
         elif compacted_name(entry.name, entry.stat(follow_symlinks=False).st_size) not in names:
             yield Path(entry.path)
@@ -100,17 +95,13 @@ def compacted_name(name: str, size: int) -> str:
     return f"{name}.{size}{COMPACTED}"
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Stream]:
+def opened(path: Path) -> BinaryIO:
     """Open a regular file of a log. Raises OSError for any other, also for a link: what the user named is resolved before."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb", 1 << 18) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(0, "not a regular file", str(path))
-        if path.suffix == ".gz":
-            with gzip.GzipFile(fileobj=stream) as unpacked:
-                yield unpacked
-        else:
-            yield stream
+    stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb", _BUFFER)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(0, "not a regular file", str(path))
+    return stream
 
 
 def file_batches(path: Path, columns: Sequence[str], counts: LogCounts, containing: bytes = b"") -> Iterator[pa.RecordBatch]:
@@ -124,12 +115,11 @@ def file_batches(path: Path, columns: Sequence[str], counts: LogCounts, containi
                 yield from _compacted_batches(stream, columns, counts)
             else:
                 yield from segment_batches(stream, path, columns, counts, containing)
-    except FAILURES as error:
-        why = table_fault(error) if isinstance(error, OSError | ValueError) else "damaged compression"
-        note(counts.left_out, f"file that cannot be read ({why})", path)
+    except (OSError, ValueError) as error:
+        note(counts.left_out, f"file that cannot be read ({table_fault(error)})", path)
 
 
-def _compacted_batches(stream: Stream, columns: Sequence[str], counts: LogCounts) -> Iterator[pa.RecordBatch]:
+def _compacted_batches(stream: BinaryIO, columns: Sequence[str], counts: LogCounts) -> Iterator[pa.RecordBatch]:
     """Yield columns of a parquet file with columns of the table. Raises ValueError for any other file."""
     file = pq.ParquetFile(stream)
     kinds = {field.name: field.type for field in file.schema_arrow}
@@ -146,9 +136,9 @@ def _compacted_batches(stream: Stream, columns: Sequence[str], counts: LogCounts
 
 
 def segment_batches(
-    stream: Stream, path: Path, columns: Sequence[str], counts: LogCounts, containing: bytes = b""
+    stream: BinaryIO, path: Path, columns: Sequence[str], counts: LogCounts, containing: bytes = b""
 ) -> Iterator[pa.RecordBatch]:
-    """Yield columns of the rows of JSON Lines. Raises OSError, EOFError or zlib.error if they cannot be read to the end."""
+    """Yield columns of the rows of JSON Lines. Raises OSError if they cannot be read to the end."""
     rows, size = list[dict[str, Any]](), 0
     for number, line in _lines(stream, path, counts):
         if containing in line and (row := _row(line, f"{path}:{number}", counts)):
@@ -161,7 +151,7 @@ def segment_batches(
         yield record_batch(rows, columns)
 
 
-def _lines(stream: Stream, path: Path, counts: LogCounts) -> Iterator[tuple[int, bytes]]:
+def _lines(stream: BinaryIO, path: Path, counts: LogCounts) -> Iterator[tuple[int, bytes]]:
     """Yield lines with their numbers. One that is too long is counted, and never in memory as a whole."""
     number, line = 1, stream.readline(MAX_LINE_BYTES).removeprefix(b"\xef\xbb\xbf")
     while line:

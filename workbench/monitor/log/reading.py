@@ -32,7 +32,7 @@ class LoggedQuestions:
 
     Parameters
     ----------
-    paths: folders and files, `.jsonl`, `.jsonl.gz` (or any other name, for JSON Lines) and `.parquet`. Links in a folder are not followed.
+    paths: folders and files, `.jsonl` (or any other name, for JSON Lines) and `.parquet`. Links in a folder are not followed.
     """
 
     def __init__(self, *paths: str | os.PathLike[str]) -> None:

@@ -1,18 +1,14 @@
 """Summarise logged questions: shares with intervals, means, totals and latencies, by day, configuration and version."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import orjson
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
-from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.statistics.intervals import wilson
 
@@ -20,8 +16,21 @@ from workbench.statistics.intervals import wilson
 SHARES = ("no_results", "refused", "error", "truncated", "several_retrievals", "later_turn", "with_feedback", "thumb_up", "bad_feedback")
 STEPS = ("embedding_seconds", "retrieval_seconds", "reranking_seconds", "generation_seconds", "seconds")
 MEANS = ("first_score", "hit_count", "input_tokens", "output_tokens", "cost", *STEPS)
-_READ = ("time", "probability", "session", "turn", "refused", "truncated", "error", "feedback", "retrievals", *MEANS)
-_TEXTS = tuple(field.name for field in FIELDS if field.kind in ("text", "names"))
+_GROUPS = ("all", "day", "configuration", "versions")
+_READ = (
+    "time",
+    "probability",
+    "configuration",
+    "versions",
+    "session",
+    "turn",
+    "refused",
+    "truncated",
+    "error",
+    "feedback",
+    "retrievals",
+    *MEANS,
+)
 # A single line must not outweigh the log.
 _MOST_WEIGHT = 1e6
 _MOST_GROUPS, _LONGEST, OTHERS = 1_000, 200, "other groups"
@@ -29,39 +38,20 @@ _MOST_GROUPS, _LONGEST, OTHERS = 1_000, 200, "other groups"
 
 # A log can have numbers as large as they get.
 @np.errstate(over="ignore", invalid="ignore")
-def summarise_log(
-    questions: LoggedQuestions,
-    by: Sequence[str] = ("day", "configuration", "versions"),
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> pd.DataFrame:
-    """Tabulate a log: `by, group, measure, value, low, high, total, n`, of all questions and by group.
+def summarise_log(questions: LoggedQuestions) -> pd.DataFrame:
+    """Tabulate a log: `by, group, measure, value, low, high, total, n`, of all questions, and by day (UTC), configuration and versions.
 
     A question that was logged with a probability counts for its reciprocal, at most 1,000,000. `value` is a share, a mean or a percentile, and `total` the
     weighted sum: of `questions` an estimate of the number asked. `n` is the number of logged questions with a value. Shares have Wilson's 95 % interval
-    with Kish's effective number of questions, at most the number of conversations. Memory is some 300 bytes for each question.
-
-    Parameters
-    ----------
-    by: `day` (UTC), texts of a log such as `configuration`, `versions`, or one version as `versions.prompt`. A question without it is in the group "".
-        Beyond the 1,000 largest groups, others are one.
-    since, until: the first time, and the time after the last.
+    with Kish's effective number of questions, at most the number of conversations. Beyond the 1,000 largest groups, others are one. Memory is some 300
+    bytes for each question.
     """
-    fields = ["versions" if name.startswith("versions.") else name for name in by if name != "day"]
-    if wrong := [name for name in fields if name not in _TEXTS]:
-        raise InputError(f"{', '.join(wrong)} is no field to group by", f"choose from day, {', '.join(_TEXTS)}, versions.NAME")
-    parts = list[pa.RecordBatch]()
-    for batch in questions.batches(tuple(dict.fromkeys((*_READ, *fields)))):
-        for limit, compare in ((since, pc.greater_equal), (until, pc.less)):
-            if limit is not None:
-                batch = batch.filter(compare(batch.column("time"), pa.scalar(limit, batch.column("time").type)))
-        parts.append(_numbers(batch, by))
+    parts = [_numbers(batch) for batch in questions.batches(_READ)]
     table = pa.Table.from_batches(parts).to_pandas() if parts else pd.DataFrame()
     rows = list[tuple[Any, ...]]()
-    for name in ("all", *by) if len(table) else ():
-        labels = table[f"by {name}"] if name != "all" else pd.Series("", index=table.index)
-        largest = labels.value_counts().index[:_MOST_GROUPS]
-        groups = labels.where(labels.isin(largest), OTHERS)
+    for name in _GROUPS if len(table) else ():
+        largest = table[name].value_counts().index[:_MOST_GROUPS]
+        groups = table[name].where(table[name].isin(largest), OTHERS)
         rows += [(name, group, *row) for group, part in table.groupby(groups) for row in _measures(part)]
     return pd.DataFrame(rows, columns=["by", "group", "measure", "value", "low", "high", "total", "n"])
 
@@ -91,22 +81,22 @@ def _measures(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
                 yield f"{measure}_p{percentile}", values[place], np.nan, np.nan, np.nan, len(values)
 
 
-def _numbers(batch: pa.RecordBatch, by: Sequence[str]) -> pa.RecordBatch:
-    """Return weight, session, the values of SHARES and MEANS (NaN if unknown), and the groups of the questions."""
+def _numbers(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return weight, session, the groups of the questions, and the values of SHARES and MEANS, NaN if unknown."""
     hits, turns = _column(batch, "hit_count"), _column(batch, "turn")
     own = {
         "no_results": np.where(np.isnan(hits), np.nan, hits == 0),
-        "error": np.asarray(pc.not_equal(batch.column("error").fill_null(""), ""), dtype=np.float64),
+        "error": pc.not_equal(batch.column("error").fill_null(""), ""),
         "several_retrievals": _column(batch, "retrievals") > 1,
         "later_turn": np.where(np.isnan(turns), np.nan, turns > 1),
         **_feedback(batch),
     }
     values = {name: np.asarray(own[name] if name in own else _column(batch, name), dtype=np.float64) for name in (*SHARES, *MEANS)}
+    texts = {name: pc.utf8_slice_codeunits(batch.column(name), 0, _LONGEST) for name in ("configuration", "versions", "session")}
+    groups = {"all": [""] * len(batch), "day": pc.strftime(batch.column("time"), format="%Y-%m-%d").fill_null("")}
+    groups |= {name: texts[name].fill_null("") for name in ("configuration", "versions")}
     weights = np.minimum(1 / np.nan_to_num(_column(batch, "probability"), nan=1.0), _MOST_WEIGHT)
-    sessions = pc.utf8_slice_codeunits(batch.column("session"), 0, _LONGEST)
-    return pa.RecordBatch.from_pydict(
-        {"weight": weights, "session": sessions, **values, **{f"by {name}": _labels(batch, name) for name in by}}
-    )
+    return pa.RecordBatch.from_pydict({"weight": weights, "session": texts["session"], **groups, **values})
 
 
 def _feedback(batch: pa.RecordBatch) -> dict[str, Floats]:
@@ -126,14 +116,3 @@ def _feedback(batch: pa.RecordBatch) -> dict[str, Floats]:
 def _column(batch: Any, name: str) -> Floats:
     column = batch.field(name) if isinstance(batch, pa.StructArray) else batch.column(name)
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-
-
-def _labels(batch: pa.RecordBatch, name: str) -> pa.Array:
-    field, _, part = name.partition(".")
-    if name == "day":
-        return pc.strftime(batch.column("time"), format="%Y-%m-%d").fill_null("")
-    labels = batch.column(field).dictionary_encode()
-    if part:
-        parts = [orjson.loads(text).get(part) for text in labels.dictionary.to_pylist()]
-        return pa.array(parts, pa.string()).take(labels.indices).fill_null("")
-    return pc.utf8_slice_codeunits(batch.column(field), 0, _LONGEST).fill_null("")
