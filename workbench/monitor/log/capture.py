@@ -68,7 +68,7 @@ def _row(hit: Any) -> dict[str, Any]:
     if isinstance(hit, str):
         return {"text" if " " in hit else "doc_id": hit}
     fields = hit
-    if "page_content" in (attributes := getattr(hit, "__dict__", ())):  # a Document of LangChain
+    if "page_content" in (attributes := getattr(hit, "__dict__", {})):  # a Document of LangChain
         fields = {name: attributes[name] for name in _DOCUMENT if attributes.get(name) is not None}
     if type(fields) is dict and (names := _field_names(tuple(fields), tuple(map(type, fields.values())))):
         row = dict(zip(names, fields.values(), strict=True))

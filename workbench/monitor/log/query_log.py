@@ -32,8 +32,8 @@ _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z 
 class QueryLog:
     """A log of questions, hits, answers and feedback: a folder of JSON Lines, to which any number of processes write.
 
-    Nothing of it blocks or raises into the service. Records that cannot be written are counted in `lost` and in the log. A thread writes every 0.2
-    seconds, and a killed process loses no more than that. At most 64 MB wait to be written. Make one in each process, or before forking.
+    Nothing of it blocks or raises into the service. Records that cannot be written are counted in `lost` and in the log. A record is in its file within
+    0.2 seconds, and a killed process loses no more than that. At most 64 MB wait to be written. Make one in each process, or before forking.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class QueryLog:
     salt: a secret with which `user` and `session` are hashed.
     redact: a function that returns a row (also of feedback) without its secrets, or None to leave it out. If it fails, the row is left out.
     head: the probability with which a question is logged, that of its session if it has one: a conversation is kept or left out as a whole.
-    tail: a function of a row: whether it is kept in any case. `probability` is then 1, else `head`.
+    tail: a function of a row, with a datetime as `time`: whether it is kept in any case. `probability` is then 1, else `head`.
 
     Raises
     ------

@@ -58,8 +58,8 @@ class LoggedQuestions:
                 if wanted is not None:
                     batch = batch.filter(pc.is_in(batch.column("id"), wanted))
                 yield batch.select(list(columns))
-        for key in later.keys() - merged:
-            note(self.counts.left_out, UNMATCHED, key)
+        if unmatched := len(later.keys() - merged):
+            note(self.counts.left_out, UNMATCHED, self._paths[0], unmatched)
 
     def frame(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pd.DataFrame:
         """Return columns of all questions."""

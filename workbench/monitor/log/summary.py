@@ -43,7 +43,7 @@ def summarise_log(questions: LoggedQuestions) -> pd.DataFrame:
 
     A question that was logged with a probability counts for its reciprocal, at most 1,000,000. `value` is a share, a mean or a percentile, and `total` the
     weighted sum: of `questions` an estimate of the number asked. `n` is the number of logged questions with a value. Shares have Wilson's 95 % interval
-    with Kish's effective number of questions, at most the number of conversations. Beyond the 1,000 largest groups, others are one. Memory is some 300
+    with Kish's effective number of questions, at most the number of conversations. Beyond the 1,000 largest groups, others are one. Memory is some 600
     bytes for each question.
     """
     parts = [_numbers(batch) for batch in questions.batches(_READ)]
