@@ -198,28 +198,24 @@ class LoggedQuestion:
 
 def _result_fields(value: Any) -> dict[str, Any]:
     pair = type(value) is tuple and len(value) == 2 and number(value[1]) is None and text_of(value[0]) is not None
-    is_answer = pair or (not isinstance(value, list | tuple) and (text_of(value) is not None or read(value, "refused") is True))
+    is_answer = not isinstance(value, list | tuple) and (text_of(value) is not None or read(value, "refused") is True)
     try:
         if pair:
             return answer_fields(answer_of(value[0], "ids")) | {"sources": hit_rows(value[1])}
-        if is_answer:
-            return _answer_fields(value)
-        raise_reported(value)
+        if not is_answer:
+            raise_reported(value)
+        names = [name for name in SOURCES if not isinstance(value, str) and isinstance(read(value, name), list | tuple)]
+        # Lists of a mapping are converted faster here.
+        rest = {name: found for name, found in value.items() if name not in names} if isinstance(value, dict) else value
+        fields = answer_fields(answer_of(rest, "ids")) if is_answer else {}
     except TargetError as error:
         return {"error": str(error)}
-    return {} if value is None else {"hits": hit_rows(value)}
-
-
-def _answer_fields(value: Any) -> dict[str, Any]:
-    lists = {} if isinstance(value, str) else {name: found for name in SOURCES if isinstance(found := read(value, name), list | tuple)}
-    # Lists are converted faster here.
-    rest = {name: found for name, found in value.items() if name not in lists} if isinstance(value, dict) else value
-    fields = answer_fields(answer_of(rest, "ids"))
-    if lists:
-        first = next(iter(lists))
-        fields |= {"sources": hit_rows(lists[first]), "hits": hit_rows(lists["hits"]) if "hits" in lists else None}
-        if first == "hits":
-            del fields["sources"]
+    if not is_answer:
+        return {} if value is None else {"hits": hit_rows(value)}
+    if "hits" in names:
+        fields["hits"] = hit_rows(read(value, "hits"))
+    if names:
+        fields["sources"] = hit_rows(read(value, names[0])) if names[0] != "hits" else None
     return fields
 
 

@@ -153,12 +153,5 @@ class LogWriter:
 
 
 _OPEN: set[LogWriter] = set()
-
-
-def _for_all(action: str) -> None:
-    for writer in tuple(_OPEN):
-        getattr(writer, action)()
-
-
-atexit.register(_for_all, "close")
-os.register_at_fork(after_in_child=lambda: _for_all("begin"))
+atexit.register(lambda: [writer.close() for writer in tuple(_OPEN)])
+os.register_at_fork(after_in_child=lambda: [writer.begin() for writer in tuple(_OPEN)])
