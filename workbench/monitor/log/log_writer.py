@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -153,5 +154,12 @@ class LogWriter:
 
 
 _OPEN: set[LogWriter] = set()
-atexit.register(lambda: [writer.close() for writer in tuple(_OPEN)])
-os.register_at_fork(after_in_child=lambda: [writer.begin() for writer in tuple(_OPEN)])
+
+
+def _for_all(act: Callable[[LogWriter], None]) -> None:
+    for writer in tuple(_OPEN):
+        act(writer)
+
+
+atexit.register(_for_all, LogWriter.close)
+os.register_at_fork(after_in_child=lambda: _for_all(LogWriter.begin))
