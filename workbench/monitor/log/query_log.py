@@ -15,8 +15,9 @@ from workbench.core.display import excerpt
 from workbench.core.files import require_folder
 from workbench.errors import InputError
 from workbench.guessed_names import checked_init
-from workbench.monitor.log.capture import CURRENT, LoggedQuestion, hit_rows, new_id, watched
+from workbench.monitor.log.capture import CURRENT, LoggedQuestion, new_id, watched
 from workbench.monitor.log.fields import FEEDBACK, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
+from workbench.monitor.log.hit_rows import hit_rows
 from workbench.monitor.log.log_writer import LogWriter
 from workbench.targets.callable.values import identifier, number, plain
 
