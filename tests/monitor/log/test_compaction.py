@@ -9,6 +9,7 @@ from filelock import FileLock
 
 from tests.monitor.log_lines import line, question, write_segment
 from workbench.errors import InputError
+from workbench.monitor.log import compaction, log_files
 from workbench.monitor.log.compaction import compact
 from workbench.monitor.log.reading import LoggedQuestions
 
@@ -62,6 +63,15 @@ def test_segments_become_parquet_files_with_the_same_rows(tmp_path: Path) -> Non
     assert pq.read_metadata(done.files[0]).row_group(0).column(0).compression == "ZSTD"
     again = compact(tmp_path, idle_seconds=-60)
     assert (again.files, again.rows) == ((), 0)
+
+
+def test_a_large_segment_is_written_in_groups_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_files, "BATCH_BYTES", 1_000)
+    monkeypatch.setattr(compaction, "BATCH_ROWS", 10)
+    write_segment(tmp_path / "a.jsonl", map(question, range(60)))
+    (path,) = compact(tmp_path, idle_seconds=-60).files
+    assert ids(tmp_path) == sorted(f"q{number}" for number in range(60))
+    assert 1 < pq.read_metadata(path).num_row_groups <= 6
 
 
 def test_a_segment_that_is_written_is_left_alone(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from workbench.core.files import sync, write_atomically
 from workbench.errors import InputError
-from workbench.monitor.log.log_files import COMPACTED, COUNTS, SEGMENT, LogCounts, compacted_name, opened, segment_batches
+from workbench.monitor.log.log_files import BATCH_ROWS, COMPACTED, COUNTS, SEGMENT, LogCounts, compacted_name, opened, segment_batches
 from workbench.monitor.log.log_table import SCHEMA
 
 
@@ -69,6 +70,12 @@ def _compacted(segment: Path, idle_seconds: float) -> list[Path]:
 def _write(aside: Path, segment: Path, stream: BinaryIO) -> None:
     counts = LogCounts()
     with pq.ParquetWriter(aside, SCHEMA, compression="zstd") as writer:
+        # Larger row groups are compressed better.
+        group = list[pa.RecordBatch]()
         for batch in segment_batches(stream, segment, SCHEMA.names, counts):
-            writer.write_batch(batch)
+            group.append(batch)
+            if sum(map(len, group)) >= BATCH_ROWS:
+                writer.write_table(pa.Table.from_batches(group))
+                group = []
+        writer.write_table(pa.Table.from_batches(group, SCHEMA))
         writer.add_key_value_metadata({COUNTS.decode(): counts.model_dump_json()})
