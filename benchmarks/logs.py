@@ -108,7 +108,7 @@ def _apart(case: str, folder: str) -> dict[str, float]:
 def _case(case: str, folder: Path) -> int:
     """Run a case, and return the number of questions."""
     if case == "compaction":
-        return compact(folder, idle_seconds=0).questions
+        return compact(folder, idle_seconds=0).rows
     if case == "pandas":
         number, total = 0, 0.0
         for path in sorted(folder.glob("*.jsonl"))[: max(1, len(list(folder.glob("*.jsonl"))) // 10)]:

@@ -1,6 +1,5 @@
 """Lines of logs for tests, and a strategy for any row that a log can have."""
 
-import gzip
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,10 +20,10 @@ def line(row: Mapping[str, Any]) -> bytes:
 
 
 def write_segment(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> Path:
-    """Write rows, or lines as they are, to a segment; compressed if its name ends with .gz."""
+    """Write rows, or lines as they are, to a segment."""
     content = b"".join(row if isinstance(row, bytes) else line(row) for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    path.write_bytes(content)
     return path
 
 
@@ -49,6 +48,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "text": st.text(max_size=8),
     "number": st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53),
     "integer": st.integers(-(2**63) + 1, 2**63 - 1),
+    "probability": st.floats(0.001, 1),
     "flag": st.booleans(),
     "time": _TIMES,
     "names": st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2),

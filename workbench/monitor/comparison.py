@@ -12,13 +12,14 @@ import scipy
 from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.settings import LIMITS, TAIL
 from workbench.monitor.estimates import JudgeErrors, estimate
+from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.statistics.intervals import ALPHA, Interval
 from workbench.statistics.judging.sampled import DrawnSample, sampled_mean
 
-TODAY, WEEK, CHANGE = "today", "week", "change"
+CHANGE = "change"
 SUPPORT = ("faithfulness", "support_overlap")
-# The days of a page's lines, and the days before today that it compares with.
-DAYS, BEFORE = 14, 7
+# The days of a page's lines.
+DAYS = 14
 # Slices of one field, the largest of today.
 _MOST_SLICES = 20
 # With fewer earlier days, their range says nothing of what is usual.

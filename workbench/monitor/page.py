@@ -15,10 +15,11 @@ from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
 from workbench.monitor.alerts.detect import WatchedAlert
 from workbench.monitor.alerts.state import Alert, read_state
-from workbench.monitor.comparison import BEFORE, CHANGE, TODAY, WEEK, daily, keyed, usual_range
+from workbench.monitor.comparison import CHANGE, daily, keyed, usual_range
+from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.monitor.page_parts import alert_blocks, labelling_blocks, latency_block, left_out, slice_blocks
 from workbench.monitor.page_text import TAILS, TITLES, WORSE, amount, difference, happened, limit_text
-from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, PERIODS, SUMMARY, PassRecord
+from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord
 from workbench.report.model import Answered, Badge, Indicator, Indicators, Lead, Lines, Prose, Report, Section, Sparkline
 from workbench.report.render.html import write_page
 from workbench.report.render.notebook import Shown, show
@@ -44,7 +45,6 @@ class MonitoringView:
     about: PassRecord
     raised: tuple[Alert, ...]
     comparison: pd.DataFrame
-    periods: pd.DataFrame
     summary: pd.DataFrame
 
     @cached_property
@@ -150,7 +150,7 @@ class MonitoringView:
         return plural(number, "question") + (f" in {plural(round(known['total']), 'conversation')}" if known["n"] == number else "")
 
     def _period(self, period: str) -> pd.DataFrame:
-        return self.periods[self.periods["period"] == period].set_index("measure")
+        return self.summary[(self.summary["by"] == "period") & (self.summary["group"] == period)].set_index("measure")
 
     @cached_property
     def _known(self) -> list[str]:
@@ -229,7 +229,7 @@ def load_monitoring(folder: str | Path = "outputs/monitoring") -> MonitoringView
     place = find_upwards(folder) or Path(folder)
     try:
         about = PassRecord.model_validate_json((place / PASS).read_bytes())
-        tables = [pd.read_parquet(place / name) for name in (COMPARISON, PERIODS, SUMMARY)]
+        tables = [pd.read_parquet(place / name) for name in (COMPARISON, SUMMARY)]
     except (OSError, ValidationError) as error:
         raise InputError(f"{place} has no results of a monitor", "run workbench monitor LOG, and give the folder that it wrote") from error
     return MonitoringView(place, about, read_state(place / ALERTS).alerts, *tables)

@@ -11,7 +11,8 @@ import pandas as pd
 from workbench.core.display import excerpt
 from workbench.core.formatting import capitalised, count, listed, plural, shortened
 from workbench.monitor.alerts.state import Alert
-from workbench.monitor.comparison import CHANGE, TODAY, WEEK, keyed
+from workbench.monitor.comparison import CHANGE, keyed
+from workbench.monitor.log.summary import TODAY, WEEK
 from workbench.monitor.page_text import TITLES, WORSE, amount, change_text, difference, raised_text, seconds, when
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PassRecord
 from workbench.report.cells import Scale, count_cell, key_of, words

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.monitor.alerts.detect import WatchedAlert
 
-ALERTS, PASS, COMPARISON, PERIODS, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "periods.parquet", "summary.parquet"
+ALERTS, PASS, COMPARISON, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "summary.parquet"
 
 
 class WorthLabelling(BaseModel):

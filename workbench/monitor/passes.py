@@ -23,13 +23,13 @@ from workbench.monitor.alerts.detect import Watch, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
 from workbench.monitor.alerts.signals import ordered, signals, version_changes
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
-from workbench.monitor.comparison import BEFORE, SUPPORT, TODAY, WEEK, compare_days
+from workbench.monitor.comparison import SUPPORT, compare_days
 from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
 from workbench.monitor.judging import judge
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import summarise_log
 from workbench.monitor.page import write_monitoring
-from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, PERIODS, SUMMARY, PassRecord, WorthLabelling
+from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, WorthLabelling
 from workbench.monitor.sampling import COLUMNS, draw, outline, skipped
 from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
@@ -118,7 +118,6 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         embedder = StaticEmbedder()
         changes = _changes(table)
         comparison = compare_days(table, drawn, evaluations, errors, changes[-1][0] if changes else None)
-        periods = _periods(questions, drawn["time"].max())
         watch = detect(table, settings.limits(), _scores(evaluations, drawn), partial(_encoded, embedder))
         state, news = update(read_state(folder / ALERTS), watch, settings.limits())
         channels: dict[str, Any] = {"file": partial(append_alert, folder / NEWS)} | (
@@ -131,7 +130,6 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     evaluations.to_parquet(folder / EVALUATIONS)
     left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
     comparison.to_parquet(folder / COMPARISON)
-    periods.to_parquet(folder / PERIODS)
     seen = {row for alert in state.alerts for row in alert.first.evidence}
     record = PassRecord(
         log=str(path),
@@ -217,15 +215,6 @@ def _errors(settings: MonitorSettings) -> Mapping[str, JudgeErrors]:
     if not settings.calibration:
         return {}
     return judge_errors(RunTables.read(settings.calibration).calibration, settings.judges().support.label)
-
-
-def _periods(questions: LoggedQuestions, last: pd.Timestamp) -> pd.DataFrame:
-    """Summarise the last day and the week before it."""
-    if pd.isna(last):
-        return summarise_log(questions, ()).iloc[:0].assign(period="")
-    today = last.floor("D")
-    parts = {TODAY: (today, None), WEEK: (today - pd.Timedelta(days=BEFORE), today)}
-    return pd.concat([summarise_log(questions, (), since, until).assign(period=period) for period, (since, until) in parts.items()])
 
 
 def _changes(table: pd.DataFrame) -> tuple[tuple[int, str], ...]:

@@ -22,10 +22,12 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 import workbench as wb
+from workbench.monitor.log import asgi
 from workbench.monitor.log.asgi import LoggedRoute, QueryLogMiddleware
 from workbench.targets.replies import AnswerPaths, HitPaths
 
 app, log = FastAPI(), None
+asgi.COPIED_BYTES = 2_000
 HITS = [{"id": f"d{number}", "body": "text", "score": 1 / number} for number in (1, 2)]
 
 @app.post("/ask")
@@ -78,14 +80,14 @@ async def unlogged(request: Request):
     return PlainTextResponse(await request.body())
 
 if len(sys.argv) > 1:
-    log = wb.QueryLog(sys.argv[1], flush_seconds=0.05)
+    log = wb.QueryLog(sys.argv[1])
     route = LoggedRoute(
         query=("question",), user="user", session="$.chat.id", id="request_id",
         hits=HitPaths(hits="results", id="id", text="body", score="score"), answer=AnswerPaths(text="answer.text"),
     )
     loose = LoggedRoute(query=("question",))
     paths = {"/ask": route, "/refused": route, "/fails": route, "/broken": route, "/degraded": route, "/events": route, "/text": loose, "/breaks": loose}
-    app.add_middleware(QueryLogMiddleware, log=log, routes=paths, copied_bytes=2_000)
+    app.add_middleware(QueryLogMiddleware, log=log, routes=paths)
 listening = socket.socket()
 listening.bind(("127.0.0.1", 0))
 print(listening.getsockname()[1], flush=True)

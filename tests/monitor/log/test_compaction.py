@@ -9,7 +9,7 @@ from filelock import FileLock
 
 from tests.monitor.log_lines import line, question, write_segment
 from workbench.errors import InputError
-from workbench.monitor.log import compaction
+from workbench.monitor.log import compaction, log_files
 from workbench.monitor.log.compaction import compact
 from workbench.monitor.log.reading import LoggedQuestions
 
@@ -52,33 +52,26 @@ def ids(folder: Path) -> list[str]:
     return sorted(row["id"] for row in LoggedQuestions(folder).rows())
 
 
-def test_segments_become_a_parquet_file_sorted_by_time(tmp_path: Path) -> None:
-    write_segment(tmp_path / "20261127T080000Z-1-000000.jsonl", [question(3), question(1)])
-    write_segment(tmp_path / "20261127T080000Z-2-000000.jsonl.gz", [question(2)])
+def test_segments_become_parquet_files_with_the_same_rows(tmp_path: Path) -> None:
+    first = write_segment(tmp_path / "20261127T080000Z-1-000000.jsonl", [question(3), question(1)])
+    second = write_segment(tmp_path / "20261127T080000Z-2-000000.jsonl", [question(2)])
+    sizes = [path.stat().st_size for path in (first, second)]
     done = compact(tmp_path, idle_seconds=-60)
-    assert files(tmp_path) == ["20261127T080000Z-1-000000.parquet"]
-    assert (done.files, done.segments, done.questions, done.open) == ((tmp_path / "20261127T080000Z-1-000000.parquet",), 2, 3, ())
-    assert [row["id"] for row in LoggedQuestions(tmp_path).rows()] == ["q1", "q2", "q3"]
+    assert files(tmp_path) == [f"{path.name}.{size}.parquet" for path, size in zip((first, second), sizes, strict=True)]
+    assert ([path.name for path in done.files], done.rows, done.skipped) == (files(tmp_path), 3, ())
+    assert [row["id"] for row in LoggedQuestions(tmp_path).rows()] == ["q3", "q1", "q2"]
     assert pq.read_metadata(done.files[0]).row_group(0).column(0).compression == "ZSTD"
     again = compact(tmp_path, idle_seconds=-60)
-    assert (again.files, again.questions) == ((), 0)
+    assert (again.files, again.rows) == ((), 0)
 
 
-def test_a_large_segment_is_sorted_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compaction, "RUN_BYTES", 2_000)
-    monkeypatch.setattr("workbench.monitor.log.log_files.BLOCK_BYTES", 3_000)
-    write_segment(tmp_path / "a.jsonl", map(question, reversed(range(60))))
-    assert compact(tmp_path, idle_seconds=-60).questions == 60
+def test_a_large_segment_is_written_in_groups_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_files, "BATCH_BYTES", 1_000)
+    monkeypatch.setattr(compaction, "BATCH_ROWS", 10)
+    write_segment(tmp_path / "a.jsonl", map(question, range(60)))
+    (path,) = compact(tmp_path, idle_seconds=-60).files
     assert ids(tmp_path) == sorted(f"q{number}" for number in range(60))
-    assert pq.read_metadata(tmp_path / "a.parquet").num_row_groups > 1
-
-
-def test_segments_are_compacted_in_groups_of_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compaction, "GROUP_BYTES", 200)
-    for number in range(5):
-        write_segment(tmp_path / f"{number}.jsonl", [question(number), question(number + 10)])
-    assert len(compact(tmp_path, idle_seconds=-60).files) == 5
-    assert len(ids(tmp_path)) == 10
+    assert 1 < pq.read_metadata(path).num_row_groups <= 6
 
 
 def test_a_segment_that_is_written_is_left_alone(tmp_path: Path) -> None:
@@ -87,19 +80,19 @@ def test_a_segment_that_is_written_is_left_alone(tmp_path: Path) -> None:
     with (tmp_path / "b.jsonl").open("ab") as live:
         fcntl.flock(live, fcntl.LOCK_EX | fcntl.LOCK_NB)
         done = compact(tmp_path, idle_seconds=-60)
-        assert done.open == (tmp_path / "b.jsonl",)
+        assert done.skipped == (tmp_path / "b.jsonl",)
         live.write(line(question(7)))
-    assert files(tmp_path) == ["a.parquet", "b.jsonl"]
+    assert files(tmp_path) == ["a.jsonl.72.parquet", "b.jsonl", "c.jsonl.72.parquet"]
     assert ids(tmp_path) == ["q7", "q97", "q98", "q99"]
 
 
 def test_a_segment_that_changed_a_moment_ago_is_left_alone(tmp_path: Path) -> None:
     write_segment(tmp_path / "a.jsonl", [question(1)])
-    assert compact(tmp_path).open == (tmp_path / "a.jsonl",)
+    assert compact(tmp_path).skipped == (tmp_path / "a.jsonl",)
     assert files(tmp_path) == ["a.jsonl"]
 
 
-def test_a_segment_that_grew_after_it_was_read_is_kept(tmp_path: Path) -> None:
+def test_a_segment_that_grew_after_it_was_read_is_read_again(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "a.jsonl", [question(1)])
     content = path.read_bytes()
     compact(tmp_path, idle_seconds=-60)
@@ -109,24 +102,24 @@ def test_a_segment_that_grew_after_it_was_read_is_kept(tmp_path: Path) -> None:
     path.write_bytes(content + line(question(2)))
     compact(tmp_path, idle_seconds=-60)
     assert ids(tmp_path) == ["q1", "q2"]
-    assert files(tmp_path) == ["a-0.parquet", "a.parquet"]
+    assert len(files(tmp_path)) == 2
 
 
-def test_a_segment_with_lines_that_are_left_out_is_moved(tmp_path: Path) -> None:
+def test_a_segment_with_lines_that_are_left_out_stays_and_is_not_read(tmp_path: Path) -> None:
     write_segment(tmp_path / "a.jsonl", [question(1), b"{broken\n", question(2)])
     write_segment(tmp_path / "b.jsonl", [question(3), question(3), line(question(4))[:-9]])
-    compact(tmp_path, idle_seconds=-60)
-    assert files(tmp_path) == ["a.parquet", "left_out"]
-    assert b"{broken" in (tmp_path / "left_out" / "a.jsonl").read_bytes()
-    assert files(tmp_path / "left_out") == ["a.jsonl"]
-    log = LoggedQuestions(tmp_path)
-    assert len(log.frame(["id"])) == 3
-    counts = {reason: (tally.number, tally.first) for reason, tally in log.counts.left_out.items()}
-    assert counts == {
-        "line that is not JSON": (1, f"{tmp_path}/a.jsonl:2"),
-        "duplicate id": (1, f"{tmp_path}/b.jsonl:2"),
-        "unfinished last line": (1, f"{tmp_path}/b.jsonl:3"),
-    }
+    for _ in range(2):
+        compact(tmp_path, idle_seconds=-60)
+        assert [name for name in files(tmp_path) if name.endswith("jsonl")] == ["a.jsonl", "b.jsonl"]
+        assert len(files(tmp_path)) == 4
+        log = LoggedQuestions(tmp_path)
+        assert len(log.frame(["id"])) == 3
+        assert {reason: tally.number for reason, tally in log.counts.left_out.items()} == {
+            "line that is not JSON": 1,
+            "duplicate id": 1,
+            "unfinished last line": 1,
+        }
+        assert log.counts.left_out["line that is not JSON"].first == f"{tmp_path}/a.jsonl:2"
 
 
 def test_two_processes_do_not_compact_a_folder_at_once(tmp_path: Path) -> None:
@@ -136,16 +129,6 @@ def test_two_processes_do_not_compact_a_folder_at_once(tmp_path: Path) -> None:
     assert files(tmp_path) == ["a.jsonl"]
 
 
-def test_a_compacted_file_cannot_name_files_outside_of_its_folder(tmp_path: Path) -> None:
-    outside, folder = write_segment(tmp_path / "a.jsonl", [question(1)]), tmp_path / "log"
-    about = compaction.CompactedAbout(segments={"../a.jsonl": outside.stat().st_size})
-    folder.mkdir()
-    with pq.ParquetWriter(folder / "b.parquet", compaction.SCHEMA) as writer:
-        writer.add_key_value_metadata({compaction.ABOUT.decode(): about.model_dump_json()})
-    compact(folder, idle_seconds=-60)
-    assert outside.exists()
-
-
 @pytest.mark.slow
 def test_a_compaction_that_is_killed_at_any_step_loses_and_doubles_nothing(tmp_path: Path, run_python: Callable[..., str]) -> None:
     thumb = {"kind": "thumb", "value": 1.0}
@@ -153,7 +136,7 @@ def test_a_compaction_that_is_killed_at_any_step_loses_and_doubles_nothing(tmp_p
     for folder in folders:
         write_segment(folder / "a.jsonl", [question(1), question(2), {"id": "q0", "feedback": [thumb]}])
         write_segment(folder / "b.jsonl", [b"{broken\n", question(3), {"id": "q1", "feedback": [thumb]}])
-        write_segment(folder / "c.jsonl.gz", [question(4), question(0)])
+        write_segment(folder / "c.jsonl", [question(4), question(0)])
     expected = sorted(LoggedQuestions(folders[0]).rows(), key=lambda row: row["id"])
     assert len(expected) == 5
     codes = [int(code) for code in run_python(KILLED, *folders).split()]
@@ -166,5 +149,5 @@ def test_a_compaction_that_is_killed_at_any_step_loses_and_doubles_nothing(tmp_p
             assert sorted(log.rows(), key=lambda row: row["id"]) == expected
             assert {reason: tally.number for reason, tally in log.counts.left_out.items()} == {"line that is not JSON": 1}
             compact(folder, idle_seconds=-60)
-        assert files(folder) == ["a.parquet", "left_out"]
+        assert [name.partition(".")[0] for name in files(folder)] == ["a", "b", "b", "c"]
         assert not [*folder.glob(".*.tmp")]

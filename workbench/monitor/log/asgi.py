@@ -18,6 +18,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
+# The part of a request or a reply that is copied.
+COPIED_BYTES = 1_000_000
 
 
 class LoggedRoute(PathSettings):
@@ -34,19 +36,19 @@ class LoggedRoute(PathSettings):
 class QueryLogMiddleware:
     """Log the questions of an ASGI application by path: `app.add_middleware(QueryLogMiddleware, log=log, routes={"/ask": LoggedRoute()})`.
 
-    Requests and replies pass unchanged, streams part by part. At most `copied_bytes` of each are copied and read; of what is longer or cannot be
-    read, the question is logged alone, and counted in `log.lost` as `request` or `reply`. Handlers can add fields: `log.current.set(user=…)`.
+    Requests and replies pass unchanged, streams part by part. At most 1 MB of each is copied and read; of what is longer or cannot be read, the
+    question is logged alone, and counted in `log.lost` as `request` or `reply`. Handlers can add fields: `log.current.set(user=…)`.
     """
 
-    def __init__(self, app: Application, log: QueryLog, routes: Mapping[str, LoggedRoute], copied_bytes: int = 1_000_000) -> None:
-        self._app, self._log, self._routes, self._copied_bytes = app, log, dict(routes), copied_bytes
+    def __init__(self, app: Application, log: QueryLog, routes: Mapping[str, LoggedRoute]) -> None:
+        self._app, self._log, self._routes = app, log, dict(routes)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request by the application."""
         route = self._routes.get(scope.get("path", "")) if scope["type"] == "http" else None
         if route is None:
             return await self._app(scope, receive, send)
-        exchange = _Exchange(self._log, route, self._copied_bytes)
+        exchange = _Exchange(self._log, route)
 
         async def received() -> Message:
             message = await receive()
@@ -66,39 +68,24 @@ class QueryLogMiddleware:
         return exchange.finish()
 
 
-class _BodyCopy:
-    """The parts of a body, up to a size. `whole` says that nothing is missing."""
-
-    def __init__(self, most: int) -> None:
-        self.body, self.whole, self._most, self._cut = bytearray(), False, most, False
-
-    def add(self, message: Message) -> bool:
-        """Add a part, and return whether it is the last."""
-        part = message.get("body") or b""
-        self._cut |= len(self.body) + len(part) > self._most
-        if not self._cut:
-            self.body += part
-        last = not message.get("more_body")
-        self.whole = last and not self._cut
-        return last
-
-
 class _Exchange:
     """A request and its reply, which are logged when the last part of the reply was sent."""
 
-    def __init__(self, log: QueryLog, route: LoggedRoute, most: int) -> None:
+    def __init__(self, log: QueryLog, route: LoggedRoute) -> None:
         self.question, self._log, self._route, self._finished = log.question(), log, route, False
-        self._request, self._reply, self._status, self._headers = _BodyCopy(most), _BodyCopy(most), 0, dict[str, str]()
+        self._bodies = {"http.request": bytearray(), "http.response.body": bytearray()}
+        self._whole, self._status, self._type = False, 0, ""
 
     def copy(self, message: Message) -> None:
         """Copy a message. The server is who refuses a wrong one."""
         with suppress(Exception):
-            if message["type"] == "http.request":
-                self._request.add(message)
-            elif message["type"] == "http.response.start":
-                self._status = message["status"]
-                self._headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in message.get("headers", ())}
-            elif message["type"] == "http.response.body" and self._reply.add(message):
+            if message["type"] == "http.response.start":
+                headers = {name.lower(): value for name, value in message.get("headers", ())}
+                self._status, self._type = message["status"], headers.get(b"content-type", b"").partition(b";")[0].decode().strip().lower()
+            elif (body := self._bodies.get(message["type"])) is not None and len(body) <= COPIED_BYTES:
+                body += message.get("body", b"")
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                self._whole = True
                 self.finish()
 
     def finish(self, error: BaseException | None = None) -> None:
@@ -107,34 +94,29 @@ class _Exchange:
             return None
         self._finished = True
         try:
-            asked = orjson.loads(self._request.body)
-            paths = {"query": self._route.query, "user": self._route.user, "session": self._route.session}
-            found = {name: text for name, value in paths.items() if value and (text := _text(value, asked)) is not None}
-            self.question.set(**{"query": found.pop("query"), **found})
+            asked = orjson.loads(self._bodies["http.request"][:COPIED_BYTES])
+            found = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), asked)) is not None}
+            self.question.set(**{"query": found["query"], **found})
         except Exception as fault:  # no question, or a body that is too long or no JSON
             return self._log.lose("request", type(fault).__name__)
         try:
             if error is None:
-                self._read_reply()
+                self._read_reply(bytes(self._bodies["http.response.body"]))
         except TargetError as failure:
             self.question.set(error=str(failure))
-        except Exception as fault:  # no JSON, or too deep
+        except Exception as fault:  # too long, compressed, or no JSON
             self._log.lose("reply", type(fault).__name__)
         return self.question.finish(error)
 
-    def _read_reply(self) -> None:
-        kind, body = self._headers.get("content-type", "").partition(";")[0].strip().lower(), bytes(self._reply.body)
+    def _read_reply(self, body: bytes) -> None:
         if self._status >= 400:
             return self.question.set(error=f"HTTP {self._status}")
-        if not self._reply.whole or self._headers.get("content-encoding", "identity") != "identity":
-            return self._log.lose("reply", "too long, compressed or broken off")
-        if kind == "text/plain":
+        if not self._whole or len(body) > COPIED_BYTES:
+            raise ValueError
+        if self._type == "text/plain":
             return self.question.answer(body.decode())
-        if kind == "text/event-stream":
-            events = [line[5:].strip() for line in body.splitlines() if line.startswith(b"data:")]
-            return self._read_events([orjson.loads(event) for event in events if event.startswith(b"{")])
-        if kind.endswith(("ndjson", "jsonl")):
-            return self._read_events([orjson.loads(line) for line in body.splitlines() if line.strip()])
+        if self._type == "text/event-stream":
+            return self._read_events([orjson.loads(line[5:]) for line in body.splitlines() if line.startswith((b"data: {", b"data:{"))])
         reply = orjson.loads(body)
         self._read_id([reply])
         if self._route.hits:
@@ -155,12 +137,11 @@ class _Exchange:
             found = [next(filter(None, (find(path, event) for path in self._route.answer.text)), []) for event in events]
             self.question.answer("".join(text for texts in found for text in texts if isinstance(text, str)))
 
-    def _read_id(self, values: list[JsonValue]) -> None:
-        found = (_text(self._route.id, value) for value in values) if self._route.id else ()
-        if question_id := next(filter(None, found), None):
+    def _read_id(self, replies: list[JsonValue]) -> None:
+        if question_id := next(filter(None, (_text(self._route.id, reply) for reply in replies)), None):
             self.question.set(id=question_id)
 
 
-def _text(paths: Paths, value: JsonValue) -> str | None:
-    found = find_one(paths, value, identifier)
+def _text(paths: Paths | None, value: JsonValue) -> str | None:
+    found = find_one(paths, value, identifier) if paths else None
     return found[0] if found else None

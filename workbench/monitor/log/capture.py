@@ -1,38 +1,32 @@
-"""Capture a question while it is answered: hits as rows of a log, timers, and the results and streams of functions."""
+"""Capture a question while it is answered: hits, timers, and the results and streams of functions."""
 
 import functools
 import inspect
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partialmethod
 from io import StringIO
 from time import perf_counter
-from types import NoneType, TracebackType
+from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from workbench.errors import error_line
-from workbench.monitor.log.log_writer import utc_now
-from workbench.records import Hit
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.monitor.log.hit_rows import HitRows, hit_rows
+from workbench.targets.base import TargetAnswer, TargetError
 from workbench.targets.callable.answers import answer_of, text_of
-from workbench.targets.callable.hits import SOURCES, hits_of, raise_reported
+from workbench.targets.callable.hits import SOURCES, raise_reported
 from workbench.targets.callable.interfaces import parameters_of
-from workbench.targets.callable.values import has, number, read
+from workbench.targets.callable.values import number, read
 
 P = ParamSpec("P")
 R = TypeVar("R")
 CURRENT: ContextVar["LoggedQuestion | None"] = ContextVar("logged question", default=None)
 _LONGEST_ERROR, _LONGEST_STREAM = 500, 1_000_000
 _QUESTION = ("query", "question", "input", "text", "prompt")
-_EXACT: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("doc_id", "text"), (str, NoneType)),
-    **dict.fromkeys(("start", "end", "hop"), (int, NoneType)),
-    "score": (float, int, NoneType),
-    "metadata": (dict, NoneType),
-}
 
 
 def new_id(given: object = None) -> str:
@@ -40,41 +34,15 @@ def new_id(given: object = None) -> str:
     return str(given) if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
 
 
-def hit_rows(hits: object) -> list[dict[str, Any]]:
-    """Convert hits to rows of a log. Raises TargetError for another shape."""
-    return list(map(_row, hits if isinstance(hits, list | tuple) else hits_of(hits, "ids")))
-
-
-def _row(hit: Any) -> dict[str, Any]:
-    # The usual forms first: every question of a service passes here.
-    if type(hit) is Hit:
-        document, start, end = hit.document, hit.start, hit.end
-        return {"doc_id": document.doc_id, "text": document.text[start:end], "score": _score(hit.score), "start": start, "end": end}
-    if type(hit) is dict:
-        row = {**hit, "score": _score(hit["score"])} if "score" in hit else dict(hit)
-        for name, value in row.items():
-            if type(value) not in _EXACT.get(name, ()):
-                break
-        else:
-            return row
-    if isinstance(hit, str):
-        return {"text" if " " in hit else "doc_id": hit}
-    if type(hit) is tuple and len(hit) == 2 and (score := number(hit[1])) is not None:
-        return {**_row(hit[0]), "score": score}
-    found = hit if isinstance(hit, TargetHit) else hits_of([hit], "ids")[0]
-    return {name: value for name, value in asdict(found).items() if value is not None and value != {}}
-
-
-def _score(value: object) -> float | None:
-    return value if type(value) is float else number(value)
-
-
 class LoggedQuestion:
-    """A question that is being answered. It is logged at the end of its `with` block, with the error that ended it."""
+    """A question that is being answered. It is logged at the end of its `with` block, with the error that ended it.
+
+    `embedding()`, `retrieval()`, `reranking()` and `generation()` measure the time of a `with` block as that of a step. Blocks of a step add up.
+    """
 
     def __init__(self, record: Callable[..., str], lose: Callable[[str, str], None], query: str, fields: Mapping[str, Any]) -> None:
         self._record, self._lose = record, lose
-        self._fields: dict[str, Any] = {"query": query, "time": utc_now(), **fields, "id": new_id(fields.get("id"))}
+        self._fields: dict[str, Any] = {"query": query, "time": datetime.now(UTC), **fields, "id": new_id(fields.get("id"))}
         self._searches: list[tuple[list[dict[str, Any]], str | None]] = []
         self._started, self._timed, self._streamed = perf_counter(), dict[str, float](), StringIO()
 
@@ -98,22 +66,6 @@ class LoggedQuestion:
         except Exception as error:  # a log never fails its service
             self._lose("hits", type(error).__name__)
 
-    def embedding(self) -> AbstractContextManager[None]:
-        """Measure the time of a `with` block as that of embedding the question. Blocks add up."""
-        return self._timer("embedding_seconds")
-
-    def retrieval(self) -> AbstractContextManager[None]:
-        """Measure the time of a search."""
-        return self._timer("retrieval_seconds")
-
-    def reranking(self) -> AbstractContextManager[None]:
-        """Measure the time of reranking."""
-        return self._timer("reranking_seconds")
-
-    def generation(self) -> AbstractContextManager[None]:
-        """Measure the time of the model."""
-        return self._timer("generation_seconds")
-
     @contextmanager
     def _timer(self, name: str) -> Iterator[None]:
         started = perf_counter()
@@ -121,6 +73,11 @@ class LoggedQuestion:
             yield
         finally:
             self._timed[name] = self._timed.get(name, 0.0) + perf_counter() - started
+
+    embedding = partialmethod(_timer, "embedding_seconds")
+    retrieval = partialmethod(_timer, "retrieval_seconds")
+    reranking = partialmethod(_timer, "reranking_seconds")
+    generation = partialmethod(_timer, "generation_seconds")
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -143,7 +100,7 @@ class LoggedQuestion:
             if len(self._searches) > 1 or any(query for _, query in self._searches):
                 fields.setdefault("hops", [{"query": query} for _, query in self._searches])
             if self._searches:
-                fields["hits"] = [{"hop": hop, **row} for hop, (rows, _) in enumerate(self._searches) for row in rows]
+                fields["hits"] = HitRows({"hop": hop, **row} for hop, (rows, _) in enumerate(self._searches) for row in rows)
             self._record(**fields)
         except Exception as failure:  # a log never fails its service
             self._lose("invalid", type(failure).__name__)
@@ -180,19 +137,24 @@ class LoggedQuestion:
 
 def _result_fields(value: Any) -> dict[str, Any]:
     pair = type(value) is tuple and len(value) == 2 and number(value[1]) is None and text_of(value[0]) is not None
-    is_answer = pair or (not isinstance(value, list | tuple) and (text_of(value) is not None or read(value, "refused") is True))
+    is_answer = not isinstance(value, list | tuple) and (text_of(value) is not None or read(value, "refused") is True)
     try:
+        if pair:
+            return answer_fields(answer_of(value[0], "ids")) | {"sources": hit_rows(value[1])}
         if not is_answer:
             raise_reported(value)
-        fields = answer_fields(answer_of(value, "ids")) if is_answer else {}
+        names = [name for name in SOURCES if not isinstance(value, str) and isinstance(read(value, name), list | tuple)]
+        # Lists of a mapping are converted faster here.
+        rest = {name: found for name, found in value.items() if name not in names} if isinstance(value, dict) else value
+        fields = answer_fields(answer_of(rest, "ids")) if is_answer else {}
     except TargetError as error:
         return {"error": str(error)}
     if not is_answer:
         return {} if value is None else {"hits": hit_rows(value)}
-    if not pair and not isinstance(value, str) and has(value, "hits"):
-        fields["hits"] = read(value, "hits")
-        if next(name for name in SOURCES if has(value, name)) == "hits":
-            fields.pop("sources", None)
+    if "hits" in names:
+        fields["hits"] = hit_rows(read(value, "hits"))
+    if names:
+        fields["sources"] = hit_rows(read(value, names[0])) if names[0] != "hits" else None
     return fields
 
 

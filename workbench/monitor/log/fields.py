@@ -4,14 +4,16 @@ The names are those of Workbench's own form of recorded answers, so a log can al
 the same rows.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from math import isfinite
 from typing import Any, Literal
 
+import orjson
+from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
+
 # `time` is UTC in ISO 8601, as `2026-11-27T08:00:00.250000Z`; `names` are texts by name; `object` is any JSON object; `rows` are objects with the fields `of`.
-FieldKind = Literal["text", "number", "integer", "flag", "time", "names", "object", "rows"]
+FieldKind = Literal["text", "number", "integer", "probability", "flag", "time", "names", "object", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,74 +84,69 @@ FIELDS = (
     LogField("turn", "integer", "the number of the question in its conversation, from 1"),
     LogField("feedback", "rows", "what the user said of the answer", FEEDBACK_FIELDS),
     LogField("evaluations", "rows", "scores that it was given elsewhere", EVALUATION_FIELDS),
-    LogField("probability", "number", "the probability with which a question like this one is logged; null counts as 1"),
+    LogField("probability", "probability", "the probability with which a question like this one is logged; null counts as 1"),
     LogField("trace_id", "text", "the id of its trace"),
     LogField("span_id", "text", "the id of its outermost span"),
 )
 NAMES = frozenset(field.name for field in FIELDS)
-# What a line must have that is not feedback to an earlier one.
+# What a question must have, and feedback to an earlier one.
 REQUIRED = ("id", "time", "query")
+FEEDBACK = ("id", "feedback")
 
 
-def row_fault(row: Mapping[str, Any]) -> str:
+def _json_text(schema: CoreSchema) -> CoreSchema:
+    return core_schema.no_info_after_validator_function(lambda value: orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode(), schema)
+
+
+# A phrase for the values of a kind, and their check. Values of `names` and `object` become JSON text with sorted keys: they can have any keys.
+_TEXT = core_schema.str_schema(strict=True)
+_KINDS: Mapping[FieldKind, tuple[str, CoreSchema]] = {
+    "text": ("a text", _TEXT),
+    "number": ("a number", core_schema.float_schema(strict=True, allow_inf_nan=False)),
+    "integer": ("a whole number", core_schema.int_schema(strict=True, ge=-(2**63), lt=2**63)),
+    "probability": ("a number above 0, at most 1,", core_schema.float_schema(strict=True, gt=0, le=1)),
+    "flag": ("true or false", core_schema.bool_schema(strict=True)),
+    "time": ("a time such as 2026-11-27T08:00:00Z", core_schema.datetime_schema(strict=True, tz_constraint=0)),
+    "names": ("an object of texts", _json_text(core_schema.dict_schema(_TEXT, _TEXT, strict=True))),
+    "object": ("an object", _json_text(core_schema.dict_schema(_TEXT, strict=True))),
+}
+
+
+def _row_schema(fields: Sequence[LogField]) -> CoreSchema:
+    schemas = {field.name: core_schema.list_schema(_row_schema(field.of)) if field.of else _KINDS[field.kind][1] for field in fields}
+    optional = {name: core_schema.typed_dict_field(core_schema.nullable_schema(schema), required=False) for name, schema in schemas.items()}
+    return core_schema.typed_dict_schema(optional, extra_behavior="allow")
+
+
+# Checks rows and lines. Returns those of the table: times are datetimes.
+ROWS = SchemaValidator(_row_schema(FIELDS))
+
+
+def row_fault(row: Mapping[str, Any], required: Sequence[str] = REQUIRED) -> str:
     """Return the first thing that is wrong with a row of a log, as a phrase, or an empty text. Fields that are not known are none of it."""
-    for name in REQUIRED:
-        if row.get(name) in (None, ""):
-            return f"no {name}"
-    fault = _fault(row, FIELDS)
-    probability = row.get("probability")
-    return fault or ("" if probability is None or 0 < probability <= 1 else f"the probability {probability}, which is not within 0 and 1")
-
-
-def feedback_fault(row: Mapping[str, Any]) -> str:
-    """Return what is wrong with a line of feedback, which has the `id` of its question and `feedback`, or an empty text."""
-    return _fault(row, tuple(field for field in FIELDS if field.name in ("id", "feedback"))) or ("" if row.get("id") else "no id")
-
-
-def _fault(row: Mapping[str, Any], fields: tuple[LogField, ...]) -> str:
-    for field in fields:
-        value = row.get(field.name)
-        if value is None:
-            continue
-        if not _CHECKS[field.kind](value):
-            return f"{_KINDS[field.kind]} expected in {field.name}"
-        if field.kind == "rows" and (fault := next(filter(None, (_fault(item, field.of) for item in value)), "")):
-            return f"{fault} of {field.name}"
-    return ""
-
-
-def is_time(value: object) -> bool:
-    """Return whether a value is a time as logs have it: UTC in ISO 8601."""
-    if not isinstance(value, str):
-        return False
     try:
-        offset = datetime.fromisoformat(value).utcoffset()
-    except ValueError:
-        return False
-    return offset is not None and not offset
+        return missing_field(ROWS.validate_json(json.dumps(row)), required)
+    except ValidationError as error:
+        return fault(error)
+    except (TypeError, ValueError, RecursionError):
+        return "a value that JSON does not have"
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+def missing_field(row: Mapping[str, Any], required: Sequence[str] = REQUIRED) -> str:
+    """Return a phrase with the first required field that a row lacks, or an empty text."""
+    return next((f"no {name}" for name in required if not row.get(name)), "")
 
 
-_CHECKS: Mapping[FieldKind, Callable[[Any], bool]] = {
-    "text": lambda value: isinstance(value, str),
-    "number": _is_number,
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63,
-    "flag": lambda value: isinstance(value, bool),
-    "time": is_time,
-    "names": lambda value: isinstance(value, dict) and all(isinstance(item, str) for item in value.values()),
-    "object": lambda value: isinstance(value, dict),
-    "rows": lambda value: isinstance(value, list) and all(isinstance(item, dict) for item in value),
-}
-_KINDS: Mapping[FieldKind, str] = {
-    "text": "a text",
-    "number": "a number",
-    "integer": "a whole number",
-    "flag": "true or false",
-    "time": "a time such as 2026-11-27T08:00:00Z",
-    "names": "an object of texts",
-    "object": "an object",
-    "rows": "a list of objects",
-}
+def fault(error: ValidationError) -> str:
+    """Return the first fault of a row as a phrase. Values of the row are no part of it: they can be secrets, or long."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return "line with deep nesting" if "recursion limit" in first["msg"] else "line that is not JSON"
+    names = [part for part in first["loc"] if isinstance(part, str)]
+    if not names:
+        return "line that is not an object"
+    field = next(field for field in FIELDS if field.name == names[0])
+    inner = next((part for part in field.of if part.name in names[1:2]), None)
+    if inner:
+        return f"{_KINDS[inner.kind][0]} expected in {inner.name} of {field.name}"
+    return f"{'a list of objects' if field.of else _KINDS[field.kind][0]} expected in {field.name}"

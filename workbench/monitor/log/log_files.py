@@ -1,37 +1,33 @@
-"""The files of a log, segments of JSON Lines and compacted parquet files, and what is left out of them. Lines are read in blocks of bounded memory."""
+"""The files of a log: segments of JSON Lines, the parquet files that they are compacted to, and counts of whatever is left out of them."""
 
-import errno
-import gzip
-import itertools
 import os
 import stat
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
+from pydantic_core import ValidationError
 
 from workbench.core.files import table_fault
 from workbench.core.formatting import count
 from workbench.datasets.file_access import readable
 from workbench.errors import InputError
-from workbench.monitor.log.fields import REQUIRED
-from workbench.monitor.log.log_table import SCHEMA
+from workbench.monitor.log.fields import FEEDBACK, FIELDS, NAMES, REQUIRED, ROWS, fault, missing_field
+from workbench.monitor.log.log_table import SCHEMA, record_batch
 from workbench.printable import printable_line
 
-BLOCK_BYTES = 4_000_000
-SEGMENTS = (".jsonl", ".jsonl.gz")
-# Of the metadata of a compacted file.
-ABOUT = b"workbench.log"
-# Reasons and names can come from the log.
-_MOST_REASONS = 100
-_LONGEST = 100
-Stream = BinaryIO | gzip.GzipFile
-FAILURES = (OSError, EOFError, zlib.error, ValueError)
+MAX_LINE_BYTES = 8_000_000
+# Of the lines of a batch. Every line counts as at least 256 bytes.
+BATCH_BYTES, _LEAST_BYTES, BATCH_ROWS, _BUFFER = 4_000_000, 256, 16_384, 1 << 18
+SEGMENT, COMPACTED = ".jsonl", ".parquet"
+# The key of the counts in the metadata of a compacted file.
+COUNTS = b"workbench.log"
+# Reasons, names and paths can come from the log.
+_MOST_REASONS, _LONGEST, _LONGEST_PLACE = 100, 100, 300
+_OF = {field.name: frozenset(part.name for part in field.of) for field in FIELDS if field.of}
 
 
 class Tally(BaseModel):
@@ -61,125 +57,145 @@ def note(tallies: dict[str, Tally], reason: str, where: object, number: int = 1)
     if reason not in tallies and len(tallies) >= _MOST_REASONS:
         reason = "others"
     if reason not in tallies:
-        tallies[reason] = Tally(number=0, first=printable_line(str(where)))
+        tallies[reason] = Tally(number=0, first=printable_line(str(where)[-_LONGEST_PLACE:]))
     tallies[reason].number += number
 
 
-class CompactedAbout(BaseModel):
-    """What a compacted file says of itself: the sizes of its `segments`, those that are `kept`, the number of `questions`, and the `counts` of its reading."""
+def log_files(paths: Sequence[Path], left_out: dict[str, Tally]) -> list[Path]:
+    """List the files of a log in order of their names, without segments that were compacted. Folders below a folder are not read.
 
-    segments: dict[str, int] = {}
-    kept: tuple[str, ...] = ()
-    questions: int = 1 << 62
-    counts: LogCounts = LogCounts()
-
-
-class CompactedFile:
-    """A parquet file with columns of the table of a log. Raises ArrowException, OSError or ValueError for any other file."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._file = pq.ParquetFile(stream)
-        self.about = CompactedAbout.model_validate_json((self._file.metadata.metadata or {}).get(ABOUT, b"{}"))
-        fields = {field.name: field.type for field in self._file.schema_arrow}
-        self._names = [name for name in SCHEMA.names if name in fields]
-        if not fields.keys() >= {*REQUIRED} or any(fields[name] != SCHEMA.field(name).type for name in self._names):
-            raise ValueError("not the table of a log")
-
-    def batches(self, columns: Sequence[str], rows: int, *, feedback: bool = False) -> Iterator[pa.RecordBatch]:
-        """Yield columns of the questions, or of the `feedback` after them, which has row groups of its own. A column that is not in the file is null."""
-        about = self._file.metadata
-        starts = itertools.accumulate((about.row_group(group).num_rows for group in range(about.num_row_groups)), initial=0)
-        groups = [
-            group for group, start in zip(range(about.num_row_groups), starts, strict=False) if (start >= self.about.questions) == feedback
-        ]
-        schema = pa.schema([SCHEMA.field(name) for name in columns])
-        for batch in self._file.iter_batches(rows, groups, [name for name in columns if name in self._names]):
-            arrays = [batch.column(name) if name in self._names else pa.nulls(len(batch), SCHEMA.field(name).type) for name in columns]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-class LogFile:
-    """A file of a log. One that the user named may be a link; in a folder it must be a regular file."""
-
-    def __init__(self, path: Path, named: bool = False) -> None:
-        self.path, self.named, self.compacted = path, named, path.suffix == ".parquet"
-
-    @contextmanager
-    def opened(self) -> Iterator[tuple[Stream, int]]:
-        """Open the file. Yields the stream and its size now, beyond which a growing file is not read; of a compressed file it is unknown and large."""
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | (0 if self.named else os.O_NOFOLLOW))
-        with os.fdopen(descriptor, "rb") as stream:
-            about = os.fstat(descriptor)
-            if not stat.S_ISREG(about.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file", str(self.path))
-            if self.path.suffix == ".gz":
-                with gzip.GzipFile(fileobj=stream) as unpacked:
-                    yield unpacked, 1 << 62
-            else:
-                yield stream, about.st_size
-
-
-def failure(error: Exception) -> str:
-    """Describe why a file cannot be read."""
-    reason = table_fault(error) if isinstance(error, OSError | ValueError) else "damaged compression"
-    return f"file that cannot be read ({reason})"
-
-
-def log_files(paths: tuple[Path, ...], left_out: dict[str, Tally]) -> list[LogFile]:
-    """List the files of a log in order of their names, without segments that a compacted file contains. Folders below a folder are not read."""
-    files = list[LogFile]()
+    Raises InputError if a path cannot be read or contains no log.
+    """
+    files = list[Path]()
     for path in paths:
         with readable():
             if path.is_dir():
                 files += _in_folder(path, left_out)
             else:
-                files.append(LogFile(path, named=True))
-                with files[-1].opened():
+                files.append(path)
+                with opened(path):
                     pass
     if not files:
-        raise InputError(f"{', '.join(map(str, paths))} contains no log", f"name a folder with files {', '.join(SEGMENTS)} or .parquet")
+        raise InputError(f"{', '.join(map(str, paths))} contains no log", f"name a folder with files {SEGMENT} or {COMPACTED}")
     return files
 
 
-def _in_folder(folder: Path, left_out: dict[str, Tally]) -> list[LogFile]:
-    files, contained = list[LogFile](), dict[str, int]()
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.name.startswith(".") or entry.is_dir(follow_symlinks=False):
-            continue
-        if not entry.is_file(follow_symlinks=False) or not entry.name.endswith((*SEGMENTS, ".parquet")):
+def _in_folder(folder: Path, left_out: dict[str, Tally]) -> Iterator[Path]:
+    entries = [entry for entry in os.scandir(folder) if not (entry.name.startswith(".") or entry.is_dir(follow_symlinks=False))]
+    names = {entry.name for entry in entries}
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        if not entry.is_file(follow_symlinks=False) or not entry.name.endswith((SEGMENT, COMPACTED)):
             note(left_out, "file of another kind, or a link", entry.path)
-            continue
-        file = LogFile(Path(entry.path))
-        files.append(file)
-        if file.compacted:
-            try:
-                with file.opened() as (stream, _):
-                    contained |= CompactedFile(stream).about.segments
-            except FAILURES:  # counted when it is read
-                continue
-    return [file for file in files if file.compacted or contained.get(file.path.name) != file_size(file.path)]
+        elif compacted_name(entry.name, entry.stat(follow_symlinks=False).st_size) not in names:
+            yield Path(entry.path)
 
 
-def file_size(path: Path) -> int:
-    """Return the size of a file in bytes, or -1 if it does not exist."""
+def compacted_name(name: str, size: int) -> str:
+    """Name the parquet file with the rows of a segment of this size. A segment of the same name can follow."""
+    return f"{name}.{size}{COMPACTED}"
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a regular file of a log. Raises OSError for any other, also for a link: what the user named is resolved before."""
+    stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb", _BUFFER)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(0, "not a regular file", str(path))
+    return stream
+
+
+def file_batches(path: Path, columns: Sequence[str], counts: LogCounts, containing: bytes = b"") -> Iterator[pa.RecordBatch]:
+    """Yield columns of the rows of a file, questions and feedback. A file that cannot be read to its end is counted, as are lines that are left out.
+
+    Of a segment, only lines `containing` some bytes are read.
+    """
     try:
-        return path.stat(follow_symlinks=False).st_size
-    except OSError:
-        return -1
+        with opened(path) as stream:
+            if path.suffix == COMPACTED:
+                yield from _compacted_batches(stream, columns, counts)
+            else:
+                yield from segment_batches(stream, path, columns, counts, containing)
+    except (OSError, ValueError) as error:
+        note(counts.left_out, f"file that cannot be read ({table_fault(error)})", path)
 
 
-def line_blocks(stream: Stream, size: int, most: int) -> Iterator[tuple[int, list[bytes | None], bool]]:
-    """Yield the number of a first line, lines, and whether the last one is unfinished. A line of more than `most` bytes is None, and never in memory."""
-    number, rest, skipping = 1, b"", False
-    while block := stream.read(min(BLOCK_BYTES, size)):
-        size -= len(block)
-        lines: list[bytes | None] = [*(rest + block).split(b"\n")]
-        rest = lines.pop() or b""
-        if lines and skipping:
-            lines[0], skipping = None, False
-        if skipping or len(rest) > most:
-            rest, skipping = b"", True
-        yield number, [None if line is not None and len(line) > most else line for line in lines], False
-        number += len(lines)
-    if rest or skipping:
-        yield number, [None if skipping else rest], True
+def _compacted_batches(stream: BinaryIO, columns: Sequence[str], counts: LogCounts) -> Iterator[pa.RecordBatch]:
+    """Yield columns of a parquet file with columns of the table. Raises ValueError for any other file."""
+    file = pq.ParquetFile(stream)
+    kinds = {field.name: field.type for field in file.schema_arrow}
+    if not kinds.keys() >= {*REQUIRED} or any(kinds[name] != SCHEMA.field(name).type for name in SCHEMA.names if name in kinds):
+        raise ValueError("not the table of a log")
+    about = LogCounts.model_validate_json((file.metadata.metadata or {}).get(COUNTS, b"{}"))
+    for kind, tallies in about:
+        for reason, tally in tallies.items():
+            note(getattr(counts, kind), reason, tally.first, tally.number)
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    for batch in file.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in kinds]):
+        arrays = [batch.column(name) if name in kinds else pa.nulls(len(batch), SCHEMA.field(name).type) for name in columns]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def segment_batches(
+    stream: BinaryIO, path: Path, columns: Sequence[str], counts: LogCounts, containing: bytes = b""
+) -> Iterator[pa.RecordBatch]:
+    """Yield columns of the rows of JSON Lines. Raises OSError if they cannot be read to the end."""
+    rows, size = list[dict[str, Any]](), 0
+    for number, line in _lines(stream, path, counts):
+        if containing in line and (row := _row(line, f"{path}:{number}", counts)):
+            rows.append(row)
+            size += max(len(line), _LEAST_BYTES)
+        if size > BATCH_BYTES:
+            yield record_batch(rows, columns)
+            rows, size = [], 0
+    if rows:
+        yield record_batch(rows, columns)
+
+
+def _lines(stream: BinaryIO, path: Path, counts: LogCounts) -> Iterator[tuple[int, bytes]]:
+    """Yield lines with their numbers. One that is too long is counted, and never in memory as a whole."""
+    number, line = 1, stream.readline(MAX_LINE_BYTES).removeprefix(b"\xef\xbb\xbf")
+    while line:
+        if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
+            yield number, line
+        else:
+            note(counts.left_out, f"line of more than {MAX_LINE_BYTES / 1e6:g} MB", f"{path}:{number}")
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+        number, line = number + 1, stream.readline(MAX_LINE_BYTES)
+
+
+def _row(line: bytes, where: str, counts: LogCounts) -> dict[str, Any] | None:
+    """Return the row of a line, or None. Any other line is counted, except blank ones."""
+    row, reason = dict[str, Any](), ""
+    try:
+        row = ROWS.validate_json(line)
+    except ValidationError as error:
+        reason = fault(error) if line.strip() else ""
+    is_question = row.get("query") is not None
+    if "lost" in row and not is_question:
+        row, reason = {}, _note_lost(row["lost"], where, counts)
+    elif row:
+        reason = missing_field(row, FEEDBACK if row.get("feedback") and not is_question else REQUIRED)
+        _note_unknown(row, where, counts)
+    if reason:
+        note(counts.left_out, reason if line.endswith(b"\n") else "unfinished last line", where)
+    return None if reason or not row else row
+
+
+def _note_lost(lost: object, where: str, counts: LogCounts) -> str:
+    """Count records that a process could not log. Returns the fault of the line."""
+    if not isinstance(lost, dict) or not all(type(number) is int and number > 0 for number in lost.values()):
+        return "an object of whole numbers expected in lost"
+    for reason, number in lost.items():
+        note(counts.lost, reason, where, number)
+    return ""
+
+
+def _note_unknown(row: dict[str, Any], where: str, counts: LogCounts) -> None:
+    names = {name for name in row.keys() - NAMES if row[name] is not None}
+    for name in row.keys() & _OF.keys():
+        for item in row[name] or ():
+            if not item.keys() <= _OF[name]:
+                names |= {f"{name}.{part}" for part in item.keys() - _OF[name]}
+    for name in names:
+        note(counts.unknown, name, where)

@@ -1,48 +1,50 @@
 """The log of a production service: a line for each question, written without blocking or failing the service."""
 
 import logging
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import orjson
+from pydantic_core import ValidationError
 
+from workbench.core.display import excerpt
 from workbench.core.files import require_folder
 from workbench.errors import InputError
-from workbench.monitor.log.capture import CURRENT, LoggedQuestion, hit_rows, new_id, watched
-from workbench.monitor.log.fields import FIELDS, NAMES, feedback_fault, is_time, row_fault
-from workbench.monitor.log.log_writer import LogWriter, utc_now
-from workbench.targets.callable.values import identifier, plain
+from workbench.guessed_names import checked_init
+from workbench.monitor.log.capture import CURRENT, LoggedQuestion, new_id, watched
+from workbench.monitor.log.fields import FEEDBACK, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
+from workbench.monitor.log.hit_rows import hit_rows
+from workbench.monitor.log.log_writer import LogWriter
+from workbench.targets.callable.values import identifier, number, plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Row = dict[str, Any]
 _LOGGER = logging.getLogger(__name__)
-# The exact types of values that need no further check: every question of a service passes it.
-_TYPES = {"text": (str,), "number": (float, int), "integer": (int,), "flag": (bool,), "time": (str,)}
-_USUAL = {field.name: _TYPES[field.kind] for field in FIELDS if field.kind in _TYPES and field.name != "probability"}
-_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+_LONGEST = 40
+_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
 
 
+@checked_init
 class QueryLog:
     """A log of questions, hits, answers and feedback: a folder of JSON Lines, to which any number of processes write.
 
-    Nothing of it blocks or raises into the service. Records that cannot be written are counted in `lost` and in the log. A killed process
-    loses at most the last `flush_seconds`. Make one in each process, or before forking.
+    Nothing of it blocks or raises into the service. Records that cannot be written are counted in `lost` and in the log. A record is in its file within
+    0.2 seconds, and a killed process loses no more than that. At most 64 MB wait to be written. Make one in each process, or before forking.
 
     Parameters
     ----------
     path: the folder.
-    segment_bytes: the size after which the next file begins.
-    flush_seconds: the time within which a record is in its file. It is flushed to disk then.
-    memory_bytes: the size of the records that wait to be written. More are dropped.
+    versions: versions by name, such as `index`, `embedder`, `prompt`, `release`.
+    configuration: the name of the configuration.
     salt: a secret with which `user` and `session` are hashed.
     redact: a function that returns a row (also of feedback) without its secrets, or None to leave it out. If it fails, the row is left out.
     head: the probability with which a question is logged, that of its session if it has one: a conversation is kept or left out as a whole.
-    tail: a function of a row: whether it is kept in any case. `probability` is then 1, else `head`.
-    versions: versions by name, such as `index`, `embedder`, `prompt`, `release`.
-    configuration: the name of the configuration.
+    tail: a function of a row, with a datetime as `time`: whether it is kept in any case. `probability` is then 1, else `head`.
 
     Raises
     ------
@@ -53,31 +55,29 @@ class QueryLog:
         self,
         path: str | Path,
         *,
-        segment_bytes: int = 64_000_000,
-        flush_seconds: float = 0.2,
-        memory_bytes: int = 64_000_000,
+        versions: Mapping[str, str] | None = None,
+        configuration: str = "",
         salt: str | bytes | None = None,
         redact: Callable[[Row], Mapping[str, Any] | None] | None = None,
         head: float = 1.0,
         tail: Callable[[Row], object] | None = None,
-        versions: Mapping[str, str] | None = None,
-        configuration: str = "",
     ) -> None:
-        if not 0 < head <= 1:
-            raise InputError(f"head is {head!r}, which is no probability", "give a number above 0 and at most 1")
-        if min(segment_bytes, flush_seconds, memory_bytes) <= 0:
-            raise InputError("segment_bytes, flush_seconds or memory_bytes is not above 0", "leave it out for the default")
-        if salt is not None and not salt:
-            raise InputError("the salt is empty", "give a secret text, or leave it out to log users and sessions as they are")
+        for name, value, right, kind in (
+            ("path", path, isinstance(path, str | os.PathLike), "a folder"),
+            ("versions", versions, isinstance(versions, Mapping | None), "a mapping such as {'index': '7'}"),
+            ("configuration", configuration, isinstance(configuration, str), "a name"),
+            ("salt", "…", salt is None or (isinstance(salt, str | bytes) and bool(salt)), "a text with a letter"),
+            ("redact", redact, redact is None or callable(redact), "a function of a row"),
+            ("head", head, 0 < (number(head) or 0) <= 1, "a number above 0 and at most 1"),
+            ("tail", tail, tail is None or callable(tail), "a function of a row"),
+        ):
+            if not right:
+                raise InputError(f"{name} is {excerpt(repr(value), _LONGEST)}", f"give {kind}")
         self._key = blake2b(salt.encode() if isinstance(salt, str) else salt).digest() if salt else b""
-        self._redact, self._head, self._tail, self._versions = (
-            redact,
-            head,
-            tail,
-            {name: str(value) for name, value in (versions or {}).items()},
-        )
-        self._configuration, self._warned = configuration or None, set[str]()
-        self._writer = LogWriter(require_folder(Path(path), "the log"), segment_bytes, flush_seconds, memory_bytes)
+        self._redact, self._head, self._tail, self._warned = redact, head, tail, set[str]()
+        self._versions = {str(name): str(value) for name, value in (versions or {}).items()}
+        self._configuration = configuration or None
+        self._writer = LogWriter(require_folder(Path(path), "the log"))
 
     @property
     def lost(self) -> Mapping[str, int]:
@@ -96,22 +96,22 @@ class QueryLog:
         """
         question_id = new_id(fields.get("id"))
         try:
-            given = {"time": utc_now(), "query": query, "answer": answer, "configuration": self._configuration, **fields}
-            self._add({"id": question_id, **{name: value for name, value in given.items() if value is not None and name != "id"}}, hits)
+            given = {"time": datetime.now(UTC), "query": query, "answer": answer, "configuration": self._configuration, **fields}
+            row = {"id": question_id, **{name: value for name, value in given.items() if value is not None and name != "id"}}
+            lists = {name: hit_rows(value) for name, value in (("hits", hits), ("sources", row.pop("sources", None))) if value is not None}
+            self._add(row, lists)
         except Exception as error:  # a log never fails its service
-            self.lose("invalid", type(error).__name__)
+            self._lose_invalid(error)
         return question_id
 
     def feedback(self, question_id: str, kind: str = "thumb", value: float | None = None, text: str | None = None) -> None:
         """Log feedback to a question: `thumb` with 1 or -1, `edit` with the corrected text, `follow_up` with the next question, or another kind."""
         try:
-            row = {"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": utc_now()}]}
-            if fault := feedback_fault(row):
-                self.lose("invalid", fault)
-            else:
-                self._put(row, feedback_fault)
+            row = {"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]}
+            ROWS.validate_python(row)
+            self._put(row, FEEDBACK)
         except Exception as error:  # a log never fails its service
-            self.lose("invalid", type(error).__name__)
+            self._lose_invalid(error)
 
     def question(self, query: str = "", **fields: object) -> LoggedQuestion:
         """Begin a question, which is logged at the end of its `with` block."""
@@ -132,26 +132,29 @@ class QueryLog:
         """Count a record, or a part of one, that could not be logged."""
         self._writer.lose(reason, detail)
 
-    def _add(self, row: Row, hits: object) -> None:
-        lists = {name: hit_rows(value) for name, value in (("hits", hits), ("sources", row.pop("sources", None))) if value is not None}
+    def _lose_invalid(self, error: Exception) -> None:
+        self.lose("invalid", fault(error) if isinstance(error, ValidationError) else type(error).__name__)
+
+    def _add(self, row: Row, lists: Row) -> None:
+        """Check, hash and sample a row, of which the lists of hits are checked already. Raises ValidationError for a wrong value."""
         for name in ("user", "session"):
             if name in row and (text := identifier(row[name])):
                 row[name] = blake2b(text.encode(), key=self._key, digest_size=16).hexdigest() if self._key else text
-        if "versions" in row:
-            row["versions"] = {**self._versions, **row["versions"]}
-        usual = row["query"] and is_time(row["time"]) and all(type(value) in _USUAL.get(name, ()) for name, value in row.items())
-        if not usual and row_fault(row) and (fault := row_fault(row := plain(row))):
-            return self.lose("invalid", fault)
+        if isinstance(row["time"], str):
+            row["time"] = datetime.fromisoformat(row["time"])
+        try:
+            ROWS.validate_python(row)
+        except ValidationError:  # numbers of numpy, and values that are left out
+            row = plain(row) | {"time": row["time"]}
+            ROWS.validate_python(row)
         if not NAMES.issuperset(row):
             self._warn("fields", f"{min(row.keys() - NAMES)} is no field that a reader knows")
-        row |= lists
-        if self._versions:
-            row.setdefault("versions", self._versions)
+        row |= lists | ({"versions": {**self._versions, **row.get("versions", {})}} if self._versions else {})
         if self._head < 1:
             row["probability"] = 1.0 if self._is_tail(row) else self._head
             if row["probability"] < 1 and self._draw(row.get("session") or row["id"]) >= self._head:
-                return None
-        return self._put(row, row_fault)
+                return
+        self._put(row, REQUIRED)
 
     def _is_tail(self, row: Row) -> bool:
         try:
@@ -164,19 +167,18 @@ class QueryLog:
         """Return a number in [0, 1) that is the same for all questions of a session, in every process."""
         return int.from_bytes(blake2b(key.encode(), key=self._key, digest_size=8, person=b"sample").digest()) / 2**64
 
-    def _put(self, row: Row, fault_of: Callable[[Mapping[str, Any]], str]) -> None:
-        try:
-            line = orjson.dumps(row, option=_JSON)
-        except Exception:  # JSON has no such value
-            line = orjson.dumps(plain(row), option=_JSON)
+    def _put(self, row: Row, required: Sequence[str]) -> None:
+        if missing := missing_field(row, required):
+            return self.lose("invalid", missing)
+        line = orjson.dumps(row, _json_value, _JSON)
         if self._redact is not None:
             try:
                 # A copy: the hook can change it, and sees nothing but what would be written.
                 redacted = self._redact(orjson.loads(line))
                 if redacted is None:
                     return self.lose("redacted")
-                if fault := fault_of(redacted):
-                    return self.lose("redaction", fault)
+                if wrong := row_fault(redacted, required):
+                    return self.lose("redaction", wrong)
                 line = orjson.dumps(redacted, option=_JSON)
             except Exception as error:  # a secret must not be written, or named by a message
                 return self.lose("redaction", type(error).__name__)
@@ -186,3 +188,8 @@ class QueryLog:
         if of not in self._warned:
             self._warned.add(of)
             _LOGGER.warning("the query log: %s; said once", message)
+
+
+def _json_value(value: object) -> object:
+    """Return what JSON has for a value that is none of its own, null if nothing."""
+    return plain({"value": value}).get("value")

@@ -1,17 +1,19 @@
 """Read traces from files and folders, whatever tool wrote them, as rows of a log."""
 
+import gzip
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from workbench.core.files import table_fault
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.table_rows import is_table, read_rows
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
-from workbench.monitor.log.log_files import FAILURES, LogFile, Stream
+from workbench.monitor.log.log_files import opened
 from workbench.monitor.traces.rows import trace_rows
 from workbench.targets.recorded.traces.otlp import (
     BINARY,
@@ -152,8 +154,8 @@ def _binary(raw: bytes, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
 def _lines(file: Path, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of JSON lines, which can be compressed by gzip."""
     try:
-        with LogFile(file, named=True).opened() as (stream, _):
-            for line in bounded_lines(stream):
+        with opened(file.resolve()) as stream:
+            for line in bounded_lines(gzip.GzipFile(fileobj=stream) if file.suffix == ".gz" else stream):
                 if line is None:
                     left_out["a line that is too long"] += 1
                 elif not line.strip():
@@ -162,13 +164,13 @@ def _lines(file: Path, left_out: Counter[str]) -> Iterator[Mapping[str, Any]]:
                     left_out["a line that is not JSON"] += 1
                 else:
                     yield from _inside(value, left_out)
-    except FAILURES as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         if file.suffix != ".gz":
             raise InputError(f"{file} cannot be read ({table_fault(error)})", "give a readable file") from None
         left_out["a compressed file that is broken"] += 1
 
 
-def bounded_lines(stream: Stream, limit: int = LINE_LIMIT) -> Iterator[bytes | None]:
+def bounded_lines(stream: BinaryIO | gzip.GzipFile, limit: int = LINE_LIMIT) -> Iterator[bytes | None]:
     """Yield the lines of a file, and None for a line of more bytes than the limit, which is skipped to its end."""
     while line := stream.readline(limit + 1):
         long = len(line) > limit and not line.endswith(b"\n")

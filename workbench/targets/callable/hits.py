@@ -20,12 +20,12 @@ _ANSWERS = "if it is an answer, ask for metrics of answers, such as answer_recal
 _PASSAGES = ("contexts", "context", "retrieved_contexts")
 SOURCES = ("sources", "source_documents", "source_nodes", *_PASSAGES, "hits", "documents", "retrieved", "results")
 _LISTS = (*SOURCES, "docs", "nodes", "matches", "chunks")
-_IDS, _LATER_IDS = ("doc_id", "document_id", "docid", "docno", "ref_doc_id"), ("id", "_id", "node_id")
-_TEXTS = ("page_content", "text", "content", "chunk", "passage", "body", "document")
-_SCORES = ("score", "similarity", "relevance_score")
-_STARTS, _ENDS = ("start", "start_index", "start_char_idx"), ("end", "end_index", "end_char_idx")
+IDS, LATER_IDS = ("doc_id", "document_id", "docid", "docno", "ref_doc_id"), ("id", "_id", "node_id")
+TEXTS = ("page_content", "text", "content", "chunk", "passage", "body", "document")
+SCORES = ("score", "similarity", "relevance_score")
+STARTS, ENDS = ("start", "start_index", "start_char_idx"), ("end", "end_index", "end_char_idx")
 _LONGEST_ERROR = 300
-_READ = {*_IDS, *_LATER_IDS, *_TEXTS, *_SCORES, *_STARTS, *_ENDS, "metadata"}
+_READ = {*IDS, *LATER_IDS, *TEXTS, *SCORES, *STARTS, *ENDS, "metadata"}
 
 
 def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[TargetHit, ...]:
@@ -81,7 +81,7 @@ def _hit(item: Any, strings: Strings) -> TargetHit:
     node = read(item, "node") if not isinstance(item, str) else None
     if node is not None:  # NodeWithScore of LlamaIndex
         found = _fields(node)
-        return TargetHit(found.doc_id, found.text, number(read(item, *_SCORES)), found.start, found.end, found.metadata)
+        return TargetHit(found.doc_id, found.text, number(read(item, *SCORES)), found.start, found.end, found.metadata)
     return _fields(item)
 
 
@@ -92,18 +92,18 @@ def _is_pair(item: Any) -> bool:
 def _fields(item: Any) -> TargetHit:
     metadata = read(item, "metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    text = next((str(found) for name in _TEXTS if isinstance(found := read(item, name), str)), None)
-    doc_id = identifier(read(item, *_IDS)) or identifier(read(metadata, *_IDS)) or identifier(read(item, *_LATER_IDS))
+    text = next((str(found) for name in TEXTS if isinstance(found := read(item, name), str)), None)
+    doc_id = identifier(read(item, *IDS)) or identifier(read(metadata, *IDS)) or identifier(read(item, *LATER_IDS))
     if doc_id is None and text is None and not metadata:
         raise TargetError(f"a hit is {described(item)}, without an id or a text; {FORMS}")
     start, end = _slice(item, metadata, text)
-    return TargetHit(doc_id, text, number(read(item, *_SCORES)), start, end, plain({**_others(item), **metadata}))
+    return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**_others(item), **metadata}))
 
 
 def _slice(item: Any, metadata: Mapping[str, Any], text: str | None) -> tuple[int | None, int | None]:
     """Return the place of a hit. LangChain's splitters write only its start, into the metadata."""
-    start = whole(_first(read(item, *_STARTS), read(metadata, *_STARTS)))
-    end = whole(_first(read(item, *_ENDS), read(metadata, *_ENDS)))
+    start = whole(_first(read(item, *STARTS), read(metadata, *STARTS)))
+    end = whole(_first(read(item, *ENDS), read(metadata, *ENDS)))
     if start is not None and end is None and text is not None:
         end = start + len(text)
     return (start, end) if start is not None and end is not None else (None, None)
