@@ -257,9 +257,9 @@ def main(months: int, processes: int) -> None:
         for (world, alert, change), days in zip(cases, pool.map(delays, *zip(*cases, strict=True), numbers), strict=True):
             text = ", ".join(f"{name} {value:g}" for name, value in change.items())
             median, most = np.quantile(days, [0.5, 0.9], method="higher")
-            number = f"{median * world.conversations * SEEN.get(alert, 1.0):.0f}"
+            observations = f"{median * world.conversations * SEEN.get(alert, 1.0):.0f}"
             raised = f"{np.isfinite(days).sum()} of {len(days)}"
-            print(f"| {alert} | {text} | {world.conversations} | {raised} | {median:.1f} | {most:.1f} | {number} |", flush=True)
+            print(f"| {alert} | {text} | {world.conversations} | {raised} | {median:.1f} | {most:.1f} | {observations} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ WRONG = "The rule of the annex says that nine managers approve it on Tuesday."
 
 def rows(seed: int = 0, days: float = DAYS, **fields: Any) -> Iterator[dict[str, Any]]:
     """Arguments of `QueryLog.record`: 60 questions a day in conversations of two."""
-    random, base = np.random.default_rng(seed), list(recorded())
+    # A question always has the same hits.
+    random, base = np.random.default_rng(seed), list({row["query"]: row for row in recorded()}.values())
     for number in range(round(A_DAY * days)):
         day = number / A_DAY
         own, is_new = base[int(random.integers(len(base)))], day >= CHANGED

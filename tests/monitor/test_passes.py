@@ -39,6 +39,17 @@ def rows(first: int, last: int):
         }
 
 
+def events_in(path: Path) -> set[tuple[str, str, float]]:
+    """Return the question, the metric and the score of each event of OpenTelemetry that has a score."""
+    found = set()
+    for line in path.read_text("utf-8").splitlines():
+        for record in json.loads(line)["resourceLogs"][0]["scopeLogs"][0]["logRecords"]:
+            values = {pair["key"]: next(iter(pair["value"].values())) for pair in record["attributes"]}
+            if "gen_ai.evaluation.score.value" in values:
+                found.add((values["workbench.id"], values["gen_ai.evaluation.name"], values["gen_ai.evaluation.score.value"]))
+    return found
+
+
 @pytest.mark.slow
 def test_a_longer_log_goes_on_where_the_last_pass_ended_and_an_alert_is_raised_and_sent_once(tmp_path: Path) -> None:
     write_segment(tmp_path / "log" / "a.jsonl", rows(0, 9))
@@ -50,6 +61,11 @@ def test_a_longer_log_goes_on_where_the_last_pass_ended_and_an_alert_is_raised_a
     assert 0 < support.interval.n <= 12 * 9
     write_segment(tmp_path / "log" / "b.jsonl", rows(9, 14))
     later = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", SETTINGS)
+    evaluations = pd.read_parquet(tmp_path / "out" / "monitoring" / "evaluations.parquet")
+    scored = evaluations[(evaluations["state"] == "scored") & (evaluations["judge"] != "users")]
+    assert events_in(tmp_path / "out" / "monitoring" / "evaluations.otlp.jsonl") == {
+        (row["id"], row["metric"], row["value"]) for row in scored.to_dict("records")
+    }
     assert {alert.first.alert for alert in later.open} == {"no_results", "lost_results"}
     assert [alert.id for alert in later.news] == [alert.id for alert in later.open]
     for alert in later.open:

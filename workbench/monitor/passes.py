@@ -1,7 +1,7 @@
 """One pass over a log: judge a sample, estimate, decide on alerts, and send them. A later pass continues where this one ended."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,12 +33,13 @@ from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, Pas
 from workbench.monitor.sampling import COLUMNS, draw, outline, skipped
 from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
+from workbench.monitor.traces.evaluations import evaluation_events
 from workbench.monitor.traces.reading import read_traces
 from workbench.pipeline.context import Workspace
 from workbench.printable import printable_line
 from workbench.results.run_tables import MANIFEST, RunTables
 
-NEWS, METRICS, EVALUATIONS, TRACES = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl"
+NEWS, METRICS, EVALUATIONS, TRACES, EVENTS = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl", "evaluations.otlp.jsonl"
 # The metrics of judged answers on which alerts are decided.
 _ALERTED = {"faithfulness": "faithfulness", "support_overlap": "faithfulness", "refusal_rate": "refusal_rate"}
 # New questions that the page counts and proposes to label.
@@ -125,25 +126,25 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         )
         state, failures = deliver(state, channels)
         write_state(folder / ALERTS, state)
-    write_text(folder / METRICS, prometheus(state, watch))
-    summary.to_parquet(folder / SUMMARY)
-    evaluations.to_parquet(folder / EVALUATIONS)
-    left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
-    comparison.to_parquet(folder / COMPARISON)
-    seen = {row for alert in state.alerts for row in alert.first.evidence}
-    record = PassRecord(
-        log=str(path),
-        until=watch.until,
-        tested=watch.tested,
-        changes=changes,
-        support=next((one.name for one in estimates if one.metric in SUPPORT), ""),
-        skipped=skipped(drawn),
-        left_out=left_out,
-        queries=dict(table.loc[table["id"].isin(seen), ["id", "query"]].itertuples(index=False)),
-        labelling=_worth_labelling(drawn, evaluations, settings, folder),
-    )
-    write_text(folder / PASS, record.model_dump_json() + "\n")
-    write_monitoring(folder)
+        write_text(folder / METRICS, prometheus(state, watch))
+        summary.to_parquet(folder / SUMMARY)
+        evaluations.to_parquet(folder / EVALUATIONS)
+        left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
+        comparison.to_parquet(folder / COMPARISON)
+        seen = {row for alert in state.alerts for row in alert.first.evidence}
+        record = PassRecord(
+            log=str(path),
+            until=watch.until,
+            tested=watch.tested,
+            changes=changes,
+            support=next((one.name for one in estimates if one.metric in SUPPORT), ""),
+            skipped=skipped(drawn),
+            left_out=left_out,
+            queries=dict(table.loc[table["id"].isin(seen), ["id", "query"]].itertuples(index=False)),
+            labelling=_worth_labelling(drawn, evaluations, settings, folder),
+        )
+        write_text(folder / PASS, record.model_dump_json() + "\n")
+        write_monitoring(folder)
     return Monitored(folder, summary, estimates, watch, state.alerts, news, failures, skipped(drawn), left_out)
 
 
@@ -153,8 +154,8 @@ def acknowledge_alert(folder: Path, name: str) -> None:
         raise InputError(f"{folder} has no alerts", "run workbench monitor first, or give the --name and the --outputs of its results")
     with lock(folder / ALERTS):
         write_state(folder / ALERTS, acknowledge(read_state(folder / ALERTS), name))
-    if (folder / PASS).exists():
-        write_monitoring(folder)
+        if (folder / PASS).exists():
+            write_monitoring(folder)
 
 
 def read_evaluations(folder: Path, *, missing_ok: bool = False) -> pd.DataFrame | None:
@@ -206,9 +207,23 @@ def _judged(
     """Draw and judge questions within the budget. Return all questions with their draws, and the evaluations."""
     drawn = draw(outlined, max(1, settings.budget))
     chosen = drawn.loc[drawn["reason"] == "", "id"] if settings.budget else drawn["id"][:0]
-    sample = pd.DataFrame([*questions.rows(frozenset(chosen))] if len(chosen) else [], columns=list(COLUMNS))
+    rows = [*questions.rows(frozenset(chosen))] if len(chosen) else []
     workspace = Workspace.at(folder.parent)
-    return drawn, judge(sample, settings.judges(), AnswerResources(workspace.vectors, CallResources(workspace.calls)), folder)
+    resources = AnswerResources(workspace.vectors, CallResources(workspace.calls))
+    evaluations = judge(pd.DataFrame(rows, columns=list(COLUMNS)), settings.judges(), resources, folder)
+    write_text(folder / EVENTS, "".join(f"{line}\n" for line in evaluation_events(_evaluated(rows, evaluations, drawn))))
+    return drawn, evaluations
+
+
+def _evaluated(rows: Sequence[Mapping[str, Any]], evaluations: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows with what they were evaluated by, and the probability of that."""
+    found = evaluations[evaluations["judge"].ne("users") & evaluations["state"].ne("not_applicable")]
+    found = found.rename(columns={"metric": "name", "value": "score", "reason": "error"})
+    groups = {name: own.to_dict("records") for name, own in found.groupby("id")[["name", "score", "judge", "error"]]}
+    probability = drawn.set_index("id")["probability"]
+    for row in rows:
+        known = [{name: value for name, value in each.items() if pd.notna(value) and value != ""} for each in groups.get(row["id"], ())]
+        yield {**row, "evaluations": known, "probability": float(probability[row["id"]])}
 
 
 def _errors(settings: MonitorSettings) -> Mapping[str, JudgeErrors]:

@@ -50,9 +50,10 @@ def summarise_log(questions: LoggedQuestions) -> pd.DataFrame:
     """
     parts = [_numbers(batch) for batch in questions.batches(_READ)]
     table = pa.Table.from_batches(parts).to_pandas() if parts else pd.DataFrame({"day": []}, dtype="str")
-    last = pd.to_datetime(table["day"].max() or None)
-    first = f"{last - pd.Timedelta(days=BEFORE):%Y-%m-%d}" if pd.notna(last) else ""
-    table["period"] = np.select([table["day"] == "", table["day"] == table["day"].max(), table["day"] >= first], [None, TODAY, WEEK], None)
+    days = pd.to_datetime(table["day"].replace("", None))
+    table["period"] = (
+        pd.Series(TODAY, index=table.index).where(days == days.max(), WEEK).where(days >= days.max() - pd.Timedelta(days=BEFORE))
+    )
     rows = list[tuple[Any, ...]]()
     for name in _GROUPS if len(table) else ():
         largest = table[name].value_counts().index[:_MOST_GROUPS]
