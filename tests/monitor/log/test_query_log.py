@@ -262,7 +262,6 @@ WRONG: dict[str, Callable[[wb.QueryLog], object]] = {
     "an answer that is no text": lambda log: log.record("q", answer=["a"]),  # type: ignore[arg-type]
     "hits that are none": lambda log: log.record("q", hits=7),
     "hits in a circle": lambda log: log.record("q", [{"doc_id": "d", "metadata": CIRCLE}]),
-    "half of a surrogate pair": lambda log: log.record("q \ud800"),
     "a huge number": lambda log: log.record("q", turn=10**30),
     "another object": lambda log: log.record(Hostile(), hits=[Hostile()], user=Hostile(), id=Hostile()),  # type: ignore[arg-type]
     "versions that are a list": lambda log: log.record("q", versions=[1]),
@@ -282,6 +281,21 @@ def test_wrong_arguments_are_counted_and_do_not_raise(tmp_path: Path, case: str,
     assert log.lost == losses(tmp_path) == {"invalid": 3}
     assert len(warned) == 1
     assert rows(tmp_path) == []
+
+
+def test_half_of_a_surrogate_pair_is_a_question_mark_wherever_it_is(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path, versions={"index\ud800": "1\udfff"}, configuration="c\ud800", head=0.999999999)
+    hits = [{"doc_id": "d\ud800", "text": "t\udc00", "metadata": {"k\ud800": ["v\ud800"]}}]
+    first = log.record("q \ud800 😀", hits, "a\ud800", id="id\ud800", session="s\ud800", user="u\ud800", model="m\udc00")
+    log.feedback("id\ud800", "edit", text="b\ud800")
+    log.close()
+    assert not log.lost
+    assert first == "id?"
+    (row,) = LoggedQuestions(tmp_path).rows()
+    assert (row["query"], row["answer"], row["session"], row["model"]) == ("q ? 😀", "a?", "s?", "m?")
+    assert (row["versions"], row["configuration"]) == ({"index?": "1?"}, "c?")
+    assert row["hits"] == [{"doc_id": "d?", "text": "t?", "metadata": {"k?": ["v?"]}}]
+    assert row["feedback"][0]["text"] == "b?"
 
 
 def test_lost_records_of_different_causes_are_counted_apart_in_the_log(tmp_path: Path) -> None:

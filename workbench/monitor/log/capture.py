@@ -30,8 +30,8 @@ _QUESTION = ("query", "question", "input", "text", "prompt")
 
 
 def new_id(given: object = None) -> str:
-    """Return a given id as text, or a new one."""
-    return str(given) if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
+    """Return a given id as text that UTF-8 has, or a new one."""
+    return str(given).encode("utf-8", "replace").decode() if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
 
 
 class LoggedQuestion:

@@ -75,8 +75,8 @@ class QueryLog:
                 raise InputError(f"{name} is {excerpt(repr(value), _LONGEST)}", f"give {kind}")
         self._key = blake2b(salt.encode() if isinstance(salt, str) else salt).digest() if salt else b""
         self._redact, self._head, self._tail, self._warned = redact, head, tail, set[str]()
-        self._versions = {str(name): str(value) for name, value in (versions or {}).items()}
-        self._configuration = configuration or None
+        self._versions = {_writable(str(name)): _writable(str(value)) for name, value in (versions or {}).items()}
+        self._configuration = _writable(configuration) or None
         self._writer = LogWriter(require_folder(Path(path), "the log"))
 
     @property
@@ -107,7 +107,7 @@ class QueryLog:
     def feedback(self, question_id: str, kind: str = "thumb", value: float | None = None, text: str | None = None) -> None:
         """Log feedback to a question: `thumb` with 1 or -1, `edit` with the corrected text, `follow_up` with the next question, or another kind."""
         try:
-            row = {"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]}
+            row = _writable({"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]})
             ROWS.validate_python(row)
             self._put(row, FEEDBACK)
         except Exception as error:  # a log never fails its service
@@ -138,14 +138,14 @@ class QueryLog:
     def _add(self, row: Row, lists: Row) -> None:
         """Check, hash and sample a row, of which the lists of hits are checked already. Raises ValidationError for a wrong value."""
         for name in ("user", "session"):
-            if name in row and (text := identifier(row[name])):
+            if name in row and (text := _writable(identifier(row[name]))):
                 row[name] = blake2b(text.encode(), key=self._key, digest_size=16).hexdigest() if self._key else text
         if isinstance(row["time"], str):
             row["time"] = datetime.fromisoformat(row["time"])
         try:
             ROWS.validate_python(row)
-        except ValidationError:  # numbers of numpy, and values that are left out
-            row = plain(row) | {"time": row["time"]}
+        except ValidationError:  # numbers of numpy, values that are left out, halves of surrogate pairs
+            row = _writable(plain(row)) | {"time": row["time"]}
             ROWS.validate_python(row)
         if not NAMES.issuperset(row):
             self._warn("fields", f"{min(row.keys() - NAMES)} is no field that a reader knows")
@@ -170,7 +170,10 @@ class QueryLog:
     def _put(self, row: Row, required: Sequence[str]) -> None:
         if missing := missing_field(row, required):
             return self.lose("invalid", missing)
-        line = orjson.dumps(row, _json_value, _JSON)
+        try:
+            line = orjson.dumps(row, _json_value, _JSON)
+        except TypeError:
+            line = orjson.dumps(_writable(row), _json_value, _JSON)
         if self._redact is not None:
             try:
                 # A copy: the hook can change it, and sees nothing but what would be written.
@@ -193,3 +196,12 @@ class QueryLog:
 def _json_value(value: object) -> object:
     """Return what JSON has for a value that is none of its own, null if nothing."""
     return plain({"value": value}).get("value")
+
+
+def _writable(value: Any) -> Any:
+    """Return a value with question marks for halves of surrogate pairs, which UTF-8 does not have."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_writable(name): _writable(item) for name, item in value.items()}
+    return [_writable(item) for item in value] if isinstance(value, list) else value
