@@ -43,11 +43,15 @@ def log_evidence(path: Path) -> LogEvidence:
 def alert_evidence(folder: Path) -> AlertEvidence:
     """Read which alerts the last pass over a log tested, and which were ever raised. Raises InputError without a pass."""
     try:
-        tested = PassRecord.model_validate_json((folder / PASS).read_bytes()).tested
+        record = PassRecord.model_validate_json((folder / PASS).read_bytes())
     except (OSError, ValidationError):
         raise InputError(f"{folder} has no results of workbench monitor", "give the folder that it says it wrote") from None
+    # A score of support is no faithfulness.
+    tested = [one for one in record.tested if one.alert != "faithfulness" or record.support == "faithfulness"]
     limits = {one.alert: one.limit for one in tested if one.limit is not None}
-    raised = Counter(alert.first.alert for alert in read_state(folder / ALERTS).alerts)
+    raised = Counter(
+        alert.first.alert for alert in read_state(folder / ALERTS).alerts if alert.first.alert in {one.alert for one in tested}
+    )
     return AlertEvidence(folder, {one.alert: one.observations for one in tested}, limits, raised)
 
 

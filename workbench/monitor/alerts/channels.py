@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import Self
@@ -34,13 +35,15 @@ class Webhook(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
     url: str = Field(description="The address: on this machine, or https at one of `hosts`.")
-    secret: str = Field(pattern=r"^[A-Z_][A-Z0-9_]*$", description="The environment variable with the secret.")
+    secret: str = Field(description="The name of the environment variable with the secret, in capitals.")
     hosts: tuple[str, ...] = Field(default=(), description="The other hosts to which alerts may be sent.")
     timeout: float = Field(default=10, gt=0, le=60, description="Seconds without an answer after which a try has failed.")
     tries: int = Field(default=4, ge=1, le=10, description="The number of tries.")
 
     @model_validator(mode="after")
     def _allowed(self) -> Self:
+        if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.secret):
+            raise ValueError("secret is no name of an environment variable in capitals, such as ALERT_SECRET, which has the secret")
         check_address(self.url, "the webhook")
         parts = urlsplit(self.url)
         if not is_local(self.url) and (parts.scheme != "https" or parts.hostname not in self.hosts):

@@ -7,9 +7,11 @@ from typing import Any
 import orjson
 from pydantic import Field, JsonValue
 
+from workbench.errors import InputError
 from workbench.monitor.log.capture import answer_fields
 from workbench.monitor.log.query_log import QueryLog
 from workbench.targets.base import TargetError
+from workbench.targets.callable.answers import text_of
 from workbench.targets.callable.values import identifier
 from workbench.targets.paths import Paths, find, find_one
 from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings
@@ -23,7 +25,10 @@ COPIED_BYTES = 1_000_000
 
 
 class LoggedRoute(PathSettings):
-    """Where the requests of a path have their question, and the replies their hits and answer, as in the settings of a `wb.HttpTarget`."""
+    """Where the requests of a path have their question, and the replies their hits and answer, as in the settings of a `wb.HttpTarget`.
+
+    Without paths of hits and answer, both are read under their usual names, as from the result of a function.
+    """
 
     query: Paths = Field(default=("$.query", "$.question"), description="The question in the request.")
     user: Paths | None = Field(default=None, description="The user in the request.")
@@ -41,6 +46,11 @@ class QueryLogMiddleware:
     """
 
     def __init__(self, app: Application, log: QueryLog, routes: Mapping[str, LoggedRoute]) -> None:
+        right = isinstance(routes, Mapping) and all(
+            str(path).startswith("/") and isinstance(route, LoggedRoute) for path, route in routes.items()
+        )
+        if not right:
+            raise InputError("the routes are no LoggedRoute by path", 'give for example routes={"/ask": LoggedRoute()}')
         self._app, self._log, self._routes = app, log, dict(routes)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -123,7 +133,19 @@ class _Exchange:
             self.question.hits(self._route.hits.read(reply))
         if self._route.answer:
             self.question.set(**answer_fields(self._route.answer.read(reply)))
+        if self._reads_usual:
+            self._add_usual(reply)
         return None
+
+    @property
+    def _reads_usual(self) -> bool:
+        return self._route.hits is None and self._route.answer is None
+
+    def _add_usual(self, reply: JsonValue) -> None:
+        try:
+            self.question.add_result(reply)
+        except TargetError:
+            self._log.lose("reply", "neither an answer nor hits under a usual name")
 
     def _read_events(self, events: list[JsonValue]) -> None:
         """Read a stream: the id and the hits from the first event that has them, the answer from all."""
@@ -136,6 +158,8 @@ class _Exchange:
         if self._route.answer:
             found = [next(filter(None, (find(path, event) for path in self._route.answer.text)), []) for event in events]
             self.question.answer("".join(text for texts in found for text in texts if isinstance(text, str)))
+        if self._reads_usual:
+            self._add_usual("".join(text for event in events if (text := text_of(event))))
 
     def _read_id(self, replies: list[JsonValue]) -> None:
         if question_id := next(filter(None, (_text(self._route.id, reply) for reply in replies)), None):

@@ -125,6 +125,15 @@ class LoggedQuestion:
             self._lose("result", type(error).__name__)
         self.finish()
 
+    def add_result(self, result: object) -> None:
+        """Add the fields of a result that are not set, under usual names. Raises TargetError if it has neither an answer nor hits."""
+        fields = _result_fields(result)
+        if "error" in fields and read(result, "error") is None:
+            raise TargetError(fields["error"])
+        if self._searches:
+            fields.pop("hits", None)
+        self.set(**{name: value for name, value in fields.items() if name not in self._fields})
+
     def __enter__(self) -> "LoggedQuestion":
         self._active = self.active()
         self._active.__enter__()

@@ -19,6 +19,7 @@ from workbench.monitor.log.capture import CURRENT, LoggedQuestion, new_id, watch
 from workbench.monitor.log.fields import FEEDBACK, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
 from workbench.monitor.log.hit_rows import hit_rows
 from workbench.monitor.log.log_writer import LogWriter
+from workbench.targets.base import TargetError
 from workbench.targets.callable.values import identifier, number, plain
 
 P = ParamSpec("P")
@@ -133,7 +134,9 @@ class QueryLog:
         self._writer.lose(reason, detail)
 
     def _lose_invalid(self, error: Exception) -> None:
-        self.lose("invalid", fault(error) if isinstance(error, ValidationError) else type(error).__name__)
+        reason = fault(error) if isinstance(error, ValidationError) else type(error).__name__
+        # They describe types, and name no value.
+        self.lose("invalid", str(error) if isinstance(error, TargetError) else reason)
 
     def _add(self, row: Row, lists: Row) -> None:
         """Check, hash and sample a row, of which the lists of hits are checked already. Raises ValidationError for a wrong value."""
@@ -142,6 +145,8 @@ class QueryLog:
                 row[name] = blake2b(text.encode(), key=self._key, digest_size=16).hexdigest() if self._key else text
         if isinstance(row["time"], str):
             row["time"] = datetime.fromisoformat(row["time"])
+        if isinstance(row["time"], datetime) and row["time"].tzinfo is not None:
+            row["time"] = row["time"].astimezone(UTC)
         try:
             ROWS.validate_python(row)
         except ValidationError:  # numbers of numpy, values that are left out, halves of surrogate pairs
