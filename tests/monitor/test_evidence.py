@@ -1,5 +1,6 @@
 """What the checklist reads of a real log and of a real pass over it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import workbench as wb
 from tests.monitor.log_lines import write_segment
 from tests.monitor.test_passes import SETTINGS, rows
+from tests.monitor.traces.conftest import request, span
 from workbench.errors import InputError
 from workbench.monitor.evidence import alert_evidence, log_evidence
 from workbench.monitor.passes import monitor
@@ -52,6 +54,16 @@ def test_lines_that_are_no_questions_are_counted_and_not_believed(tmp_path: Path
     ]
     with pytest.raises(InputError, match="no_log"):
         log_evidence(tmp_path / "no_log")
+
+
+def test_traces_take_the_place_of_a_log_whatever_their_file(tmp_path: Path) -> None:
+    trace = request(span(0, None, {"openinference.span.kind": "CHAIN", "input.value": "fee?", "output.value": "9"}))
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "export.json").write_text(json.dumps(trace), "utf-8")
+    found = log_evidence(tmp_path / "traces")
+    assert found.questions == 1
+    assert found.lacking.keys() >= {"hits", "generation_seconds"}
+    assert "answer" not in found.lacking
 
 
 @pytest.mark.slow

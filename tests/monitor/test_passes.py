@@ -105,6 +105,30 @@ def test_a_log_that_is_as_usual_exits_0_and_says_what_it_leaves_out(tmp_path: Pa
     assert f"{A_DAY} left out: duplicate" in done.stdout
 
 
+def test_a_folder_has_the_results_of_one_log(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_segment(tmp_path / name / "log.jsonl", rows(0, 1))
+    monitor(tmp_path / "a", tmp_path / "out" / "monitoring", SETTINGS)
+    with pytest.raises(InputError, match=r"has the results of .*/a; give another --name"):
+        monitor(tmp_path / "b", tmp_path / "out" / "monitoring", SETTINGS)
+    (tmp_path / "a").rename(tmp_path / "moved")
+    assert monitor(tmp_path / "moved", tmp_path / "out" / "monitoring", SETTINGS).folder.name == "monitoring"
+
+
+def test_a_segment_of_feedback_alone_and_questions_of_megabytes_stop_no_pass(tmp_path: Path) -> None:
+    asked = [*rows(0, 1)]
+    asked[0] |= {"query": "a long word " * 200_000}
+    asked[1] |= {"answer": "a long answer " * 100_000}
+    write_segment(tmp_path / "log" / "a.jsonl", asked)
+    write_segment(tmp_path / "log" / "b.jsonl", [{"id": "q3", "feedback": [{"kind": "thumb", "value": -1.0}]}])
+    write_segment(tmp_path / "log" / "c.jsonl", asked[:5])
+    found = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", SETTINGS)
+    assert found.skipped["texts of more than 500,000 letters"] == 2
+    whole = found.summary[found.summary["by"] == "all"].set_index("measure")
+    assert whole.loc["with_feedback", "total"] == 1
+    assert whole.loc["questions", "n"] == A_DAY
+
+
 @pytest.mark.slow
 def test_traces_are_watched_as_a_log(tmp_path: Path) -> None:
     spans = [

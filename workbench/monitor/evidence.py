@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from workbench.metrics.coverage import Bools
 from workbench.monitor.alerts.state import read_state
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.pass_record import ALERTS, PASS, PassRecord
+from workbench.monitor.passes import open_log
 
 _STEPS = ("embedding_seconds", "retrieval_seconds", "generation_seconds")
 
@@ -23,7 +25,16 @@ def log_evidence(path: Path) -> LogEvidence:
 
     A question that failed has no answer and need not have a time of the model. A question without hits has no ids and scores.
     """
-    questions, lacking, total, feedback = LoggedQuestions(path), Counter[str](), 0, 0
+    with TemporaryDirectory() as folder:
+        try:
+            questions = open_log(path, Path(folder))[0]
+        except InputError:  # without a question, or none of a log
+            questions = LoggedQuestions(path)
+        return _log_evidence(path, questions)
+
+
+def _log_evidence(path: Path, questions: LoggedQuestions) -> LogEvidence:
+    lacking, total, feedback = Counter[str](), 0, 0
     for batch in questions.batches(("hits", "answer", "error", *_STEPS, "configuration", "versions", "feedback")):
         known = {name: batch.column(name).is_valid().to_numpy(zero_copy_only=False) for name in batch.schema.names}
         failed = pc.not_equal(batch.column("error").fill_null(""), "").to_numpy(zero_copy_only=False)

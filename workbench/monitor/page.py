@@ -80,7 +80,7 @@ class MonitoringView:
 
     def labelling(self) -> Shown:
         """The number of questions that the dataset lacks, and the command that takes them."""
-        return show(*labelling_blocks(self.about))
+        return show(*labelling_blocks(self.about, self.folder))
 
     def document(self) -> Report:
         """The whole as a page."""

@@ -136,7 +136,7 @@ def left_out(about: PassRecord) -> list[str]:
     return [*lines, *map(capitalised, about.left_out)] or ["Every alert was tested, and every question was read and judged."]
 
 
-def labelling_blocks(about: PassRecord) -> list[Block]:
+def labelling_blocks(about: PassRecord, folder: Path) -> list[Block]:
     """Say how many questions the dataset of the settings lacks, and show the command that takes those that add most."""
     found, dataset, take = about.labelling, "DATASET", _TAKE
     line = "Set dataset in the settings of the monitor to see how many of the logged questions it lacks. The command takes those that add most:"
@@ -146,4 +146,5 @@ def labelling_blocks(about: PassRecord) -> list[Block]:
     if found and not found.take:
         return [Prose(f"{dataset} has all of the {plural(found.compared, 'logged question')}.")]
     command = ["workbench", "dataset", "from-log", about.log, "--dataset", dataset, "--take", take, "--to", "outputs/from-log"]
+    command += ["--monitoring", str(folder)] if folder != Path("outputs", "monitoring") else []
     return [Prose(line), Terms([Term("Command", shlex.join(command), code=True)])]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
 from workbench.answering.base import AnswerResources
 from workbench.core.files import write_text
@@ -108,6 +110,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     settings, folder = settings or MonitorSettings(), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with lock(folder / ALERTS):
+        _require_same_log(Path(path), folder)
         questions, remarks = open_log(Path(path), folder)
         summary = summarise_log(questions)
         table, outlined = _tables(questions)
@@ -148,6 +151,16 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     return Monitored(folder, summary, estimates, watch, state.alerts, news, failures, skipped(drawn), left_out)
 
 
+def _require_same_log(path: Path, folder: Path) -> None:
+    """Raise InputError if a folder has the results of another log."""
+    try:
+        known = PassRecord.model_validate_json((folder / PASS).read_bytes()).log
+    except (OSError, ValidationError):
+        return
+    if Path(known).resolve() != path.resolve() and Path(known).exists():
+        raise InputError(f"{folder} has the results of {known}", "give another --name")
+
+
 def acknowledge_alert(folder: Path, name: str) -> None:
     """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
     if not (folder / ALERTS).exists():
@@ -178,8 +191,10 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
     if (path / MANIFEST).is_file():
         raise InputError(f"{path} is a run, whose answers the sweep has judged", "open its report, or give the log of a service")
     questions = LoggedQuestions(path)
-    if any(len(batch) for batch in questions.batches(["id"])):
-        return questions, ()
+    # A folder without a file of a log can have exports.
+    with suppress(InputError):
+        if any(len(batch) for batch in questions.batches(["id"])):
+            return questions, ()
     unread = questions.counts.lines()
     try:
         found = read_traces(path)

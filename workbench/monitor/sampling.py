@@ -29,6 +29,8 @@ _SEEN, _DIMENSIONS, _BLOCK = 4_000, 256, 2_000
 # Feedback counts if it is given up to an hour after the end of a block.
 _GRACE = pd.Timedelta(hours=1)
 NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context", "refused", "the answer was cut"
+# Letters of question, answer and hits.
+_LONGEST, TOO_LONG = 500_000, "texts of more than 500,000 letters"
 NOT_DRAWN, OPEN, NO_TIME = "not in the sample of its day", "not drawn yet: its hours are not over", "no time"
 # What is read of a log, and what is kept of it.
 COLUMNS = ("id", "time", "query", "hits", "answer", "error", "refused", "truncated", "configuration", "session", "feedback", "probability")
@@ -167,11 +169,13 @@ def _outlined(row: Mapping[Any, Any]) -> tuple[Any, ...]:
         first = hits[0].get("score")
     # Nothing found is a context that is known.
     known = hits is not None and (not hits or any(hit.get("text") for hit in hits))
+    size = len(query) + len(answer) + sum(len(hit.get("text") or "") for hit in hits or ())
     unusable = {
         NO_ANSWER: error or not answer.strip(),
         REFUSED: row["refused"] is True,
         TRUNCATED: row["truncated"] is True,
         NO_CONTEXT: not known,
+        TOO_LONG: size > _LONGEST,
     }
     reason = next((reason for reason, applies in unusable.items() if applies), "")
     # A value below 0, or a corrected answer. Without a time it counts as given at once.

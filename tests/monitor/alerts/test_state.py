@@ -113,6 +113,30 @@ def test_each_channel_gets_each_change_once_and_a_channel_that_fails_gets_it_lat
     assert got["good"] == ["open", "resolved"]
 
 
+def test_an_alert_that_a_channel_refuses_does_not_silence_the_others() -> None:
+    names = ("cost", "latency", "no_results")
+    state, _ = after(watch(*(replace(RAISED, alert=name) for name in names)))
+    got = []
+
+    def send(alert) -> None:
+        if alert.first.alert == "cost":
+            raise RunError("it is refused", "none")
+        got.append(alert.first.alert)
+
+    for _ in range(2):
+        state, failures = deliver(state, {"hook": send})
+        assert failures == ("hook: it is refused; none",)
+    assert sorted(got) == ["latency", "no_results"]
+
+
+def test_what_a_log_names_leaves_as_valid_json_of_bounded_size() -> None:
+    odd = replace(RAISED, evidence=('9-0?key=a"', "\\", "x" * 100_000), change='index changed from ?token=b"c to ' + "v" * 100_000)
+    state, _ = after(watch(odd))
+    body = content(state.alerts[0])
+    assert json.loads(body)["evidence"][:2] == ['9-0?key=…"', "\\"]
+    assert len(body) < 20_000
+
+
 def test_a_state_is_written_and_read_as_it_was(tmp_path) -> None:
     path = tmp_path / "alerts.json"
     state, _ = after(watch(RAISED))

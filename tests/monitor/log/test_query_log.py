@@ -6,7 +6,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -281,6 +281,23 @@ def test_wrong_arguments_are_counted_and_do_not_raise(tmp_path: Path, case: str,
     assert log.lost == losses(tmp_path) == {"invalid": 3}
     assert len(warned) == 1
     assert rows(tmp_path) == []
+
+
+def test_a_line_that_no_reader_takes_is_lost_and_counted(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    log.record("x" * 9_000_000)
+    log.record("short")
+    log.close()
+    assert log.lost == {"invalid": 1}
+    assert [row["query"] for row in LoggedQuestions(tmp_path).rows()] == ["short"]
+
+
+def test_a_time_of_another_zone_is_logged_as_utc(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    for time in (datetime(2026, 11, 1, 12, tzinfo=timezone(timedelta(hours=9))), "2026-11-01T05:00:00+02:00"):
+        log.record("q", time=time)
+    log.close()
+    assert [row["time"] for row in LoggedQuestions(tmp_path).rows()] == ["2026-11-01T03:00:00Z"] * 2
 
 
 def test_half_of_a_surrogate_pair_is_a_question_mark_wherever_it_is(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import requests
@@ -24,6 +24,7 @@ from workbench.targets.http.headers import check_address, is_local
 
 SIGNATURE = "X-Workbench-Signature"
 _LONGEST_WAIT = 30.0
+_LONGEST = 2_000
 
 
 class Webhook(BaseModel):
@@ -86,7 +87,14 @@ def signature(secret: str, now: int, body: bytes) -> str:
 def content(alert: Alert) -> bytes:
     """Return an alert as a line of JSON, without secrets: its fields, with times in nanoseconds, and `text`."""
     fields = {"id": alert.id, "status": alert.status, "text": str(alert)} | alert.model_dump(mode="json")["first"]
-    return printable(json.dumps(fields)).encode()
+    return json.dumps({name: _safe(value) for name, value in fields.items()}).encode()
+
+
+def _safe(value: Any) -> Any:
+    """Return texts without secrets and of at most 2,000 letters. Ids and versions can be any texts of a log."""
+    if isinstance(value, str):
+        return printable(value)[:_LONGEST]
+    return [_safe(item) for item in value] if isinstance(value, list) else value
 
 
 def append_alert(path: Path, alert: Alert) -> None:

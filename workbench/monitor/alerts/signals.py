@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.coverage import Floats, Ints
+from workbench.monitor.question_texts import LONGEST
 from workbench.monitor.sampling import rows_of
 
 DAY = 86_400 * 10**9
@@ -49,7 +50,7 @@ def signals(frame: pd.DataFrame) -> pd.DataFrame:
     columns = {
         "id": rows["id"].fillna("").astype(str),
         "time": nanoseconds(rows["time"]),
-        "query": rows["query"].fillna("").astype(str),
+        "query": rows["query"].fillna("").astype(str).str[:LONGEST],
         "user": rows["user"].astype(object),
         "session": rows["session"].astype(object),
         "empty": [np.nan if found is None else float(not found) for found in hits],

@@ -17,6 +17,7 @@ from workbench.monitor.alerts.signals import DAY
 from workbench.printable import printable_line
 
 _NEVER = 2**63
+_MOST_FAILURES = 3
 # Of the evidence, in the line of an alert. Channels get all ids in full.
 _SHOWN_IDS, _SHOWN_OF_ID = 3, 12
 
@@ -87,18 +88,24 @@ def acknowledge(state: AlertState, name: str) -> AlertState:
 def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) -> tuple[AlertState, tuple[str, ...]]:
     """Send to each channel the alerts that were opened or resolved since it got them, and return the state and what failed.
 
-    What failed is sent by the next run. A channel that is down does not silence the others.
+    What failed is sent by the next run. A channel that is down does not silence the others, and neither does an alert that it refuses. After 3 failures
+    of a channel its others wait for the next run.
     """
     alerts, failures = list(state.alerts), []
     for name, send in channels.items():
-        try:
-            for place, alert in enumerate(alerts):
-                news = "resolved" if alert.status == "resolved" else "open"
-                if alert.sent.get(name) != news:
-                    send(alert)
-                    alerts[place] = alert.model_copy(update={"sent": alert.sent | {name: news}})
-        except WorkbenchError as error:
-            failures.append(f"{name}: {error}")
+        for place, alert in enumerate(alerts):
+            news = "resolved" if alert.status == "resolved" else "open"
+            if alert.sent.get(name) == news:
+                continue
+            try:
+                send(alert)
+            except WorkbenchError as error:
+                failures.append(f"{name}: {error}")
+                # Each waits for its tries.
+                if sum(failure.startswith(f"{name}: ") for failure in failures) >= _MOST_FAILURES:
+                    break
+            else:
+                alerts[place] = alert.model_copy(update={"sent": alert.sent | {name: news}})
     return AlertState(alerts=tuple(alerts)), tuple(failures)
 
 

@@ -91,6 +91,8 @@ FIELDS = (
 NAMES = frozenset(field.name for field in FIELDS)
 # What a question must have, and feedback to an earlier one.
 REQUIRED = ("id", "time", "query")
+# A longer line is not written, and not read.
+MAX_LINE_BYTES = 8_000_000
 FEEDBACK = ("id", "feedback")
 
 

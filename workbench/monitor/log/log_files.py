@@ -15,11 +15,10 @@ from workbench.core.files import table_fault
 from workbench.core.formatting import count
 from workbench.datasets.file_access import readable
 from workbench.errors import InputError
-from workbench.monitor.log.fields import FEEDBACK, FIELDS, NAMES, REQUIRED, ROWS, fault, missing_field
+from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field
 from workbench.monitor.log.log_table import SCHEMA, record_batch
 from workbench.printable import printable_line
 
-MAX_LINE_BYTES = 8_000_000
 # Of the lines of a batch. Every line counts as at least 256 bytes.
 BATCH_BYTES, _LEAST_BYTES, BATCH_ROWS, _BUFFER = 4_000_000, 256, 16_384, 1 << 18
 SEGMENT, COMPACTED = ".jsonl", ".parquet"

@@ -16,7 +16,7 @@ from workbench.core.files import require_folder
 from workbench.errors import InputError
 from workbench.guessed_names import checked_init
 from workbench.monitor.log.capture import CURRENT, LoggedQuestion, new_id, watched
-from workbench.monitor.log.fields import FEEDBACK, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
+from workbench.monitor.log.fields import FEEDBACK, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
 from workbench.monitor.log.hit_rows import hit_rows
 from workbench.monitor.log.log_writer import LogWriter
 from workbench.targets.base import TargetError
@@ -190,7 +190,7 @@ class QueryLog:
                 line = orjson.dumps(redacted, option=_JSON)
             except Exception as error:  # a secret must not be written, or named by a message
                 return self.lose("redaction", type(error).__name__)
-        return self._writer.put(line)
+        return self._writer.put(line) if len(line) < MAX_LINE_BYTES else self.lose("invalid", "a line of more than 8 MB")
 
     def _warn(self, of: str, message: str) -> None:
         if of not in self._warned:

@@ -48,7 +48,7 @@ def summarise_log(questions: LoggedQuestions) -> pd.DataFrame:
     with Kish's effective number of questions, at most the number of conversations. Periods are the last day, `today`, and the `week` before it. Beyond the 1,000 largest groups, others are one. Memory is some 600
     bytes for each question.
     """
-    parts = [_numbers(batch) for batch in questions.batches(_READ)]
+    parts = [_numbers(batch) for batch in questions.batches(_READ) if len(batch)]
     table = pa.Table.from_batches(parts).to_pandas() if parts else pd.DataFrame({"day": []}, dtype="str")
     days = pd.to_datetime(table["day"].replace("", None))
     table["period"] = (

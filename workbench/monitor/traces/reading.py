@@ -66,7 +66,7 @@ def read_traces(*paths: str | Path) -> TraceRows:
     left_out: Counter[str] = Counter()
     formats: set[str] = set()
     steps, events = list[TraceStep](), list[TraceEvent]()
-    for record in (record for path in paths for file in _files(Path(path)) for record in _records(file, formats, left_out)):
+    for record in (record for path in paths for file in _files(Path(path), left_out) for record in _records(file, formats, left_out)):
         if isinstance(record, TraceSpan):
             steps += _step(record, left_out)
         elif record.name == EVALUATION or records_call(record):
@@ -105,9 +105,12 @@ def _records(file: Path, formats: set[str], left_out: Counter[str]) -> Iterator[
             left_out["a row that cannot be read"] += 1
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path, left_out: Counter[str]) -> list[Path]:
     if path.is_dir():
-        return sorted(file for file in path.rglob("*") if file.suffix.lower() in _READ and file.is_file())
+        found = sorted(file for file in path.rglob("*") if file.suffix.lower() in _READ and file.is_file())
+        # A link could lead out of the folder.
+        left_out["a link"] += sum(file.is_symlink() for file in found)
+        return [file for file in found if not file.is_symlink()]
     if not path.is_file():
         raise InputError(f"{path} is not a file or a folder", "correct the path")
     return [path]
