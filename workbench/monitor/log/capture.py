@@ -130,6 +130,9 @@ class LoggedQuestion:
         fields = _result_fields(result)
         if "error" in fields and read(result, "error") is None:
             raise TargetError(fields["error"])
+        # Numbers by name are a ranking where a function returns them, and anything where a service does.
+        if "hits" in fields and isinstance(result, dict) and not any(isinstance(value, list | dict) for value in result.values()):
+            raise TargetError("the reply has no list of hits")
         if self._searches:
             fields.pop("hits", None)
         self.set(**{name: value for name, value in fields.items() if name not in self._fields})
