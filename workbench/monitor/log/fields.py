@@ -1,7 +1,6 @@
 """What is known of a question that a system was asked: the fields of a line of a log, and the columns of its table.
 
-The names are those of Workbench's own form of recorded answers, so a log can also be evaluated as a recorded system. Traces of other tools become
-the same rows.
+The names are those of Workbench's own form of recorded answers. Traces of other tools become the same rows.
 """
 
 import json
