@@ -1,6 +1,7 @@
 """Write docs/reference/ from the code; with --check, name the files that are stale."""
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,15 @@ from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.metrics.registry import KINDS
+from workbench.monitor.alerts.channels import Webhook, content
+from workbench.monitor.alerts.detect import RaisedAlert
+from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
+from workbench.monitor.alerts.state import Alert
+from workbench.monitor.log.asgi import LoggedRoute, QueryLogMiddleware
+from workbench.monitor.log.capture import LoggedQuestion
+from workbench.monitor.log.fields import FEEDBACK, FIELDS, REQUIRED
+from workbench.monitor.page import MonitoringView
+from workbench.monitor.settings import MonitorSettings
 from workbench.reranking.registry import RERANKERS
 from workbench.results.history import SCHEMA
 from workbench.retrieval.registry import RETRIEVERS
@@ -58,6 +68,9 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
 JUDGING = {f"judging.{key}": settings for key, settings in USUAL_JUDGES.items()}
 # Filled in by the experiment, not by a person.
 INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
+# Classes that are not in `wb`, and their methods that Workbench calls itself or that the docstring of the class explains.
+FURTHER = (LoggedQuestion, MonitoringView, QueryLogMiddleware)
+UNLISTED = {"LoggedQuestion": "active add_part finish finish_stream finish_with embedding retrieval reranking generation"}
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
 # Components and numbers by name are pairs, since a component can be the key of a cache.
 TYPES |= {"array": "mapping"}
@@ -79,7 +92,7 @@ def rows(stage: str, component: type[BaseModel]) -> dict[str, tuple[str, ...]]:
 
 def parts(field: dict[str, Any]) -> list[dict[str, Any]]:
     """The alternatives of a field's type, null left out."""
-    return [part for part in field.get("anyOf", [field]) if part.get("type") != "null"]
+    return [part for one in field["anyOf"] for part in parts(one)] if "anyOf" in field else [field] * (field.get("type") != "null")
 
 
 def type_of(field: dict[str, Any]) -> str:
@@ -87,7 +100,14 @@ def type_of(field: dict[str, Any]) -> str:
     values = [value for part in parts(field) for value in part.get("enum", [part["const"]] if "const" in part else [])]
     if values:
         return " ".join(f"`{value}`" for value in values)
-    signs = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "pattern": "`{}`", "minLength": "not empty"}
+    signs = {
+        "minimum": "≥ {}",
+        "exclusiveMinimum": "> {}",
+        "maximum": "≤ {}",
+        "exclusiveMaximum": "< {}",
+        "pattern": "`{}`",
+        "minLength": "not empty",
+    }
     bounds = [sign.format(part[key]) for part in parts(field) for key, sign in signs.items() if key in part]
     # A reference to a part of the schema is a mapping, and the field's description shows its keys.
     return ", ".join([" or ".join(map(type_name, parts(field))), *bounds])
@@ -95,15 +115,21 @@ def type_of(field: dict[str, Any]) -> str:
 
 def type_name(part: dict[str, Any]) -> str:
     """The type in words."""
+    if part.get("format") == "date-time":
+        return "time"
     texts = part.get("type") == "array" and part.get("items", {}).get("type") == "string"
     return "list of texts" if texts else TYPES[part.get("type", "object")]
 
 
 def value_of(default: Any) -> str:
     """A default as YAML; a dash for none."""
+    if isinstance(default, dict) and default and "kind" not in default:  # its keys have a table of their own
+        return "–"
+    if isinstance(default, list) and default and isinstance(default[0], str):
+        return f"`[{', '.join(default)}]`"
     if isinstance(default, list):
         return f"`{{{', '.join(f'{name}: {{}}' for name, _ in default)}}}`" if default else "–"
-    return "–" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    return "–" if default in (None, "") else f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
 def stages() -> Iterator[dict[str, Any]]:
@@ -188,6 +214,18 @@ def public() -> Iterator[dict[str, Any]]:
         else:
             calls = list(members(item))
             yield {"name": name, "kind": "class", "text": markdown(item), "members": calls, "fields": "" if calls else fields(item)}
+    for item in FURTHER:
+        calls = [call for call in members(item) if call[0] not in UNLISTED.get(item.__name__, "").split()]
+        yield {"name": item.__name__, "module": item.__module__, "kind": "further", "text": markdown(item), "members": calls, "fields": ""}
+
+
+def monitoring() -> dict[str, Any]:
+    """The settings of a monitor, the fields of a message of its webhook, and those of a line of a log."""
+    settings = {"settings": MonitorSettings, "alerts": AlertSettings, "limit": AlertLimit, "webhook": Webhook, "route": LoggedRoute}
+    sent = content(Alert(id="", status="open", first=RaisedAlert("", "", raised=0, since=0, count=0), shown=0))
+    row_parts = {field.of: [one.name for one in FIELDS if one.of == field.of] for field in FIELDS if field.of}
+    log = {"fields": FIELDS, "parts": row_parts, "required": REQUIRED, "feedback": FEEDBACK}
+    return {**{name: rows(name, item) for name, item in settings.items()}, "sent": list(json.loads(sent)), "log": log}
 
 
 def pages() -> dict[Path, str]:
@@ -211,8 +249,9 @@ def pages() -> dict[Path, str]:
         "history": SCHEMA,
         "causes": CAUSES,
         "public": list(public()),
+        "monitoring": monitoring(),
     }
-    names = sorted(environment.list_templates())
+    names = sorted(environment.list_templates(filter_func=lambda name: name.endswith(".md.j2")))
     written = {FOLDER / name.removesuffix(".j2"): environment.get_template(name).render(given) for name in names}
     return written | {FOLDER / "experiment.schema.json": schema_text(experiment_schema(plugins=False))}
 

@@ -1,6 +1,7 @@
 """The Python blocks of every page run, in order. Those about judges and attributions show what the page says."""
 
 import re
+import time
 
 import pytest
 import yaml
@@ -9,6 +10,8 @@ from tests.commands import workbench
 from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
 from workbench.attribution.causes import OWN_CAUSES
 from workbench.faultbench.cases import NONE
+from workbench.monitor.alerts.channels import signature
+from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.page import load_monitoring
 from workbench.monitor.settings import MonitorSettings
 
@@ -65,7 +68,7 @@ def test_the_page_labels_measures_agreement_and_writes_a_dataset_that_is_checked
 def test_the_page_watches_its_log_and_takes_questions_back(executed, workplace):
     page = DOCS / "how-to" / "monitor_a_service.md"
     names, output = executed(page)
-    assert output == "{}\n"
+    assert re.fullmatch(r"\{\}\nhttp://127\.0\.0\.1:\d+\n\{\}\n", output)
     (settings,) = blocks(page, "text")
     assert MonitorSettings.of(yaml.safe_load(settings)).alerts.latency.limit == 2
     watch, take = (workbench(*command.split()[1:], cwd=workplace) for command in blocks(page, "bash"))
@@ -75,5 +78,21 @@ def test_the_page_watches_its_log_and_takes_questions_back(executed, workplace):
     assert (folder / "monitoring.html").is_file()
     view = load_monitoring(folder)
     assert view.open == ()
+    service = LoggedQuestions(workplace / "service-logs").frame(["query", "answer", "hit_count"])
+    assert [query.rpartition(" ")[2] for query in service["query"]] == ["taxi", "train", "bus"]
+    assert service["answer"].notna().all()
+    assert (service["hit_count"] > 0).all()
     assert {*dir(view)} >= {*re.findall(r"`(\w+)\(\)`", text)}
     assert take.returncode == 0, take.stderr
+
+
+def test_the_page_recognises_the_signature_of_a_webhook(executed):
+    is_genuine = executed(DOCS / "how-to" / "monitor_a_service.md").names["is_genuine"]
+    now, body = int(time.time()), b'{"id": "latency-1"}'
+    header = f"t={now},v1={signature('secret', now, body)}"
+    assert is_genuine(header, body, "secret")
+    assert not is_genuine(header, body + b" ", "secret")
+    assert not is_genuine(header, body, "other")
+    old = now - 1000
+    assert not is_genuine(f"t={old},v1={signature('secret', old, body)}", body, "secret")
+    assert not is_genuine("", body, "secret")

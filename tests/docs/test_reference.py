@@ -10,12 +10,17 @@ from workbench.chunking.registry import CHUNKERS
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.metrics.registry import KINDS
+from workbench.monitor.alerts.channels import Webhook
+from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
+from workbench.monitor.log.asgi import LoggedRoute
+from workbench.monitor.settings import MonitorSettings
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.schemas import SCHEMAS
 
 TABLES = (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin, RERANKERS.builtin)
-COMPONENTS = [part for table in TABLES for part in table.values()]
+MONITORING = (MonitorSettings, AlertSettings, AlertLimit, Webhook, LoggedRoute)
+COMPONENTS = [*(part for table in TABLES for part in table.values()), *MONITORING]
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.__name__)

@@ -36,7 +36,7 @@ class Webhook(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
     url: str = Field(description="The address: on this machine, or https at one of `hosts`.")
-    secret: str = Field(description="The name of the environment variable with the secret, in capitals.")
+    secret: str = Field(description="The name of the environment variable that has the secret, in capitals.")
     hosts: tuple[str, ...] = Field(default=(), description="The other hosts to which alerts may be sent.")
     timeout: float = Field(default=10, gt=0, le=60, description="Seconds without an answer after which a try has failed.")
     tries: int = Field(default=4, ge=1, le=10, description="The number of tries.")

@@ -60,20 +60,27 @@ class AlertSettings(BaseModel):
     observations: int = Field(
         default=3000, ge=1, description="About how many conversations an alert sees in 28 days. More delay it a little."
     )
-    reference_from: datetime | None = Field(default=None, description="The start of the reference period. Default: that of the log.")
-    reference_days: float = Field(default=7, gt=0, le=3650, description="Its length in days. Whole weeks cover the cycles of a week.")
+    reference_from: datetime | None = Field(
+        default=None,
+        description="The start of the reference period, such as 2026-11-01 or 2026-11-01T08:00:00Z, in UTC if it has no zone. Default: that of the log.",
+    )
+    reference_days: float = Field(
+        default=7, gt=0, le=3650, description="The length of the reference period in days. Whole weeks cover the cycles of a week."
+    )
     idle_minutes: float = Field(default=30, ge=0, le=1e6, description="The pause after which a conversation is complete.")
     quiet_days: float = Field(
         default=7, ge=0, le=3650, description="Days without new evidence that resolve an alert, which is reopened within them."
     )
-    faithfulness: AlertLimit = AlertLimit(limit=0.8)
-    no_results: AlertLimit = AlertLimit()
-    similarity: AlertLimit = AlertLimit()
-    latency: AlertLimit = AlertLimit()
-    cost: AlertLimit = AlertLimit()
-    feedback: AlertLimit = AlertLimit()
-    refusals: AlertLimit = AlertLimit()
-    lost_results: AlertLimit = AlertLimit()
+    faithfulness: AlertLimit = Field(
+        default=AlertLimit(limit=0.8), description="The limit is the least mean support. Default: 0.8 if the judge gives verdicts."
+    )
+    no_results: AlertLimit = Field(default=AlertLimit(), description="The limit is the largest share of questions.")
+    similarity: AlertLimit = Field(default=AlertLimit(), description="The limit is the least mean score of the first hit.")
+    latency: AlertLimit = Field(default=AlertLimit(), description="The limit is in seconds. 5 % of answers may take longer.")
+    cost: AlertLimit = Field(default=AlertLimit(), description="The limit is in the currency of the log. 5 % of questions may cost more.")
+    feedback: AlertLimit = Field(default=AlertLimit(), description="The limit is the largest share of questions with feedback.")
+    refusals: AlertLimit = Field(default=AlertLimit(), description="The limit is the largest share of questions.")
+    lost_results: AlertLimit = Field(default=AlertLimit(), description="The limit is the largest share of known questions.")
     drift: bool = Field(default=True, description="Whether new subjects of questions are looked for.")
     off_topic: bool = Field(default=True, description="Whether off-topic questions are looked for.")
     vectors: bool = Field(default=True, description="Whether a change of the embedder is looked for.")
