@@ -12,7 +12,7 @@ from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.lost_results import Encode, lost_results
 from workbench.monitor.alerts.question_drift import FEWEST, TESTS_A_MONTH, WEEK, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
-from workbench.monitor.alerts.signals import DAY, Units, VersionChange, nanoseconds, ordered, units, version_changes
+from workbench.monitor.alerts.signals import DAY, THINNED, Units, VersionChange, nanoseconds, ordered, thinned, units, version_changes
 from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
 
 _MONTH = 28 * DAY
@@ -66,8 +66,9 @@ class Watch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Log:
-    """Logged questions in order, the changes of their versions, the reference period, and the present."""
+    """Logged questions in order, `table` those that had equal chances to be logged, the changes of versions, the reference period, and the present."""
 
+    whole: pd.DataFrame
     table: pd.DataFrame
     changes: list[VersionChange]
     settings: AlertSettings
@@ -83,7 +84,7 @@ class _Log:
         return round(self.settings.idle_minutes * 60e9)
 
     def change_before(self, time: int) -> str:
-        times = self.table["time"].to_numpy()
+        times = self.whole["time"].to_numpy()
         row = max((change.row for change in self.changes if times[change.row] <= time), default=None)
         if row is None:
             return ""
@@ -123,20 +124,22 @@ def detect(
 
     Of `judged`, the metrics `faithfulness` and `refusal_rate` are read, the latter of questions whose refusal is not logged. Only those that were sampled
     uniformly are bet on: questions that were chosen because they look bad say nothing of the others, and weights 1 / π would cost power in proportion
-    to the smallest π. Without `encode`, question drift and near-duplicates are not looked for. `until` is the present
-    time, by default that of the last row. A decision depends on earlier rows only, so a longer log has the same alerts. It must begin with the same
-    reference period.
+    to the smallest π. For the same reason rows are `thinned` to the lowest probability with which one was logged. Without `encode`, question drift and
+    near-duplicates are not looked for. `until` is the present time, by default that of the last row. A decision depends on earlier rows only, so a longer log has the same alerts, unless a row of it was logged with a
+    lower probability. It must begin with the same reference period.
     """
-    table, left_out = ordered(questions, until)
-    until = until if until is not None else int(table["time"].max()) if len(table) else 0
-    begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else table["time"].to_numpy()
+    whole, left_out = ordered(questions, until)
+    table = thinned(whole)
+    left_out[THINNED] = len(whole) - len(table)
+    until = until if until is not None else int(whole["time"].max()) if len(whole) else 0
+    begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else whole["time"].to_numpy()
     start = int(begins.min(initial=until))
     period = (start, start + round(settings.reference_days * DAY))
     # In the first half of the reference period questions become known, and the second half shows which share is usual.
     lost = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
     left_out["no results, and not compared with similar questions"] = lost.uncompared
     table = table.assign(lost=lost.values, refused=_refused(table, judged))
-    log = _Log(table, version_changes(table["setup"]), settings, period, until)
+    log = _Log(whole, table, version_changes(whole["setup"]), settings, period, until)
     raised, tested = list[RaisedAlert](), list[WatchedAlert]()
     for alert in LIMITS:
         if settings.limit(alert).active:
@@ -168,7 +171,8 @@ def _judged(log: _Log, judged: pd.DataFrame | None, left_out: dict[str, int]) ->
     known = scores.merge(log.table[["id", "session", "time"]], on="id", suffixes=("", "_asked"))
     number = pd.to_numeric(known["score"], errors="coerce").astype(float)
     valid = number.between(0, 1)
-    left_out |= {"a score of an unknown question": len(scores) - len(known), "no score within 0 and 1": int((~valid).sum())}
+    unknown = int((~scores["id"].isin(log.whole["id"])).sum())
+    left_out |= {"a score of an unknown question": unknown, "no score within 0 and 1": int((~valid).sum())}
     return known.assign(score=number.where(valid), time=np.maximum(nanoseconds(known["time"]), known["time_asked"]))
 
 
@@ -293,7 +297,7 @@ def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], te
 
 def _changed_vectors(log: _Log) -> Iterator[RaisedAlert]:
     for row in [change.row for change in log.changes if change.name in VECTORS]:
-        yield _event("vectors", EVENTS["vectors"], log.table["id"].iloc[[row]], int(log.table["time"].iloc[row]), log)
+        yield _event("vectors", EVENTS["vectors"], log.whole["id"].iloc[[row]], int(log.whole["time"].iloc[row]), log)
 
 
 def _event(alert: str, about: str, ids: "pd.Series[Any]", time: int, log: _Log) -> RaisedAlert:
