@@ -117,6 +117,19 @@ def test_latency_cost_and_similarity_are_raised_in_their_own_units() -> None:
     assert 0.55 < similarity.low < similarity.value < similarity.high < similarity.limit < 0.7
 
 
+@pytest.mark.parametrize("fallen", [0.08, 0.3])
+def test_a_similarity_below_all_of_the_reference_is_reported_as_it_is(fallen) -> None:
+    random = np.random.default_rng(4)
+    scores = [float(np.clip(random.normal(0.6 if number < 1000 else fallen, 0.1), 0, 1)) for number in range(1200)]
+    rows = [row(number, number * 14.4, hits=[{**HITS[0], "score": score}]) for number, score in enumerate(scores)]
+    (one,) = alerts(detect(table(rows), AlertSettings()), "similarity")
+    times = [int(pd.Timestamp(each["time"]).value) for each in rows]
+    own = [score for score, time in zip(scores, times, strict=True) if one.since <= time <= one.raised]
+    assert (len(own), np.mean(own)) == (one.count, pytest.approx(one.value))
+    assert one.value < min(scores[:700]) if fallen < 0.1 else one.value < 0.4
+    assert (one.low is None and one.high is None) or one.low <= one.value <= one.high
+
+
 def test_only_uniformly_sampled_judgements_are_bet_on_and_others_are_left_out_with_a_count() -> None:
     rows = [row(number, number) for number in range(600)]
     judged = pd.DataFrame(

@@ -27,7 +27,7 @@ class RaisedAlert:
     """An alert that was raised. Times are nanoseconds since 1970, and `resolved` is None while it lasts.
 
     `since` is the estimated time of the change. The `count` conversations (or rows) from it until the alert have the `value`, between `low` and `high` with
-    95 % confidence: as the change is estimated from them, the value is a little extreme. `change` is the last change of a version before.
+    95 % confidence, if the interval is known: as the change is estimated from them, the value is a little extreme. `change` is the last change of a version before.
     """
 
     alert: str
@@ -94,7 +94,10 @@ class _Log:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _BadParts:
-    """Values as parts of [0, 1] that are bad if large (n), with their rows. A part x was the number `offset` + `factor` x."""
+    """Values as parts of [0, 1] that are bad if large (n), with their rows. A part x was the number `offset` + `factor` x.
+
+    `scores` (n) are the values of a scale: the test clips those beyond the reference's range, and an alert reports their mean.
+    """
 
     parts: Floats
     rows: pd.DataFrame
@@ -102,6 +105,7 @@ class _BadParts:
     offset: float = 0.0
     factor: float = 1.0
     bound: float | None = None
+    scores: Floats | None = None
 
     def number(self, part: float) -> float:
         return self.offset + self.factor * part
@@ -191,12 +195,12 @@ def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
     low, high = float(before.min()), float(before.max())
     # Scores that are all equal are no similarities.
     parts = np.clip((high - values) / (high - low), 0, 1) if high > low else np.full(len(values), np.nan)
-    return _BadParts(parts, rows, alert.about, high, low - high)
+    return _BadParts(parts, rows, alert.about, high, low - high, scores=values)
 
 
 def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
     setting, settings = log.settings.limit(alert), log.settings
-    seen = units(parts.rows["time"].to_numpy(), parts.rows["session"], parts.parts, log.idle, log.until)
+    seen = _conversations(parts, parts.parts, log)
     before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
     learned = setting.limit is None or alert.kind == "scale"
     start = int(np.searchsorted(seen.times, log.period[1])) if learned else 0
@@ -219,6 +223,10 @@ def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[Ra
     raised += _episodes(alert, parts, seen, (limit, level, start), log)
 
 
+def _conversations(parts: _BadParts, values: Floats, log: _Log) -> Units:
+    return units(parts.rows["time"].to_numpy(), parts.rows["session"], values, log.idle, log.until)
+
+
 def _untested(seen: Units, start: int, before: int | None, log: _Log) -> str:
     """Return why conversations from `start` on are not tested, or nothing. `before` are those of the reference, None if it is not needed."""
     if not len(seen.times):
@@ -234,12 +242,16 @@ def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[floa
     """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
     (times, values, starts), (limit, level, start) = seen, test
     weights = masses((times - times[start]) // _MONTH, log.settings.observations)
+    shown = _conversations(parts, parts.offset + parts.factor * parts.parts if parts.scores is None else parts.scores, log).values
     while (end := first_alarm(values, limit, weights, 1 / level, start)) is not None:
         first, latest = (start + place for place in change_estimate(values[start : end + 1], limit))
         some = values[first : end + 1]
-        bounds = sorted(
+        value = float(shown[first : end + 1].mean())
+        low, high = sorted(
             (parts.number(lower_bound(some, 0.025, stopped=True)), parts.number(1 - lower_bound(1 - some, 0.025, stopped=True)))
         )
+        # The interval is of clipped values. It says nothing of a mean outside it.
+        known = low <= value <= high
         resolved, reason = _resolution(seen, (first, end), limit, level, weights, log)
         yield RaisedAlert(
             alert.name,
@@ -250,9 +262,9 @@ def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[floa
             evidence=parts.worst(int(starts[first]), int(times[end])),
             resolved=resolved,
             reason=reason,
-            value=parts.number(float(some.mean())),
-            low=bounds[0],
-            high=bounds[1],
+            value=value,
+            low=low if known else None,
+            high=high if known else None,
             limit=parts.number(limit),
             change=log.change_before(int(times[latest])),
         )
