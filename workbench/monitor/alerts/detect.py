@@ -1,6 +1,6 @@
 """Decide from logged questions when each alert was raised and resolved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ _MONTH = 28 * DAY
 # Fewer conversations say too little of a reference period.
 FEWEST_REFERENCE = 50
 _EVIDENCE = 10
+NEEDS = "a learned limit needs"
 HOLDS, QUIET = "the limit holds again", "no new evidence"
 
 
@@ -159,6 +160,11 @@ def iso(time: int) -> str:
     return pd.Timestamp(time, unit="ns", tz="UTC").strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def began(alerts: Sequence[RaisedAlert], changed: str) -> str:
+    """Say whether alerts began after a time in the form of `iso`, or about then: the times since when are estimates."""
+    return "after" if all(alert.since >= pd.Timestamp(changed).value for alert in alerts) else "about when"
+
+
 def _refused(table: pd.DataFrame, judged: pd.DataFrame | None) -> "pd.Series[float]":
     """Return which questions were refused: as it is logged, else as it was judged."""
     if judged is None or judged.empty:
@@ -234,7 +240,7 @@ def _untested(seen: Units, start: int, before: int | None, log: _Log) -> str:
     if before is not None and log.until < log.period[1]:
         return "the reference period is not over"
     if before is not None and before < FEWEST_REFERENCE:
-        return f"the reference period has only {plural(before, 'conversation')} with a value, and a learned limit needs {FEWEST_REFERENCE}"
+        return f"the reference period has only {plural(before, 'conversation')} with a value, and {NEEDS} {FEWEST_REFERENCE}"
     return "" if start < len(seen.times) else "no conversation has a value since the reference period"
 
 
