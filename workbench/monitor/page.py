@@ -37,8 +37,8 @@ _READING = (
     "Bands are the range of last week's days, of those before the last change of a version if there are three; dashed lines are the limits of alerts, and "
     "the vertical line is that change. Lines skip days without a value. “Alert” is an open alert. “Watch” and “better” are differences from last week whose "
     "interval, widened for the number of these cards, excludes 0, with today outside the range of last week's days; “steady” means no clear difference. "
-    "Latency and cost have no band: they are compared by the share of questions above last week's 95th percentile, not by the values of the line. Brackets are 95 % intervals; the "
-    "questions of a conversation count as dependent. Today may be another weekday, or shorter, than the days before."
+    "Latency and cost have no band: they are compared by the share of questions above last week's 95th percentile, not by the values of the line. "
+    "Brackets are 95 % intervals; the questions of a conversation count as dependent. Today may be another weekday, or shorter, than the days before."
 )
 
 
