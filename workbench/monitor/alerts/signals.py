@@ -89,7 +89,8 @@ def thinned(table: pd.DataFrame) -> pd.DataFrame:
     if (share == 1).all():
         return table
     keys = table["session"].fillna(table["id"]).astype(str).to_numpy(dtype=object)
-    return table[pd.util.hash_array(keys, hash_key=_HASH_KEY) / 2.0**64 < share].reset_index(drop=True)
+    kept: pd.DataFrame = table[pd.util.hash_array(keys, hash_key=_HASH_KEY) / 2.0**64 < share].reset_index(drop=True)
+    return kept
 
 
 def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, until: int) -> Units:
