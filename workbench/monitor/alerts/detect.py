@@ -248,7 +248,7 @@ def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[floa
     """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
     (times, values, starts), (limit, level, start) = seen, test
     weights = masses((times - times[start]) // _MONTH, log.settings.observations)
-    shown = _conversations(parts, parts.offset + parts.factor * parts.parts if parts.scores is None else parts.scores, log).values
+    shown = parts.offset + parts.factor * values if parts.scores is None else _conversations(parts, parts.scores, log).values
     while (end := first_alarm(values, limit, weights, 1 / level, start)) is not None:
         first, latest = (start + place for place in change_estimate(values[start : end + 1], limit))
         some = values[first : end + 1]
