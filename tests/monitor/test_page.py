@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -17,6 +18,8 @@ from tests.monitor.service_log import CHANGED, DAYS, rows, write_service_log
 from tests.monitor.written_log import rows as written
 from tests.page_checks import Traffic, serious
 from workbench.errors import InputError
+from workbench.monitor.alerts.detect import RaisedAlert
+from workbench.monitor.alerts.state import Alert
 from workbench.monitor.comparison import usual_range
 from workbench.monitor.page import MonitoringView
 from workbench.monitor.passes import monitor
@@ -255,6 +258,77 @@ def test_an_earlier_week_without_questions_is_no_comparison(tmp_path) -> None:
     view = view_of(tmp_path, given, QUIET | {"budget": 0})
     assert view._headline() == "No alert is open, and there is no earlier week to compare today with."
     assert "Last week, 20–26 Oct: no questions." in view._opening()
+
+
+UNWATCHED = {"no_results": {"active": False}, "lost_results": {"active": False}, "drift": False, "off_topic": False}
+
+
+def days_of(number, a_day, empty=None):
+    """Single questions over days until 26 November, `empty(day, place)` of them without results."""
+    hits, end = [{"doc_id": "a", "text": "The office opens at nine.", "score": 0.5}], pd.Timestamp("2026-11-27", tz="UTC")
+    for day in range(number):
+        for place in range(a_day):
+            time = end - pd.Timedelta(days=number - day) + pd.Timedelta(minutes=1440 * place / a_day)
+            yield {
+                "query": f"when does office {day} {place} open?",
+                "hits": [] if empty and empty(day, place) else [hits[0] | {"score": 0.4 + 0.2 * (place % 7) / 7}],
+                "answer": "It opens at nine." if place % 3 else "Nobody knows that.",
+                "time": time.isoformat().replace("+00:00", "Z"),
+                "model": f"m{place % 2}",
+                "seconds": 1 + 0.5 * (place % 5),
+            }
+
+
+def test_without_a_worse_card_the_headline_names_worse_slices(tmp_path) -> None:
+    # On the last day all empty ones are of one model.
+    given = days_of(10, 60, lambda day, place: place % 10 < 3 if day < 9 else place % 10 in (1, 3, 5))
+    view = view_of(tmp_path, given, {"budget": 0, "alerts": UNWATCHED})
+    assert view._row("no_results", "change")["verdict"] == ""
+    assert view._headline() == "No alert is open, but against last week, more questions are without results in model m1 today."
+    assert "Clearly worse than last week: model m1." in view.slices().html
+
+
+def test_a_worse_card_is_named_in_the_opening_while_an_alert_is_open_and_cards_of_tails_have_no_band(tmp_path) -> None:
+    given = days_of(10, 60, lambda day, place: place % 10 < (1 + day % 2 if day < 9 else 7))
+    view = view_of(tmp_path, given, {"budget": 0, "alerts": UNWATCHED})
+    found = cards(view)
+    assert found["Without results"].state.text == "watch"
+    assert "more questions are without results today" in view._headline()
+    assert "Worse than last week" not in view._opening()
+    raised = Alert(
+        id="cost-1", status="open", first=RaisedAlert("cost", "cost", view.about.until, view.about.until, 9), shown=view.about.until
+    )
+    assert "Worse than last week: without results." in replace(view, raised=(raised,))._opening()
+    assert found["Without results"].line.usual == (0.1, 0.2)
+    assert found["Latency, p95"].line.usual is None
+
+
+def test_with_fewer_than_three_earlier_days_there_is_no_verdict_and_only_they_are_named(tmp_path) -> None:
+    view = view_of(tmp_path, days_of(3, 60, lambda day, place: place % 10 < (1 if day < 2 else 8)), {"budget": 0, "alerts": UNWATCHED})
+    card = cards(view)["Without results"]
+    assert card.state.text == "no comparison"
+    assert "no verdict: fewer than 3 earlier days with a value" in card.notes
+    assert "Last week, 24–25 Nov: 120 questions." in view._opening()
+    assert "today, 26 Nov, until 23:36 UTC, against 24–25 Nov" in view.document().title
+    assert not view.comparison[view.comparison["by"] == "all"]["verdict"].any()
+
+
+def test_a_reference_period_with_too_few_conversations_says_what_to_set(tmp_path) -> None:
+    view = view_of(tmp_path, days_of(20, 1), {"budget": 0, "alerts": UNWATCHED})
+    expected = "none can be tested: the reference period has too few conversations. Set reference_days in the settings to more days."
+    assert view._headline() == f"No alert is open, and {expected}"
+
+
+def test_fewer_than_twenty_scores_have_no_interval_and_the_card_and_the_terminal_say_why(tmp_path) -> None:
+    view = view_of(tmp_path, days_of(2, 9), {"budget": 40, "alerts": UNWATCHED})
+    found = cards(view)
+    assert found["Support score"].state.text == "no comparison"
+    assert "no interval: fewer than 20 judged answers or 5 conversations" in found["Support score"].notes
+    assert "no interval: fewer than 20 questions with a score or 5 conversations" in found["First-hit similarity"].notes
+    assert "no interval" not in " ".join(found["Without results"].notes)
+    settings = MonitorSettings.of({"budget": 40, "alerts": UNWATCHED})
+    (line,) = (line for line in monitor(tmp_path / "logs", tmp_path / "monitoring", settings).lines() if line.startswith("support score"))
+    assert "(no interval: fewer than 20 scores or 5 conversations) from" in line
 
 
 def test_a_folder_without_a_pass_is_one_line(tmp_path) -> None:

@@ -43,7 +43,7 @@ def compare_days(
 
     Intervals have 95 %, and conversations are the units. Those of differences are MOVER's (Zou and Donner 2008). A difference has the `verdict` worse or
     better if its interval, widened by Bonferroni for all differences of one kind (of all questions, or of slices), excludes 0, and if a value of all questions
-    is also outside the `usual_range` of the week's days. `changed` is the time of the last change of a version, in nanoseconds since 1970.
+    is also outside the `usual_range` of the week's days, which fewer than 3 days do not have. `changed` is the time of the last change of a version, in nanoseconds since 1970.
     """
     rows = _recent(table, drawn)
     if rows.empty:
@@ -178,8 +178,9 @@ def _judged(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:
         for place, row in family.iterrows():
             value, days = row["value"], daily(found, row["measure"])
             rises, falls = value - stretch * (value - row["low"]) > 0, value + stretch * (row["high"] - value) < 0
-            low, high = usual_range(days, changed) if row["by"] == "all" else (np.nan, np.nan)
-            if (rises or falls) and not low <= days.iloc[-1] <= high:
+            low, high = usual_range(days, changed) if row["by"] == "all" else (np.inf, -np.inf)
+            # Without a usual range, of NaN, no value is outside it.
+            if (rises or falls) and (days.iloc[-1] < low or days.iloc[-1] > high):
                 found.loc[place, "verdict"] = "worse" if falls == (row["measure"] in _LOWER_IS_WORSE) else "better"
     return found
 

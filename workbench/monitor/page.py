@@ -13,7 +13,7 @@ from workbench.core.display import excerpt
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
-from workbench.monitor.alerts.detect import WatchedAlert
+from workbench.monitor.alerts.detect import NEEDS, WatchedAlert
 from workbench.monitor.alerts.state import Alert, read_state
 from workbench.monitor.comparison import CHANGE, daily, keyed, usual_range
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
@@ -23,17 +23,22 @@ from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, Pas
 from workbench.report.model import Answered, Badge, Indicator, Indicators, Lead, Lines, Prose, Report, Section, Sparkline
 from workbench.report.render.html import write_page
 from workbench.report.render.notebook import Shown, show
+from workbench.statistics.judging.sampled import FEWEST_SCORES
 
 PAGE = "monitoring.html"
 # Measures whose values are in the summary of the log; their differences are those of a share.
 _SUMMARISED = {"latency": "seconds_p95", "cost": "cost"}
 _ALWAYS = ("faithfulness", "no_results", "similarity", "latency", "feedback")
+# A support or a similarity has an interval from 20 values on, if they are not only 0 and 1.
+_SCORES = ("faithfulness", "similarity")
 _ALERTS_OF = {"no_results": ("no_results", "lost_results")}
+_NO_INTERVAL, _NAME = "no interval: fewer than 5 conversations, or equal values", 40
 _READING = (
     "Bands are the range of last week's days, of those before the last change of a version if there are three; dashed lines are the limits of alerts, and "
-    "the vertical line is that change. Lines skip days without a value. “Alert” is an open alert. “Watch” and “better” are differences from last week beyond "
-    "that range whose interval, widened for the number of these cards, excludes 0; “steady” means no clear difference. Brackets are 95 % intervals; the "
-    "questions of a conversation count as dependent. Today may be another weekday, or shorter, than the days before."
+    "the vertical line is that change. Lines skip days without a value. “Alert” is an open alert. “Watch” and “better” are differences from last week whose "
+    "interval, widened for the number of these cards, excludes 0, with today outside the range of last week's days; “steady” means no clear difference. "
+    "Latency and cost have no band: they are compared by the share of questions above last week's 95th percentile, not by the values of the line. "
+    "Brackets are 95 % intervals; the questions of a conversation count as dependent. Today may be another weekday, or shorter, than the days before."
 )
 
 
@@ -111,23 +116,39 @@ class MonitoringView:
         if self.comparison.empty:
             return "No alert is open, and no question of the log has a time."
         worse = [name for name in self._known if self._row(name, CHANGE)["verdict"] == "worse"]
-        if worse:
-            return f"No alert is open, but against last week, {listed([WORSE[name] for name in worse])} today."
+        if worse := [WORSE[name] for name in worse] or self._worse_slices():
+            return f"No alert is open, but against last week, {listed(worse)} today."
         if not any(one.observations for one in self.about.tested):
-            return "No alert is open, and none could be tested yet."
+            return f"No alert is open, and {self._untested()}"
         if self._period(WEEK).empty:
             return "No alert is open, and there is no earlier week to compare today with."
-        if all(pd.isna(self._row(name, CHANGE)["low"]) for name in self._known):
-            return "No alert is open. Today or last week has too few conversations to compare."
+        if not any(self._is_compared(name) for name in self._known):
+            return "No alert is open. Today or last week has too few conversations or days to compare."
         return "No alert is open, and nothing is clearly worse than last week."
+
+    def _worse_slices(self) -> list[str]:
+        """Say what is clearly worse in which slices."""
+        slices: dict[str, list[str]] = {}
+        for (by, group, measure, _), row in self._rows.items():
+            if by != "all" and row["verdict"] == "worse":
+                slices.setdefault(measure, []).append(f"{by} {group}")
+        return [f"{WORSE[measure]} in {listed([excerpt(name, _NAME) for name in names], 3)}" for measure, names in slices.items()]
+
+    def _untested(self) -> str:
+        if any(NEEDS in one.untested for one in self.about.tested):
+            return "none can be tested: the reference period has too few conversations. Set reference_days in the settings to more days."
+        return "none could be tested yet."
 
     def _opening(self) -> str:
         if self.comparison.empty:
             return "Today and last week are not known."
         parts = [f"{capitalised(self._today)}: {self._counted(TODAY)}. Last week, {self._week}: {self._counted(WEEK)}."]
         states = {
-            state: [self._title(name).lower() for name in self._known if self._state(name).text == state] for state in ("steady", "better")
+            state: [self._title(name).lower() for name in self._known if self._state(name).text == state]
+            for state in ("watch", "steady", "better")
         }
+        # Without an alert, the headline says what is worse.
+        parts += [f"Worse than last week: {'; '.join(states['watch'])}."] if self.open and states["watch"] else []
         for state, text in (("steady", "No clear difference from last week"), ("better", "Better than last week")):
             parts += [f"{text}: {'; '.join(states[state])}."] if states[state] else []
         return " ".join(parts)
@@ -139,7 +160,12 @@ class MonitoringView:
 
     @cached_property
     def _week(self) -> str:
-        first, last = (pd.Timestamp(self.about.until, unit="ns") - pd.Timedelta(days=days) for days in (BEFORE, 1))
+        first, last = (pd.Timestamp(self.about.until, unit="ns").floor("D") - pd.Timedelta(days=days) for days in (BEFORE, 1))
+        days = self.comparison["period"][self.comparison["period"].str.match(r"\d{4}-")]
+        # A log that began within the week has fewer days.
+        first = max(first, min(last, pd.Timestamp(str(days.min())))) if self._row("no_results", WEEK)["of"] else first
+        if first == last:
+            return f"{last.day} {last:%b}"
         return f"{first.day}{f' {first:%b}' if first.month != last.month else ''}–{last.day} {last:%b}"
 
     def _counted(self, period: str) -> str:
@@ -173,11 +199,18 @@ class MonitoringView:
         statuses = {one.status for one in self.open if one.first.alert in _ALERTS_OF.get(name, (name,))}
         if statuses:
             return Badge("alert" if "open" in statuses else "alert, acknowledged", "alert")
-        change = self._row(name, CHANGE)
-        if pd.isna(change["low"]):
+        if not self._is_compared(name):
             return Badge("no comparison", "steady")
-        state = {"worse": "watch", "better": "better"}.get(str(change["verdict"]), "steady")
+        state = {"worse": "watch", "better": "better"}.get(str(self._row(name, CHANGE)["verdict"]), "steady")
         return Badge(state, state)
+
+    def _usual(self, name: str) -> tuple[float, float] | None:
+        """The usual range of the values that are compared."""
+        usual = usual_range(daily(self.comparison, name), self.about.changes[-1][0] if self.about.changes else None)
+        return None if pd.isna(usual[0]) else usual
+
+    def _is_compared(self, name: str) -> bool:
+        return not pd.isna(self._row(name, CHANGE)["low"]) and self._usual(name) is not None
 
     def _indicator(self, name: str) -> Indicator:
         shown, tested = _SUMMARISED.get(name), {one.alert: one for one in self.about.tested}.get(name)
@@ -187,10 +220,9 @@ class MonitoringView:
             now, before = (float(self._period(period)["value"].get(shown, float("nan"))) for period in (TODAY, WEEK))
             rows = self.summary[(self.summary["by"] == "day") & (self.summary["measure"] == shown)].set_index("group")["value"]
             days = pd.Series(rows.reindex([f"{day:%Y-%m-%d}" for day in days.index]).to_numpy(), index=days.index)
-        usual = usual_range(days, self.about.changes[-1][0] if self.about.changes else None)
         limit = None if tested is None or name == "cost" else tested.bound if name == "latency" else tested.limit
         alt = f"{self._title(name)} by day until today: {', '.join(amount(name, value) for value in days)}"
-        line = Sparkline(days.tolist(), alt, None if pd.isna(usual[0]) else usual, limit, self._mark(days))
+        line = Sparkline(days.tolist(), alt, None if shown else self._usual(name), limit, self._mark(days))
         was = "" if pd.isna(before) else f"was {amount(name, before)}"
         return Indicator(self._title(name), self._state(name), amount(name, now), was, [*self._notes(name, tested)], line)
 
@@ -206,7 +238,11 @@ class MonitoringView:
         if not pd.isna(change["low"]):
             yield " ".join((*difference(name, change), TAILS.get(name, ""))).strip()
         elif not pd.isna(change["value"]):
-            yield "no interval: fewer than 5 conversations, or equal values"
+            few = name in _SCORES and min(self._row(name, period)["n"] for period in (TODAY, WEEK)) < FEWEST_SCORES
+            which = {"faithfulness": "judged answers", "similarity": "questions with a score"}.get(name, "")
+            yield f"no interval: fewer than {FEWEST_SCORES} {which} or 5 conversations" if few else _NO_INTERVAL
+        if not pd.isna(change["low"]) and self._usual(name) is None:
+            yield "no verdict: fewer than 3 earlier days with a value"
         known, of = int(now["n"]), int(now["of"])
         unit = {"faithfulness": "judged", "feedback": "rated", "similarity": "with a score"}.get(name, "known")
         yield plural(of, "question") if known == of else f"{count(known)} of {plural(of, 'question')} {unit}"

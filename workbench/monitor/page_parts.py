@@ -38,7 +38,7 @@ def latency_block(periods: Mapping[str, pd.DataFrame]) -> Block:
     if not rows:
         return Prose("No question of the last eight days has a time of a step.")
     columns = [words("step"), *map(Column, titles), Column("questions today")]
-    return Table("Time of each step; percentiles are within 1 %", columns, rows)
+    return Table("Time of each step", columns, rows)
 
 
 def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> list[Block]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.core.display import excerpt
 from workbench.core.formatting import capitalised, interval, listed, number, share, signed
-from workbench.monitor.alerts.detect import RaisedAlert, WatchedAlert
+from workbench.monitor.alerts.detect import RaisedAlert, WatchedAlert, began
 from workbench.monitor.alerts.settings import LIMITS
 
 TITLES = {
@@ -94,8 +94,7 @@ def change_text(alerts: Sequence[RaisedAlert], until: int) -> str:
         return ""
     what, _, time = alerts[0].change.rpartition(" at ")
     changed, it = pd.Timestamp(time).value, "It" if len(alerts) == 1 else "They"
-    order = "after" if all(alert.since >= changed for alert in alerts) else "about when"
-    return f"{it} began {order} {excerpt(what, _LONGEST_CHANGE)} ({when(changed, until)})."
+    return f"{it} began {began(alerts, time)} {excerpt(what, _LONGEST_CHANGE)} ({when(changed, until)})."
 
 
 def happened(alerts: Sequence[RaisedAlert], until: int) -> str:

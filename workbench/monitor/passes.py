@@ -40,6 +40,8 @@ from workbench.monitor.traces.reading import read_traces
 from workbench.pipeline.context import Workspace
 from workbench.printable import printable_line
 from workbench.results.run_tables import MANIFEST, RunTables
+from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
+from workbench.statistics.judging.sampled import FEWEST_SCORES
 
 NEWS, METRICS, EVALUATIONS, TRACES, EVENTS = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl", "evaluations.otlp.jsonl"
 # The metrics of judged answers on which alerts are decided.
@@ -277,6 +279,8 @@ def _encoded(embedder: StaticEmbedder, texts: Sequence[str]) -> Any:
 
 def _estimated(one: LogEstimate) -> str:
     interval = one.interval
-    bounds = "" if np.isnan(interval.low) else f" [{interval.low:.3f}, {interval.high:.3f}]"
+    bounds = f" [{interval.low:.3f}, {interval.high:.3f}]"
+    if np.isnan(interval.low):
+        bounds = f" (no interval: fewer than {FEWEST_SCORES} scores or {FEWEST_FOR_INTERVAL} conversations)"
     unscored = "".join(f", {count(number)} unscored: {why}" for why, number in one.unscored.items())
     return f"{one.name} {interval.value:.3f}{bounds} from {count(interval.n)} of {count(one.of)} questions{unscored}"

@@ -7,6 +7,7 @@ import pytest
 from tests.monitor.alerts.logs import HITS, START, alert_settings, at, rates, row, table
 from workbench.monitor.alerts.detect import HOLDS, QUIET, detect, iso
 from workbench.monitor.alerts.settings import AlertSettings
+from workbench.monitor.alerts.signals import thinned
 
 NOT_LEARNED = {"faithfulness": {"active": False}, "similarity": {"active": False}, "drift": False, "off_topic": False}
 
@@ -114,6 +115,19 @@ def test_latency_cost_and_similarity_are_raised_in_their_own_units() -> None:
     assert latency.value > 0.1
     assert cost.limit >= 0.05
     assert 0.55 < similarity.low < similarity.value < similarity.high < similarity.limit < 0.7
+
+
+@pytest.mark.parametrize("fallen", [0.08, 0.3])
+def test_a_similarity_below_all_of_the_reference_is_reported_as_it_is(fallen) -> None:
+    random = np.random.default_rng(4)
+    scores = [float(np.clip(random.normal(0.6 if number < 1000 else fallen, 0.1), 0, 1)) for number in range(1200)]
+    rows = [row(number, number * 14.4, hits=[{**HITS[0], "score": score}]) for number, score in enumerate(scores)]
+    (one,) = alerts(detect(table(rows), AlertSettings()), "similarity")
+    times = [int(pd.Timestamp(each["time"]).value) for each in rows]
+    own = [score for score, time in zip(scores, times, strict=True) if one.since <= time <= one.raised]
+    assert (len(own), np.mean(own)) == (one.count, pytest.approx(one.value))
+    assert one.value < min(scores[:700]) if fallen < 0.1 else one.value < 0.4
+    assert (one.low is None and one.high is None) or one.low <= one.value <= one.high
 
 
 def test_only_uniformly_sampled_judgements_are_bet_on_and_others_are_left_out_with_a_count() -> None:
@@ -241,6 +255,51 @@ def test_a_clock_that_goes_back_and_rows_out_of_order_change_nothing() -> None:
     found = detect(table(shuffled + odd), settings(reference_from=START), until=day(13))
     assert [one.raised for one in alerts(found, "refusals")] == [one.raised for one in expected]
     assert found.left_out == {"a repeated id": 1, "after the present": 1}
+
+
+def sampled(head, daily):
+    """Rows of a day's questions of which 5 % have no results: those without are all logged, of the others a share `head`."""
+    random = np.random.default_rng(5)
+    for day_, (share, number) in enumerate(zip(head, daily, strict=True)):
+        for place in range(number):
+            empty = random.random() < 0.05
+            if empty or random.random() < share:
+                values = {"hits": [] if empty else HITS, "probability": 1.0 if empty or share == 1 else share}
+                yield row(day_ * 10_000 + place, 1440 * (day_ + place / number), **values)
+
+
+def test_rows_of_which_more_were_logged_are_thinned_so_that_a_log_that_keeps_all_bad_ones_raises_nothing() -> None:
+    head, daily = [1.0] * 8 + [0.1] * 6, [100] * 8 + [600] * 6
+    rows = [*sampled(head, daily)]
+    watch = detect(table(rows), AlertSettings())
+    assert watch.raised == ()
+    (one,) = (one for one in watch.tested if one.alert == "no_results")
+    assert one.limit < 0.3
+    reason = "logged with a higher probability than others, and thinned to the lowest"
+    assert watch.left_out[reason] == pytest.approx(0.9 * (800 + 0.05 * 3600), rel=0.1)
+    # Without the probabilities the share of logged questions without results rises tenfold.
+    assert alerts(detect(table([{**each, "probability": None} for each in rows]), AlertSettings()), "no_results")
+
+
+def test_a_log_of_equal_probabilities_is_not_thinned_and_decides_as_one_without() -> None:
+    rows = rates([0.03] * 9 + [0.35] * 4, seed=3)
+    expected = detect(table(rows), settings())
+    assert detect(table([{**each, "probability": 0.2} for each in rows]), settings()) == expected
+    assert expected.left_out == {}
+
+
+def test_a_growing_log_keeps_the_same_thinned_rows_with_whole_sessions_and_scores_of_others_are_not_unknown() -> None:
+    rows = [row(number, number, session=f"s{number // 4}", probability=0.2 if number % 40 < 4 else 1.0) for number in range(2000)]
+    kept, part = thinned(table(rows)), thinned(table(rows[:1000]))
+    assert len(kept) == pytest.approx(200 + 0.2 * 1800, rel=0.15)
+    assert part["id"].tolist() == kept["id"].tolist()[: len(part)]
+    assert set(kept.groupby("session").size()) == {4}
+    columns = {"metric": "faithfulness", "score": 0.9, "uniform": True, "time": at(0)}
+    judged = pd.DataFrame({"id": [one["id"] for one in rows], **columns})
+    watch = detect(table(rows), AlertSettings(), judged)
+    assert "a score of an unknown question" not in watch.left_out
+    (tested,) = (one for one in watch.tested if one.alert == "faithfulness")
+    assert tested.observations <= len(kept) / 4
 
 
 def test_an_empty_log_raises_nothing() -> None:

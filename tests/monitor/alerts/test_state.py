@@ -159,6 +159,13 @@ def test_the_line_of_an_alert_shows_three_ids_shortened_and_a_channel_gets_all()
     assert str(state.alerts[0]).endswith("; see q1, q2")
 
 
+def test_the_line_of_an_alert_says_that_it_began_after_a_change_only_if_it_is_since_then() -> None:
+    for day, order in ((99, "after"), (100, "about when")):
+        change = f"prompt changed from a to b at {iso(day * DAY)}"
+        state, _ = after(watch(replace(RAISED, change=change)))
+        assert f"; began {order} {change}; see" in str(state.alerts[0])
+
+
 def test_the_line_of_an_alert_has_no_control_characters_and_no_secrets() -> None:
     odd = replace(
         RAISED, evidence=("\x1b[31mq", "https://me:hunter2@host/?token=abc"), change="prompt changed from a\n to b at 2026-11-02T00:00:00Z"

@@ -61,3 +61,13 @@ def test_the_correction_is_that_of_rogan_and_gladen() -> None:
 def test_a_judge_that_may_know_nothing_leaves_everything_possible() -> None:
     found = corrected_for_judge(Interval(0.7, 0.6, 0.8, 50, 50), measured(0.7, 0.5, 0.85), measured(0.5, 0.3, 0.7))
     assert (found.low, found.high) == (0, 1)
+
+
+def test_fewer_than_twenty_scores_have_no_interval_and_verdicts_have_one() -> None:
+    scores = np.random.default_rng(0).uniform(0.3, 0.9, 20)
+    for n, known in ((19, False), (20, True)):
+        found = sampled_mean(scores[:n], sample([0] * n, [1.0] * n, [n]))
+        assert np.isfinite(found.low) == np.isfinite(found.high) == known
+        assert found.value == pytest.approx(scores[:n].mean())
+    verdicts = sampled_mean(np.array([0.0, 1.0] * 4), sample([0] * 8, [1.0] * 8, [8]))
+    assert verdicts.low < 0.5 < verdicts.high

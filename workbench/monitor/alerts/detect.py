@@ -1,6 +1,6 @@
 """Decide from logged questions when each alert was raised and resolved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,13 +12,14 @@ from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.lost_results import Encode, lost_results
 from workbench.monitor.alerts.question_drift import FEWEST, TESTS_A_MONTH, WEEK, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
-from workbench.monitor.alerts.signals import DAY, Units, VersionChange, nanoseconds, ordered, units, version_changes
+from workbench.monitor.alerts.signals import DAY, THINNED, Units, VersionChange, nanoseconds, ordered, thinned, units, version_changes
 from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
 
 _MONTH = 28 * DAY
 # Fewer conversations say too little of a reference period.
 FEWEST_REFERENCE = 50
 _EVIDENCE = 10
+NEEDS = "a learned limit needs"
 HOLDS, QUIET = "the limit holds again", "no new evidence"
 
 
@@ -27,7 +28,7 @@ class RaisedAlert:
     """An alert that was raised. Times are nanoseconds since 1970, and `resolved` is None while it lasts.
 
     `since` is the estimated time of the change. The `count` conversations (or rows) from it until the alert have the `value`, between `low` and `high` with
-    95 % confidence: as the change is estimated from them, the value is a little extreme. `change` is the last change of a version before.
+    95 % confidence, if the interval is known: as the change is estimated from them, the value is a little extreme. `change` is the last change of a version before.
     """
 
     alert: str
@@ -66,8 +67,9 @@ class Watch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Log:
-    """Logged questions in order, the changes of their versions, the reference period, and the present."""
+    """Logged questions in order, `table` those that had equal chances to be logged, the changes of versions, the reference period, and the present."""
 
+    whole: pd.DataFrame
     table: pd.DataFrame
     changes: list[VersionChange]
     settings: AlertSettings
@@ -83,7 +85,7 @@ class _Log:
         return round(self.settings.idle_minutes * 60e9)
 
     def change_before(self, time: int) -> str:
-        times = self.table["time"].to_numpy()
+        times = self.whole["time"].to_numpy()
         row = max((change.row for change in self.changes if times[change.row] <= time), default=None)
         if row is None:
             return ""
@@ -93,7 +95,10 @@ class _Log:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _BadParts:
-    """Values as parts of [0, 1] that are bad if large (n), with their rows. A part x was the number `offset` + `factor` x."""
+    """Values as parts of [0, 1] that are bad if large (n), with their rows. A part x was the number `offset` + `factor` x.
+
+    `scores` (n) are the values of a scale: the test clips those beyond the reference's range, and an alert reports their mean.
+    """
 
     parts: Floats
     rows: pd.DataFrame
@@ -101,6 +106,7 @@ class _BadParts:
     offset: float = 0.0
     factor: float = 1.0
     bound: float | None = None
+    scores: Floats | None = None
 
     def number(self, part: float) -> float:
         return self.offset + self.factor * part
@@ -123,20 +129,22 @@ def detect(
 
     Of `judged`, the metrics `faithfulness` and `refusal_rate` are read, the latter of questions whose refusal is not logged. Only those that were sampled
     uniformly are bet on: questions that were chosen because they look bad say nothing of the others, and weights 1 / π would cost power in proportion
-    to the smallest π. Without `encode`, question drift and near-duplicates are not looked for. `until` is the present
-    time, by default that of the last row. A decision depends on earlier rows only, so a longer log has the same alerts. It must begin with the same
-    reference period.
+    to the smallest π. For the same reason rows are `thinned` to the lowest probability with which one was logged. Without `encode`, question drift and
+    near-duplicates are not looked for. `until` is the present time, by default that of the last row. A decision depends on earlier rows only, so a longer log has the same alerts, unless a row of it was logged with a
+    lower probability. It must begin with the same reference period.
     """
-    table, left_out = ordered(questions, until)
-    until = until if until is not None else int(table["time"].max()) if len(table) else 0
-    begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else table["time"].to_numpy()
+    whole, left_out = ordered(questions, until)
+    table = thinned(whole)
+    left_out[THINNED] = len(whole) - len(table)
+    until = until if until is not None else int(whole["time"].max()) if len(whole) else 0
+    begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else whole["time"].to_numpy()
     start = int(begins.min(initial=until))
     period = (start, start + round(settings.reference_days * DAY))
     # In the first half of the reference period questions become known, and the second half shows which share is usual.
     lost = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
     left_out["no results, and not compared with similar questions"] = lost.uncompared
     table = table.assign(lost=lost.values, refused=_refused(table, judged))
-    log = _Log(table, version_changes(table["setup"]), settings, period, until)
+    log = _Log(whole, table, version_changes(whole["setup"]), settings, period, until)
     raised, tested = list[RaisedAlert](), list[WatchedAlert]()
     for alert in LIMITS:
         if settings.limit(alert).active:
@@ -150,6 +158,11 @@ def detect(
 def iso(time: int) -> str:
     """Return a time as in a log, to the second."""
     return pd.Timestamp(time, unit="ns", tz="UTC").strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def began(alerts: Sequence[RaisedAlert], changed: str) -> str:
+    """Say whether alerts began after a time in the form of `iso`, or about then: the times since when are estimates."""
+    return "after" if all(alert.since >= pd.Timestamp(changed).value for alert in alerts) else "about when"
 
 
 def _refused(table: pd.DataFrame, judged: pd.DataFrame | None) -> "pd.Series[float]":
@@ -168,7 +181,8 @@ def _judged(log: _Log, judged: pd.DataFrame | None, left_out: dict[str, int]) ->
     known = scores.merge(log.table[["id", "session", "time"]], on="id", suffixes=("", "_asked"))
     number = pd.to_numeric(known["score"], errors="coerce").astype(float)
     valid = number.between(0, 1)
-    left_out |= {"a score of an unknown question": len(scores) - len(known), "no score within 0 and 1": int((~valid).sum())}
+    unknown = int((~scores["id"].isin(log.whole["id"])).sum())
+    left_out |= {"a score of an unknown question": unknown, "no score within 0 and 1": int((~valid).sum())}
     return known.assign(score=number.where(valid), time=np.maximum(nanoseconds(known["time"]), known["time_asked"]))
 
 
@@ -187,12 +201,12 @@ def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
     low, high = float(before.min()), float(before.max())
     # Scores that are all equal are no similarities.
     parts = np.clip((high - values) / (high - low), 0, 1) if high > low else np.full(len(values), np.nan)
-    return _BadParts(parts, rows, alert.about, high, low - high)
+    return _BadParts(parts, rows, alert.about, high, low - high, scores=values)
 
 
 def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
     setting, settings = log.settings.limit(alert), log.settings
-    seen = units(parts.rows["time"].to_numpy(), parts.rows["session"], parts.parts, log.idle, log.until)
+    seen = _conversations(parts, parts.parts, log)
     before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
     learned = setting.limit is None or alert.kind == "scale"
     start = int(np.searchsorted(seen.times, log.period[1])) if learned else 0
@@ -215,6 +229,10 @@ def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[Ra
     raised += _episodes(alert, parts, seen, (limit, level, start), log)
 
 
+def _conversations(parts: _BadParts, values: Floats, log: _Log) -> Units:
+    return units(parts.rows["time"].to_numpy(), parts.rows["session"], values, log.idle, log.until)
+
+
 def _untested(seen: Units, start: int, before: int | None, log: _Log) -> str:
     """Return why conversations from `start` on are not tested, or nothing. `before` are those of the reference, None if it is not needed."""
     if not len(seen.times):
@@ -222,7 +240,7 @@ def _untested(seen: Units, start: int, before: int | None, log: _Log) -> str:
     if before is not None and log.until < log.period[1]:
         return "the reference period is not over"
     if before is not None and before < FEWEST_REFERENCE:
-        return f"the reference period has only {plural(before, 'conversation')} with a value, and a learned limit needs {FEWEST_REFERENCE}"
+        return f"the reference period has only {plural(before, 'conversation')} with a value, and {NEEDS} {FEWEST_REFERENCE}"
     return "" if start < len(seen.times) else "no conversation has a value since the reference period"
 
 
@@ -230,12 +248,16 @@ def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[floa
     """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
     (times, values, starts), (limit, level, start) = seen, test
     weights = masses((times - times[start]) // _MONTH, log.settings.observations)
+    shown = parts.offset + parts.factor * values if parts.scores is None else _conversations(parts, parts.scores, log).values
     while (end := first_alarm(values, limit, weights, 1 / level, start)) is not None:
         first, latest = (start + place for place in change_estimate(values[start : end + 1], limit))
         some = values[first : end + 1]
-        bounds = sorted(
+        value = float(shown[first : end + 1].mean())
+        low, high = sorted(
             (parts.number(lower_bound(some, 0.025, stopped=True)), parts.number(1 - lower_bound(1 - some, 0.025, stopped=True)))
         )
+        # The interval is of clipped values. It says nothing of a mean outside it.
+        known = low <= value <= high
         resolved, reason = _resolution(seen, (first, end), limit, level, weights, log)
         yield RaisedAlert(
             alert.name,
@@ -246,9 +268,9 @@ def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[floa
             evidence=parts.worst(int(starts[first]), int(times[end])),
             resolved=resolved,
             reason=reason,
-            value=parts.number(float(some.mean())),
-            low=bounds[0],
-            high=bounds[1],
+            value=value,
+            low=low if known else None,
+            high=high if known else None,
             limit=parts.number(limit),
             change=log.change_before(int(times[latest])),
         )
@@ -293,7 +315,7 @@ def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], te
 
 def _changed_vectors(log: _Log) -> Iterator[RaisedAlert]:
     for row in [change.row for change in log.changes if change.name in VECTORS]:
-        yield _event("vectors", EVENTS["vectors"], log.table["id"].iloc[[row]], int(log.table["time"].iloc[row]), log)
+        yield _event("vectors", EVENTS["vectors"], log.whole["id"].iloc[[row]], int(log.whole["time"].iloc[row]), log)
 
 
 def _event(alert: str, about: str, ids: "pd.Series[Any]", time: int, log: _Log) -> RaisedAlert:

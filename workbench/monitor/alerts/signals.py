@@ -17,8 +17,12 @@ DAY = 86_400 * 10**9
 _ABSENT = 1000
 COLUMNS = (
     *("id", "time", "query", "user", "session", "hits", "seconds", "cost", "refused", "feedback"),
-    *("configuration", "model", "versions"),
+    *("configuration", "model", "versions", "probability"),
 )
+# The reason of rows that `thinned` leaves out.
+THINNED = "logged with a higher probability than others, and thinned to the lowest"
+# Of 16 bytes, and used nowhere else: which rows are logged, judged or sampled says nothing of which are kept.
+_HASH_KEY = "thinning of logs"
 
 
 class Units(NamedTuple):
@@ -42,7 +46,8 @@ def signals(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each row of a log, NaN where a value is unknown. Parts of a log may be given one after the other.
 
     `empty`, `refused` and `negative` are 1 or 0, `similarity` is the score of the first hit, `documents` are the ids of the hits, None if one has
-    no id, and `setup` are the texts of configuration, model and versions. A thumb is negative below 0, an edit always; other feedback is ignored.
+    no id, `setup` are the texts of configuration, model and versions, and `logged` is the probability with which the row was logged, 1 if it is unknown.
+    A thumb is negative below 0, an edit always; other feedback is ignored.
     """
     rows = frame.reindex(columns=list(COLUMNS))
     hits = [rows_of(value) for value in rows["hits"]]
@@ -62,6 +67,8 @@ def signals(frame: pd.DataFrame) -> pd.DataFrame:
         "negative": [_negative(given) for given in rows["feedback"]],
         "setup": pd.Series([*zip(rows["configuration"], rows["model"], versions, strict=True)], index=rows.index, dtype=object),
     }
+    logged = _numbers(rows["probability"])
+    columns["logged"] = np.where((logged > 0) & (logged <= 1), logged, 1.0)
     return pd.DataFrame(columns, index=rows.index)
 
 
@@ -72,6 +79,19 @@ def ordered(table: pd.DataFrame, until: int | None) -> tuple[pd.DataFrame, dict[
     past = single[single["time"] <= (until if until is not None else np.iinfo(np.int64).max)]
     counts = {"no time": len(table) - len(timed), "a repeated id": len(timed) - len(single), "after the present": len(single) - len(past)}
     return past.sort_values("time", kind="stable", ignore_index=True), counts
+
+
+def thinned(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep each row with the lowest probability of the table over its own, so that all had the same chance to be logged and kept.
+
+    A session is hashed, or the id of a question without one, so a growing log keeps the same rows. They change only if a lower probability appears.
+    """
+    share = table["logged"].min() / table["logged"].to_numpy(dtype=np.float64)
+    if (share == 1).all():
+        return table
+    keys = table["session"].fillna(table["id"]).astype(str).to_numpy(dtype=object)
+    kept: pd.DataFrame = table[pd.util.hash_array(keys, hash_key=_HASH_KEY) / 2.0**64 < share].reset_index(drop=True)
+    return kept
 
 
 def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, until: int) -> Units:

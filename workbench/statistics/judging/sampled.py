@@ -13,6 +13,8 @@ from workbench.statistics.judging.limits import effective_number, rarer, share_l
 
 # A judge that approves good items hardly more often than bad ones says nothing about their share.
 _LEAST_DIFFERENCE = 0.05
+# Fewer scores often have no rare low one: intervals of 7 to 15 contained the mean of scores in .72 to .90 of simulated samples.
+FEWEST_SCORES = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +32,7 @@ def sampled_mean(values: Floats, sample: DrawnSample) -> Interval:
 
     The mean is Hájek's, post-stratified: the weights of a stratum sum to its size. The half-widths are those of MOVER (Zou and Donner 2008), √Σ (W (p - l))²
     over strata of the share W and the mean p, with limits that are the wider of Wilson's and Jeffreys', the effective n of the weights, and the design
-    effect of clusters. Fewer than 5 clusters give no interval.
+    effect of clusters. Fewer than 5 clusters give no interval, nor do fewer than 20 values if some are neither 0 nor 1.
     """
     known = ~np.isnan(values)
     if not known.any():
@@ -45,7 +47,8 @@ def sampled_mean(values: Floats, sample: DrawnSample) -> Interval:
     share = np.bincount(stratum, a)
     mean = np.bincount(stratum, a * y) / share
     value, clusters = min(1.0, float(a @ y)), int(cluster.max()) + 1
-    if clusters < FEWEST_FOR_INTERVAL:
+    is_score = not np.isin(y, (0, 1)).all()
+    if clusters < FEWEST_FOR_INTERVAL or (is_score and len(y) < FEWEST_SCORES):
         return Interval(value, np.nan, np.nan, len(y), clusters)
     design = _design(y, a, mean[stratum], np.bincount(stratum)[stratum], cluster)
     alpha, below, above = 2 * float(scipy.special.ndtr(-t_quantile(clusters - 1))), 0.0, 0.0
