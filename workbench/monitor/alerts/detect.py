@@ -162,7 +162,8 @@ def iso(time: int) -> str:
 
 def began(alerts: Sequence[RaisedAlert], changed: str) -> str:
     """Say whether alerts began after a time in the form of `iso`, or about then: the times since when are estimates."""
-    return "after" if all(alert.since >= pd.Timestamp(changed).value for alert in alerts) else "about when"
+    time = pd.to_datetime(changed, utc=True, errors="coerce")
+    return "after" if all(alert.since >= time.value for alert in alerts) else "about when"
 
 
 def _refused(table: pd.DataFrame, judged: pd.DataFrame | None) -> "pd.Series[float]":
