@@ -26,9 +26,9 @@ _MOST_SLICES = 20
 _FEWEST_DAYS = 3
 _MEASURES = {alert.name: alert for alert in LIMITS if alert.column not in ("score", "lost")}
 _LOWER_IS_WORSE = ("faithfulness", "similarity")
-_SLICED = ("faithfulness", "no_results")
+SLICED = ("faithfulness", "no_results")
 _DRAWN = ("id", "cluster", "logged", "stratum", "probability", "reason")
-_COLUMNS = ("by", "group", "measure", "period", "value", "low", "high", "n", "of", "verdict")
+COLUMNS = ("by", "group", "measure", "period", "value", "low", "high", "n", "of", "verdict")
 _ROW = dict.fromkeys(("value", "low", "high"), np.nan) | {"n": 0, "of": 0, "verdict": ""}
 
 
@@ -47,7 +47,7 @@ def compare_days(
     """
     rows = _recent(table, drawn)
     if rows.empty:
-        return pd.DataFrame(columns=list(_COLUMNS))
+        return pd.DataFrame(columns=list(COLUMNS))
     today = rows["day"].max()
     compared = rows[rows["day"] >= today - pd.Timedelta(days=BEFORE)]
     periods = {TODAY: compared[compared["day"] == today], WEEK: compared[compared["day"] < today]}
@@ -60,8 +60,8 @@ def compare_days(
         counts = labels[compared["day"] == today].value_counts()
         for group in counts.index[:_MOST_SLICES] if labels.nunique() > 1 else ():
             parts = {period: own[labels.loc[own.index] == group] for period, own in periods.items()}
-            found += _of_slice(by, str(group), parts, _SLICED, values)
-    return _judged(pd.DataFrame([_ROW | row for row in found], columns=list(_COLUMNS)), changed)
+            found += _of_slice(by, str(group), parts, SLICED, values)
+    return _judged(pd.DataFrame([_ROW | row for row in found], columns=list(COLUMNS)), changed)
 
 
 def keyed(found: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Any]]:

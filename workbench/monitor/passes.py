@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.answering.base import AnswerResources
-from workbench.core.files import write_text
+from workbench.core.files import write_atomically, write_text
 from workbench.core.formatting import count, plural
 from workbench.datasets.sources import recognise
 from workbench.embedding.static import StaticEmbedder
@@ -127,10 +127,9 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         state, failures = deliver(state, channels)
         write_state(folder / ALERTS, state)
         write_text(folder / METRICS, prometheus(state, watch))
-        summary.to_parquet(folder / SUMMARY)
-        evaluations.to_parquet(folder / EVALUATIONS)
+        for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
+            write_atomically(folder / name, written.to_parquet)
         left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
-        comparison.to_parquet(folder / COMPARISON)
         seen = {row for alert in state.alerts for row in alert.first.evidence}
         record = PassRecord(
             log=str(path),
