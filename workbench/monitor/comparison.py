@@ -11,6 +11,7 @@ import scipy
 
 from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.settings import LIMITS, TAIL
+from workbench.monitor.alerts.signals import version_names
 from workbench.monitor.estimates import JudgeErrors, estimate
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.statistics.intervals import ALPHA, Interval
@@ -158,7 +159,7 @@ def _weights(rows: pd.DataFrame) -> Floats:
 def _slices(rows: pd.DataFrame) -> "Iterator[tuple[str, pd.Series[Any]]]":
     """Yield the fields by which questions are sliced, with the label of each question."""
     setups = {setup: _setup(*setup) for setup in rows["setup"].unique()}
-    for name in sorted({name for setup in setups.values() for name in setup}):
+    for name in version_names(rows["setup"])[0]:
         yield name, rows["setup"].map({setup: own.get(name, "none") for setup, own in setups.items()})
     turns = rows["turn"].astype("float64")
     if turns.notna().any():

@@ -21,7 +21,7 @@ from workbench.llm.session import CallResources
 from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import Watch, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
-from workbench.monitor.alerts.signals import ordered, signals, version_changes
+from workbench.monitor.alerts.signals import ordered, signals, version_changes, version_names
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
 from workbench.monitor.comparison import SUPPORT, compare_days
 from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
@@ -129,7 +129,14 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         write_text(folder / METRICS, prometheus(state, watch))
         for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
             write_atomically(folder / name, written.to_parquet)
-        left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
+        names = version_names(table["setup"])[1]
+        unnamed = (f"{plural(names, 'name')} of versions not compared: beyond the 50 most frequent",) if names else ()
+        left_out = (
+            *remarks,
+            *counted,
+            *unnamed,
+            *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()),
+        )
         seen = {row for alert in state.alerts for row in alert.first.evidence}
         record = PassRecord(
             log=str(path),
