@@ -52,7 +52,7 @@ def read_pass_table(path: Path, columns: tuple[str, ...], key: tuple[str, ...]) 
     for name in columns if len(table) else ():
         values = table[name]
         right = pd.api.types.is_float_dtype(values) if name in NUMBERS else pd.api.types.is_integer_dtype(values)
-        if not (values.map(type).eq(str).all() if name in TEXTS else right and (name in NUMBERS or values.ge(0).all())):
+        if not (all(isinstance(value, str) for value in values) if name in TEXTS else right and (name in NUMBERS or values.ge(0).all())):
             raise ValueError(f"other values in {name}")
     if table.duplicated(list(key)).any():
         raise ValueError("a row that appears again")

@@ -275,7 +275,7 @@ def test_streams_that_break_or_are_closed_keep_what_was_read(log: wb.QueryLog, t
     with pytest.raises(ValueError, match="no model"):
         list(log.watch(broken)("breaks"))
     stream = broken("closed")
-    closed = log.watch(lambda _: stream if query else None)("closed")
+    closed = log.watch(lambda query: stream if query else None)("closed")
     next(closed)
     closed.close()
     assert stream.gi_frame is None
@@ -286,7 +286,7 @@ def test_streams_that_break_or_are_closed_keep_what_was_read(log: wb.QueryLog, t
             async for _ in log.watch(broken_later)("breaks later"):
                 pass
         stream = broken_later("closed later")
-        closed = log.watch(lambda _: stream if query else None)("closed later")
+        closed = log.watch(lambda query: stream if query else None)("closed later")
         await anext(closed)
         await closed.aclose()
         assert stream.ag_frame is None

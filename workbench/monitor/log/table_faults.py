@@ -67,7 +67,7 @@ def _is_object(text: str, of_texts: bool) -> bool:
 
 
 def _wrong(column: Any, right: Any) -> Bools:
-    return np.asarray(column.is_valid()) & ~np.asarray(right.fill_null(True))
+    return np.asarray(column.is_valid(), dtype=np.bool_) & ~np.asarray(right.fill_null(True), dtype=np.bool_)
 
 
 def _any(wrong: Bools, parents: Any, length: int) -> Bools:
@@ -77,9 +77,8 @@ def _any(wrong: Bools, parents: Any, length: int) -> Bools:
 
 
 def _empty(column: Any) -> Bools:
-    lengths = (
-        pc.list_value_length(column) if pa.types.is_list(column.type) else pc.utf8_length(column) if column.type == pa.string() else None
-    )
-    return np.asarray(column.is_null()) | (
-        np.asarray(lengths.fill_null(0)) == 0 if lengths is not None else np.zeros(len(column), dtype=bool)
-    )
+    empty = np.asarray(column.is_null(), dtype=np.bool_)
+    if pa.types.is_timestamp(column.type):
+        return empty
+    lengths = pc.list_value_length(column) if pa.types.is_list(column.type) else pc.binary_length(column)
+    return empty | np.equal(np.asarray(lengths.fill_null(0)), 0)
