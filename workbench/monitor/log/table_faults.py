@@ -81,4 +81,4 @@ def _empty(column: Any) -> Bools:
     if pa.types.is_timestamp(column.type):
         return empty
     lengths = pc.list_value_length(column) if pa.types.is_list(column.type) else pc.binary_length(column)
-    return empty | np.equal(np.asarray(lengths.fill_null(0)), 0)
+    return empty | np.asarray(pc.equal(lengths.fill_null(0), 0), dtype=np.bool_)
