@@ -129,14 +129,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         write_text(folder / METRICS, prometheus(state, watch))
         for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
             write_atomically(folder / name, written.to_parquet)
-        names = version_names(table["setup"])[1]
-        unnamed = (f"{plural(names, 'name')} of versions not compared: beyond the 50 most frequent",) if names else ()
-        left_out = (
-            *remarks,
-            *counted,
-            *unnamed,
-            *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()),
-        )
+        left_out = (*remarks, *counted, *_uncompared(table), *_unwatched(watch))
         seen = {row for alert in state.alerts for row in alert.first.evidence}
         record = PassRecord(
             log=str(path),
@@ -243,6 +236,15 @@ def _changes(table: pd.DataFrame) -> tuple[tuple[int, str], ...]:
     rows = ordered(table, None)[0]
     found = version_changes(rows["setup"])
     return tuple((int(rows["time"].iloc[row]), f"{name} changed from {old} to {new}") for row, name, old, new in found)
+
+
+def _uncompared(table: pd.DataFrame) -> list[str]:
+    names = version_names(table["setup"])[1]
+    return [f"{plural(names, 'name')} of versions not compared: beyond the 50 most frequent"] if names else []
+
+
+def _unwatched(watch: Watch) -> list[str]:
+    return [f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()]
 
 
 def _worth_labelling(drawn: pd.DataFrame, evaluations: pd.DataFrame, settings: MonitorSettings, folder: Path) -> WorthLabelling | None:
