@@ -124,6 +124,31 @@ def test_a_line_that_a_crash_has_cut_is_judged_again_and_the_others_are_kept(tmp
     assert requests(tmp_path) == before + 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: 5,
+        lambda _: [],
+        lambda _: [{}],
+        lambda found: found[:1],
+        lambda found: [{**found[0], "value": "abc"}, *found[1:]],
+        lambda found: [{**found[0], "value": float("nan")}, *found[1:]],
+        lambda found: [{**found[0], "approved": 9e99}, *found[1:]],
+        lambda found: [{**found[0], "state": "other"}, *found[1:]],
+        lambda found: [{**found[0], "metric": "other"}, *found[1:]],
+        lambda found: [{**found[0], "reason": 5}, *found[1:]],
+        lambda found: [{**found[0], "more": 5}, *found[1:]],
+    ],
+)
+def test_a_line_with_other_evaluations_is_judged_again(change, tmp_path: Path) -> None:
+    judging, sample = counting(tmp_path), pd.DataFrame([row("a")])
+    whole, before = judge(sample, judging, RESOURCES, tmp_path), requests(tmp_path)
+    (kept,) = (json.loads(line) for line in (tmp_path / FILE).read_text().split("\n") if line)
+    (tmp_path / FILE).write_text(json.dumps(kept | {"rows": change(kept["rows"])}))
+    pd.testing.assert_frame_equal(judge(sample, judging, RESOURCES, tmp_path), whole)
+    assert requests(tmp_path) == before + 2
+
+
 def test_refusals_and_feedback_need_no_judge(tmp_path: Path) -> None:
     thumbs = [{"kind": "thumb", "value": 1.0}, {"kind": "thumb", "value": -1.0}]
     rows = [

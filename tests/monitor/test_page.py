@@ -364,3 +364,52 @@ def test_the_page_is_accessible_fits_its_window_and_asks_nothing_of_anybody(fold
         assert traffic.complaints == []
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.locator(".indicator svg").count() == 5
+
+
+@pytest.fixture(scope="module")
+def one_pass(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("pass")
+    view_of(place, rows(days=9), QUIET | {"budget": 3})
+    return place / "monitoring"
+
+
+PERIOD = {"comparison.parquet": "period", "summary.parquet": "group"}
+DAMAGE = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-50]),
+    "empty": lambda path: path.write_bytes(b""),
+    "other columns": lambda path: pd.read_parquet(path).rename(columns={"value": "values"}).to_parquet(path),
+    "too few rows": lambda path: pd.read_parquet(path).query(f"{PERIOD[path.name]} != 'today'").to_parquet(path),
+    "texts": lambda path: pd.read_parquet(path).astype(str).to_parquet(path),
+    "negative counts": lambda path: pd.read_parquet(path).assign(n=-5).to_parquet(path),
+    "rows twice": lambda path: pd.concat([pd.read_parquet(path)] * 2).to_parquet(path),
+}
+
+
+@pytest.mark.parametrize("name", ["comparison.parquet", "summary.parquet"])
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_table_is_one_line(kind: str, name: str, one_pass: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(one_pass, tmp_path / "monitoring")
+    DAMAGE[kind](folder / name)
+    with pytest.raises(InputError, match="has no results of a monitor; run workbench monitor") as raised:
+        wb.load_monitoring(folder)
+    assert len(raised.value.lines) == 1
+
+
+@pytest.mark.parametrize("change", [{"until": 2**63}, {"until": -1}, {"changes": [[10**30, "a"]]}, {"skipped": {"a": 10**400}}])
+def test_a_record_of_a_pass_with_numbers_out_of_range_is_one_line(change, one_pass: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(one_pass, tmp_path / "monitoring")
+    record = json.loads((folder / "pass.json").read_text())
+    (folder / "pass.json").write_text(json.dumps(record | change))
+    with pytest.raises(InputError, match="has no results of a monitor"):
+        wb.load_monitoring(folder)
+
+
+def test_tables_are_replaced_as_a_whole(one_pass: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(one_pass, tmp_path / "monitoring")
+    links = [folder / name for name in ("comparison.parquet", "summary.parquet", "evaluations.parquet")]
+    for path in links:
+        (tmp_path / path.name).hardlink_to(path)
+    before = [(tmp_path / path.name).read_bytes() for path in links]
+    monitor(one_pass.parent / "logs", folder, MonitorSettings.of(QUIET | {"budget": 4}))
+    assert [(tmp_path / path.name).read_bytes() for path in links] == before, "a reader of the old file keeps it"
+    assert not [path for path in folder.iterdir() if path.suffix == ".tmp"]

@@ -36,7 +36,8 @@ def is_local(address: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        # Other names under .localhost are whatever a resolver says.
+        return host == "localhost"
 
 
 class ServedModel(Component, ABC):

@@ -11,6 +11,7 @@ import scipy
 
 from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.settings import LIMITS, TAIL
+from workbench.monitor.alerts.signals import version_names
 from workbench.monitor.estimates import JudgeErrors, estimate
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.statistics.intervals import ALPHA, Interval
@@ -26,9 +27,9 @@ _MOST_SLICES = 20
 _FEWEST_DAYS = 3
 _MEASURES = {alert.name: alert for alert in LIMITS if alert.column not in ("score", "lost")}
 _LOWER_IS_WORSE = ("faithfulness", "similarity")
-_SLICED = ("faithfulness", "no_results")
+SLICED = ("faithfulness", "no_results")
 _DRAWN = ("id", "cluster", "logged", "stratum", "probability", "reason")
-_COLUMNS = ("by", "group", "measure", "period", "value", "low", "high", "n", "of", "verdict")
+COLUMNS = ("by", "group", "measure", "period", "value", "low", "high", "n", "of", "verdict")
 _ROW = dict.fromkeys(("value", "low", "high"), np.nan) | {"n": 0, "of": 0, "verdict": ""}
 
 
@@ -47,7 +48,7 @@ def compare_days(
     """
     rows = _recent(table, drawn)
     if rows.empty:
-        return pd.DataFrame(columns=list(_COLUMNS))
+        return pd.DataFrame(columns=list(COLUMNS))
     today = rows["day"].max()
     compared = rows[rows["day"] >= today - pd.Timedelta(days=BEFORE)]
     periods = {TODAY: compared[compared["day"] == today], WEEK: compared[compared["day"] < today]}
@@ -60,8 +61,8 @@ def compare_days(
         counts = labels[compared["day"] == today].value_counts()
         for group in counts.index[:_MOST_SLICES] if labels.nunique() > 1 else ():
             parts = {period: own[labels.loc[own.index] == group] for period, own in periods.items()}
-            found += _of_slice(by, str(group), parts, _SLICED, values)
-    return _judged(pd.DataFrame([_ROW | row for row in found], columns=list(_COLUMNS)), changed)
+            found += _of_slice(by, str(group), parts, SLICED, values)
+    return _judged(pd.DataFrame([_ROW | row for row in found], columns=list(COLUMNS)), changed)
 
 
 def keyed(found: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Any]]:
@@ -158,7 +159,7 @@ def _weights(rows: pd.DataFrame) -> Floats:
 def _slices(rows: pd.DataFrame) -> "Iterator[tuple[str, pd.Series[Any]]]":
     """Yield the fields by which questions are sliced, with the label of each question."""
     setups = {setup: _setup(*setup) for setup in rows["setup"].unique()}
-    for name in sorted({name for setup in setups.values() for name in setup}):
+    for name in version_names(rows["setup"])[0]:
         yield name, rows["setup"].map({setup: own.get(name, "none") for setup, own in setups.items()})
     turns = rows["turn"].astype("float64")
     if turns.notna().any():

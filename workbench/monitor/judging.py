@@ -27,6 +27,8 @@ FILE = "judged.jsonl"
 _VERSION = 1
 # Questions that are judged and written together.
 _BATCH = 64
+# Of an answer, in order.
+_METRICS = [[support, "answer_relevance", "refusal_rate"] for support in ("faithfulness", "support_overlap")]
 _COLUMNS = {"id": "str", "metric": "str", "value": "float64", "approved": "float64", "state": "str", "reason": "str", "judge": "str"}
 
 
@@ -114,15 +116,24 @@ def _row(metric: str, value: float | None, judge: str) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the kept evaluations by their keys. A line that a crash has cut is left out, and its question is judged again."""
+    """Return the kept evaluations by their keys. A line that is cut or is none of `judge` is left out, and its question is judged again."""
     found = {}
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:
             row = json.loads(line)
-            found[row["key"]] = row["rows"]
+            if [each["metric"] for each in row["rows"]] in _METRICS and all(map(_is_evaluation, row["rows"])):
+                found[row["key"]] = row["rows"]
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
     return found
+
+
+def _is_evaluation(row: Mapping[str, Any]) -> bool:
+    numbers = (row["value"], row["approved"]) if row["state"] == "scored" else ()
+    texts = (row[name] for name in ("reason", "judge"))
+    right = all(type(number) in (float, int) and 0 <= number <= 1 for number in numbers) and all(isinstance(text, str) for text in texts)
+    unscored = row["state"] in ("unscored", "not_applicable") and row["value"] is None
+    return row.keys() == _COLUMNS.keys() - {"id"} and right and (bool(numbers) or unscored)
 
 
 def _append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

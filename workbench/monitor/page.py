@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from pydantic import ValidationError
 
 from workbench.core.display import excerpt
 from workbench.core.environment import find_upwards
@@ -15,11 +15,14 @@ from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
 from workbench.monitor.alerts.detect import NEEDS, WatchedAlert
 from workbench.monitor.alerts.state import Alert, read_state
-from workbench.monitor.comparison import CHANGE, daily, keyed, usual_range
+from workbench.monitor.comparison import CHANGE, SLICED, daily, keyed, usual_range
+from workbench.monitor.comparison import COLUMNS as COMPARED
+from workbench.monitor.log.reading import EARLIEST
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
+from workbench.monitor.log.summary import COLUMNS as SUMMARISED
 from workbench.monitor.page_parts import alert_blocks, labelling_blocks, latency_block, left_out, slice_blocks
 from workbench.monitor.page_text import TAILS, TITLES, WORSE, amount, difference, happened, limit_text
-from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord
+from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, read_pass_table
 from workbench.report.model import Answered, Badge, Indicator, Indicators, Lead, Lines, Prose, Report, Section, Sparkline
 from workbench.report.render.html import write_page
 from workbench.report.render.notebook import Shown, show
@@ -265,10 +268,29 @@ def load_monitoring(folder: str | Path = "outputs/monitoring") -> MonitoringView
     place = find_upwards(folder) or Path(folder)
     try:
         about = PassRecord.model_validate_json((place / PASS).read_bytes())
-        tables = [pd.read_parquet(place / name) for name in (COMPARISON, SUMMARY)]
-    except (OSError, ValidationError) as error:
+        comparison = read_pass_table(place / COMPARISON, COMPARED, ("by", "group", "measure", "period"))
+        summary = read_pass_table(place / SUMMARY, SUMMARISED, ("by", "group", "measure"))
+        _check_rows(comparison, summary)
+    except (OSError, ValueError) as error:
         raise InputError(f"{place} has no results of a monitor", "run workbench monitor LOG, and give the folder that it wrote") from error
-    return MonitoringView(place, about, read_state(place / ALERTS).alerts, *tables)
+    return MonitoringView(place, about, read_state(place / ALERTS).alerts, comparison, summary)
+
+
+def _check_rows(comparison: pd.DataFrame, summary: pd.DataFrame) -> None:
+    """Raise ValueError if a row is missing that the page shows, or if a period is not a day."""
+    known = keyed(comparison)
+    slices = {(by, group, SLICED) for by, group, _, _ in known} - {("all", "", SLICED)} | ({("all", "", tuple(TITLES))} if known else set())
+    needed = {(by, group, name, period) for by, group, names in slices for name in names for period in (TODAY, WEEK, CHANGE)}
+    rows = summary[summary["by"] == "period"]
+    counted = {(period, name) for period in rows["group"].unique() for name in ("questions", "conversations")}
+    if not needed <= known.keys() or not counted <= {*zip(rows["group"], rows["measure"], strict=True)}:
+        raise ValueError("a row is missing")
+    # Also the totals, of which numbers are shown.
+    if known and not (TODAY in {*rows["group"]} and np.isfinite(rows.loc[rows["measure"].eq("conversations"), "total"]).all()):
+        raise ValueError("a total is missing")
+    days = pd.to_datetime(comparison.loc[~comparison["period"].isin((TODAY, WEEK, CHANGE)), "period"], format="%Y-%m-%d")
+    if not days.between(EARLIEST.replace(tzinfo=None), pd.Timestamp.max).all():
+        raise ValueError("a day that cannot be")
 
 
 def write_monitoring(folder: Path) -> Path:

@@ -1,12 +1,19 @@
 """What a pass over a log leaves for its page: names of files, and whatever is not a table."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.monitor.alerts.detect import WatchedAlert
+from workbench.monitor.alerts.detect import Nanoseconds, WatchedAlert
 
 ALERTS, PASS, COMPARISON, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "summary.parquet"
+TEXTS, NUMBERS, WHOLE = ("by", "group", "measure", "period", "verdict"), ("value", "low", "high", "total"), ("n", "of")
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class WorthLabelling(BaseModel):
@@ -14,9 +21,9 @@ class WorthLabelling(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     dataset: str
-    lacking: int
-    compared: int
-    take: int
+    lacking: _Count
+    compared: _Count
+    take: _Count
 
 
 class PassRecord(BaseModel):
@@ -24,11 +31,29 @@ class PassRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     log: str
-    until: int
+    until: Nanoseconds
     tested: tuple[WatchedAlert, ...]
-    changes: tuple[tuple[int, str], ...]
+    changes: tuple[tuple[Nanoseconds, str], ...]
     support: str
-    skipped: Mapping[str, int]
+    skipped: Mapping[str, _Count]
     left_out: tuple[str, ...]
     queries: Mapping[str, str]
     labelling: WorthLabelling | None = None
+
+
+def read_pass_table(path: Path, columns: tuple[str, ...], key: tuple[str, ...]) -> pd.DataFrame:
+    """Read a table that a pass wrote. Raises ValueError or OSError if it is not one with these columns and distinct keys."""
+    try:
+        table: pd.DataFrame = pq.read_table(path).to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, TypeError) as error:
+        raise ValueError("not a table of a pass") from error
+    if tuple(table.columns) != columns:
+        raise ValueError("other columns")
+    for name in columns if len(table) else ():
+        values = table[name]
+        right = pd.api.types.is_float_dtype(values) if name in NUMBERS else pd.api.types.is_integer_dtype(values)
+        if not (all(isinstance(value, str) for value in values) if name in TEXTS else right and (name in NUMBERS or values.ge(0).all())):
+            raise ValueError(f"other values in {name}")
+    if table.duplicated(list(key)).any():
+        raise ValueError("a row that appears again")
+    return table

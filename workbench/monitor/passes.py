@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from workbench.answering.base import AnswerResources
-from workbench.core.files import write_text
+from workbench.core.files import write_atomically, write_text
 from workbench.core.formatting import count, plural
 from workbench.datasets.sources import recognise
 from workbench.embedding.static import StaticEmbedder
@@ -23,7 +23,7 @@ from workbench.llm.session import CallResources
 from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import Watch, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
-from workbench.monitor.alerts.signals import ordered, signals, version_changes
+from workbench.monitor.alerts.signals import ordered, signals, version_changes, version_names
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
 from workbench.monitor.comparison import SUPPORT, compare_days
 from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
@@ -132,10 +132,9 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         state, failures = deliver(state, channels)
         write_state(folder / ALERTS, state)
         write_text(folder / METRICS, prometheus(state, watch))
-        summary.to_parquet(folder / SUMMARY)
-        evaluations.to_parquet(folder / EVALUATIONS)
-        left_out = (*remarks, *counted, *(f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()))
-        comparison.to_parquet(folder / COMPARISON)
+        for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
+            write_atomically(folder / name, written.to_parquet)
+        left_out = (*remarks, *counted, *_uncompared(table), *_unwatched(watch))
         seen = {row for alert in state.alerts for row in alert.first.evidence}
         record = PassRecord(
             log=str(path),
@@ -254,6 +253,15 @@ def _changes(table: pd.DataFrame) -> tuple[tuple[int, str], ...]:
     rows = ordered(table, None)[0]
     found = version_changes(rows["setup"])
     return tuple((int(rows["time"].iloc[row]), f"{name} changed from {old} to {new}") for row, name, old, new in found)
+
+
+def _uncompared(table: pd.DataFrame) -> list[str]:
+    names = version_names(table["setup"])[1]
+    return [f"{plural(names, 'name')} of versions not compared: beyond the 50 most frequent"] if names else []
+
+
+def _unwatched(watch: Watch) -> list[str]:
+    return [f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()]
 
 
 def _worth_labelling(drawn: pd.DataFrame, evaluations: pd.DataFrame, settings: MonitorSettings, folder: Path) -> WorthLabelling | None:

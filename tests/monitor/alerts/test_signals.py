@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tests.monitor.alerts.logs import HITS, at, row, table
-from workbench.monitor.alerts.signals import DAY, ordered, signals, units, version_changes
+from workbench.monitor.alerts.signals import DAY, ordered, signals, units, version_changes, version_names
 
 MINUTE = 60 * 10**9
 
@@ -94,6 +94,15 @@ def test_a_version_that_returns_after_a_long_time_is_a_change() -> None:
     models = ["new" if 50 <= number < 1200 else "old" for number in range(1300)]
     found = version_changes(table([row(number, number, model=one) for number, one in enumerate(models)])["setup"])
     assert [(change.row, change.after) for change in found] == [(50, "new"), (1200, "old")]
+
+
+def test_of_very_many_names_of_versions_the_most_frequent_are_compared() -> None:
+    versions = [{f"n{number}": "a", "index": "ab"[number > 1_500]} for number in range(3_000)]
+    setups = table([row(number, number, versions=one, model="m") for number, one in enumerate(versions)])["setup"]
+    names, others = version_names(setups)
+    assert (len(names), others) == (50, 3_002 - 50)
+    assert {"index", "model"} <= {*names}
+    assert (1_501, "index", "a", "b") in [tuple(change) for change in version_changes(setups)]
 
 
 def test_an_empty_log_has_no_signals() -> None:

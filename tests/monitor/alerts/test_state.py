@@ -144,6 +144,11 @@ def test_a_state_is_written_and_read_as_it_was(tmp_path) -> None:
         assert read_state(path) == AlertState()
         write_state(path, state)
     assert read_state(path) == state
+    kept = json.loads(path.read_text())
+    for name, value in (("since", -1), ("raised", 2**63), ("resolved", 10**30), ("count", -5), ("change", "a at b"), ("change", "a")):
+        path.write_text(json.dumps(kept | {"alerts": [kept["alerts"][0] | {"first": kept["alerts"][0]["first"] | {name: value}}]}))
+        with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):
+            read_state(path)
     for wrong in ('{"version": 1, "alerts": [{"id": 3}]}', '{"version": true}', '{"version": 2}', '{"version": "1"}'):
         path.write_text(wrong)
         with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import itertools
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
@@ -330,3 +331,58 @@ def test_a_closed_log_does_not_fail_the_function(log: wb.QueryLog) -> None:
     with log.question("q"):
         pass
     assert log.lost == {"closed": 2}
+
+
+class PanicException(BaseException):
+    """As extensions written with PyO3 raise it."""
+
+
+class Hostile:
+    """A value each of whose attributes raises an error."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return object.__getattribute__(self, name)
+        raise object.__getattribute__(self, "_error")
+
+
+ENDS = [SystemExit(3), PanicException("out of range")]
+
+
+@pytest.mark.parametrize("error", ENDS)
+def test_a_hook_or_a_value_that_wants_to_exit_does_not_end_the_service(error: BaseException, tmp_path: Path) -> None:
+    def hook(_: dict[str, Any]) -> Any:
+        raise error
+
+    value = Hostile(error)
+    for place, settings in enumerate(({"redact": hook}, {"head": 0.5, "tail": hook}, {})):
+        log = wb.QueryLog(tmp_path / str(place), **settings)
+        assert log.record("why?", hits=[{"text": "a b"}])
+        log.record("why?", hits=[value])
+        log.record("why?", answer="a", user=value)
+        log.feedback("q", value=value)
+        with log.question("why?") as question:
+            question.hits([value])
+        assert log.watch(lambda _: value)("why?") is value
+        assert [*log.watch(lambda _: (part for part in [value]))("why?")] == [value]
+        log.close()
+        assert sum(log.lost.values()) >= 3 or settings.get("head")
+
+
+def test_an_interrupt_of_a_hook_is_passed_on(tmp_path: Path) -> None:
+    def hook(_: dict[str, Any]) -> Any:
+        raise KeyboardInterrupt
+
+    log = wb.QueryLog(tmp_path, redact=hook)
+    with pytest.raises(KeyboardInterrupt):
+        log.record("why?")
+    log.close()
+
+
+def test_of_hits_without_an_end_the_first_are_logged(log: wb.QueryLog, tmp_path: Path) -> None:
+    log.record("why?", hits=({"doc_id": f"d{number}"} for number in itertools.count()))
+    (row,) = written(log, tmp_path)
+    assert [hit["doc_id"] for hit in row["hits"]] == [f"d{number}" for number in range(1_000)]

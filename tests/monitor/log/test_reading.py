@@ -336,3 +336,82 @@ def test_a_line_of_100_mb_is_never_in_memory(tmp_path: Path, run_python: Callabl
     read, kilobytes = run_python(script, str(path)).splitlines()
     assert read == "2 line of more than 8 MB"
     assert int(kilobytes) < 80_000
+
+
+def forged(path: Path, *rows: dict[str, Any], counts: str = "{}") -> None:
+    """Write rows that a log could not have to a parquet file with its schema."""
+    whole = [{"id": f"f{number}", "time": 1795000000000000, "query": "why?"} | row for number, row in enumerate(rows)]
+    table = pa.Table.from_pylist(whole, SCHEMA)
+    pq.write_table(table.replace_schema_metadata({"workbench.log": counts}), path)
+
+
+FORGED = {
+    "a time expected in time": {"time": 2**62},
+    "a time expected in time of feedback": {"feedback": [{"kind": "thumb", "value": -1.0, "time": 2**62}]},
+    "a list of objects expected in hits": {"hits": [None]},
+    "a list of objects expected in feedback": {"feedback": [{"kind": "thumb"}, None]},
+    "an object of texts expected in versions": {"versions": "not JSON"},
+    "an object expected in metadata of hits": {"hits": [{"doc_id": "a", "metadata": "[1]"}]},
+    "a number above 0, at most 1, expected in probability": {"probability": 1e308},
+    "a number expected in score of hits": {"hits": [{"doc_id": "a", "score": float("nan")}]},
+    "a number expected in seconds": {"seconds": float("inf")},
+    "another number expected in hit_count": {"hit_count": -5},
+    "another number expected in first_score": {"first_score": float("inf")},
+    "no id": {"id": None},
+    "no time": {"time": None},
+    "no feedback": {"query": None},
+}
+VARIANTS = [
+    *FORGED.items(),
+    *(("an object of texts expected in versions", {"versions": text}) for text in ("[1]", '"a"', '{"a": 1}', "[" * 100_000)),
+    *(("a number above 0, at most 1, expected in probability", {"probability": value}) for value in (0.0, -1.0, float("nan"))),
+]
+
+
+@pytest.mark.parametrize(("reason", "row"), VARIANTS)
+def test_a_row_of_a_table_that_a_log_could_not_have_is_left_out_and_counted(reason: str, row: dict[str, Any], tmp_path: Path) -> None:
+    phrase = reason.replace("a time ", "a time such as 2026-11-27T08:00:00Z ")
+    forged(tmp_path / "a.parquet", {}, row, {}, row | {"id": row.get("id", "f9")})
+    log = LoggedQuestions(tmp_path)
+    assert log.frame()["id"].tolist() == ["f0", "f2"]
+    assert {why: (tally.number, tally.first) for why, tally in log.counts.left_out.items()} == {phrase: (2, f"{tmp_path}/a.parquet:2")}
+
+
+def test_feedback_of_a_table_that_a_log_could_not_have_is_not_merged(tmp_path: Path) -> None:
+    far = {"query": None, "id": "q1", "feedback": [{"kind": "thumb", "value": -1.0, "time": 2**62}]}
+    forged(tmp_path / "b.parquet", far, far | {"id": None, "feedback": [{"kind": "thumb", "value": -1.0}]})
+    write_segment(tmp_path / "a.jsonl", [question(1)])
+    log = LoggedQuestions(tmp_path)
+    assert [*log.rows()] == [known(question(1))]
+    assert sum(tally.number for tally in log.counts.left_out.values()) == 2
+
+
+def test_a_table_with_texts_columns_or_counts_that_cannot_be_is_counted(tmp_path: Path) -> None:
+    write_segment(tmp_path / "a.jsonl", [question(1)])
+    time = pa.array([1795000000000000], SCHEMA.field("time").type)
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"], pa.binary()).buffers())
+    pq.write_table(pa.table({"id": broken, "time": time, "query": ["q"]}), tmp_path / "b.parquet")
+    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"]), time, pa.array(["q"])], names=["id", "id", "time", "query"])
+    pq.write_table(twice, tmp_path / "c.parquet")
+    for name, number in (("d", "9" * 4000), ("e", "-5"), ("f", str(2**63))):
+        forged(tmp_path / f"{name}.parquet", {}, counts=f'{{"lost": {{"x": {{"number": {number}, "first": "a"}}}}}}')
+    log = LoggedQuestions(tmp_path)
+    assert [row["id"] for row in log.rows()] == ["q1"]
+    assert {why: tally.number for why, tally in log.counts.left_out.items()} == {
+        "file that cannot be read (it is not a complete parquet file)": 5
+    }
+
+
+@pytest.mark.parametrize("kind", ["empty", "link", "other table"])
+def test_only_a_table_of_a_log_hides_a_segment(kind: str, tmp_path: Path) -> None:
+    path = write_segment(tmp_path / "a.jsonl", [question(1)])
+    target = tmp_path / f"a.jsonl.{path.stat().st_size}.parquet"
+    if kind == "link":
+        target.symlink_to(tmp_path / "nothing")
+    elif kind == "empty":
+        target.write_bytes(b"")
+    else:
+        pq.write_table(pa.table({"id": ["a"]}), target)
+    assert [row["id"] for row in LoggedQuestions(tmp_path).rows()] == ["q1"]
+    if kind != "link":
+        assert compact(tmp_path, idle_seconds=-60).skipped == (path,)

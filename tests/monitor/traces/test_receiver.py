@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import http.client
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -186,6 +187,17 @@ def test_a_link_in_the_folder_is_not_followed(receiver: TraceReceiver, tmp_path:
     file.rename(tmp_path / "elsewhere")
     file.symlink_to(tmp_path / "elsewhere")
     assert post(receiver, BODY, JSON)[0] == 503
+
+
+def test_a_pipe_in_the_folder_does_not_block(receiver: TraceReceiver, tmp_path: Path) -> None:
+    assert post(receiver, BODY, JSON)[0] == 200
+    (file,) = (tmp_path / "received").iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    assert post(receiver, BODY, JSON)[0] == 503
+    reading = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    assert post(receiver, BODY, JSON)[0] == 503
+    os.close(reading)
 
 
 def test_a_slow_client_is_ended_and_others_are_told_to_come_again(receiver: TraceReceiver) -> None:

@@ -192,6 +192,12 @@ def test_spans_that_call_each_other_end(read) -> None:
     assert one(read(*chain))["query"] == "fee?"
 
 
+def test_a_trace_of_very_many_nested_spans_ends_and_the_spans_beyond_are_counted(read) -> None:
+    found = read(ROOT, *(model(place + 1, place) for place in range(12_000)))
+    assert one(found)["query"] == "fee?"
+    assert found.left_out == {"a span beyond the first 10,000 of a trace": 2_001}
+
+
 def test_user_session_and_versions_come_from_any_span(read) -> None:
     about = {
         "session.id": "s",

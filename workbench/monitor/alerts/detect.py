@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import AfterValidator, Field
 
 from workbench.core.formatting import plural
 from workbench.metrics.coverage import Floats
@@ -22,6 +23,14 @@ _EVIDENCE = 10
 NEEDS = "a learned limit needs"
 HOLDS, QUIET = "the limit holds again", "no new evidence"
 
+Nanoseconds = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+def _is_change(text: str) -> str:
+    """Return the text of a change, which ends with its time. Raises ValueError for another text."""
+    _ = pd.Timestamp(text.rpartition(" at ")[2]).value if text else 0
+    return text
+
 
 @dataclass(frozen=True, slots=True)
 class RaisedAlert:
@@ -33,17 +42,17 @@ class RaisedAlert:
 
     alert: str
     about: str
-    raised: int
-    since: int
-    count: int
+    raised: Nanoseconds
+    since: Nanoseconds
+    count: Annotated[int, Field(ge=0, lt=2**63)]
     evidence: tuple[str, ...] = ()
-    resolved: int | None = None
+    resolved: Nanoseconds | None = None
     reason: str = ""
     value: float | None = None
     low: float | None = None
     high: float | None = None
     limit: float | None = None
-    change: str = ""
+    change: Annotated[str, AfterValidator(_is_change)] = ""
 
 
 class WatchedAlert(NamedTuple):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from workbench.monitor.sampling import rows_of
 DAY = 86_400 * 10**9
 # A version that none of this many questions before had is a change, also if it returns. Two that answer in turns are no changes.
 _ABSENT = 1000
+_MOST_NAMES = 50
 COLUMNS = (
     *("id", "time", "query", "user", "session", "hits", "seconds", "cost", "refused", "feedback"),
     *("configuration", "model", "versions", "probability"),
@@ -121,15 +123,24 @@ def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, un
 def version_changes(setups: "pd.Series[Any]") -> list[VersionChange]:
     """Return the rows at which a version appears that the questions before did not have, in order. The first row is no change."""
     codes, found = pd.factorize(setups.to_numpy())
-    maps = [_versions(*setup) for setup in found]
+    maps, known = [_versions(*setup) for setup in found], version_names(setups)[0]
     changes, rows = [], pd.Series(np.arange(len(codes)))
-    for name in sorted({name for setup in maps for name in setup}):
+    for name in known:
         own, texts = pd.factorize(np.array([setup.get(name, "none") for setup in maps], dtype=object))
         values = own[codes]
         since = (rows - rows.groupby(values).shift()).fillna(np.inf)
         for row in np.flatnonzero((since > _ABSENT) & (rows > 0)):
             changes.append(VersionChange(int(row), name, str(texts[values[row - 1]]), str(texts[values[row]])))
     return sorted(changes)
+
+
+def version_names(setups: "pd.Series[Any]") -> tuple[list[str], int]:
+    """Return the names of versions that most questions have, at most 50, in order, and the number of the others. A made-up log can have any number."""
+    questions = Counter[str]()
+    for setup, number in setups.value_counts(dropna=False).items():
+        questions.update(dict.fromkeys(_versions(*setup), number))  # type: ignore[misc]
+    most = sorted(questions, key=lambda name: (name not in ("configuration", "model"), -questions[name], name))
+    return sorted(most[:_MOST_NAMES]), len(most[_MOST_NAMES:])
 
 
 def nanoseconds(times: "pd.Series[Any]") -> Ints:

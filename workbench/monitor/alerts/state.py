@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workbench.core.display import excerpt
 from workbench.core.files import write_text
 from workbench.errors import InputError, WorkbenchError
-from workbench.monitor.alerts.detect import RaisedAlert, Watch, began, iso
+from workbench.monitor.alerts.detect import Nanoseconds, RaisedAlert, Watch, began, iso
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.printable import printable_line
@@ -29,7 +29,7 @@ class Alert(BaseModel):
     id: str
     status: Literal["open", "acknowledged", "resolved"]
     first: RaisedAlert
-    shown: int
+    shown: Nanoseconds
     sent: dict[str, str] = {}
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ def read_state(path: Path) -> AlertState:
     """Read a state; a file that does not exist has no alerts. Raises InputError if it is not a state."""
     try:
         return AlertState.model_validate_json(path.read_bytes()) if path.exists() else AlertState()
-    except ValidationError:
+    except (OSError, ValidationError):
         raise InputError(f"{path} is not a state of alerts", "restore it, or delete it to begin again") from None
 
 

@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field, JsonValue
 
 from workbench.errors import InputError
-from workbench.monitor.log.capture import answer_fields
+from workbench.monitor.log.capture import answer_fields, raise_interrupt
 from workbench.monitor.log.query_log import QueryLog
 from workbench.targets.base import TargetError
 from workbench.targets.callable.answers import text_of
@@ -107,14 +107,16 @@ class _Exchange:
             asked = orjson.loads(self._bodies["http.request"][:COPIED_BYTES])
             found = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), asked)) is not None}
             self.question.set(**{"query": found["query"], **found})
-        except Exception as fault:  # no question, or a body that is too long or no JSON
+        except BaseException as fault:  # no question, or a body that is too long or no JSON
+            raise_interrupt(fault)
             return self._log.lose("request", type(fault).__name__)
         try:
             if error is None:
                 self._read_reply(bytes(self._bodies["http.response.body"]))
         except TargetError as failure:
             self.question.set(error=str(failure))
-        except Exception as fault:  # too long, compressed, or no JSON
+        except BaseException as fault:  # too long, compressed, or no JSON
+            raise_interrupt(fault)
             self._log.lose("reply", type(fault).__name__)
         return self.question.finish(error)
 

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import os
+from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -27,6 +28,21 @@ R = TypeVar("R")
 CURRENT: ContextVar["LoggedQuestion | None"] = ContextVar("logged question", default=None)
 _LONGEST_ERROR, _LONGEST_STREAM = 500, 1_000_000
 _QUESTION = ("query", "question", "input", "text", "prompt")
+
+
+def raise_interrupt(error: BaseException) -> None:
+    """Raise an error again that ends the program, a task or a generator. All else of a hook or of a foreign value is no reason to fail, also SystemExit."""
+    if isinstance(error, KeyboardInterrupt | GeneratorExit | CancelledError):
+        raise error
+
+
+@contextmanager
+def _foreign() -> Iterator[None]:
+    """Ignore what a foreign value raises."""
+    try:
+        yield
+    except BaseException as error:
+        raise_interrupt(error)
 
 
 def new_id(given: object = None) -> str:
@@ -63,7 +79,8 @@ class LoggedQuestion:
         """Add the hits of a retrieval, best first, and the text that was searched. Later retrievals are later hops."""
         try:
             self._searches.append((hit_rows(hits), query))
-        except Exception as error:  # a log never fails its service
+        except BaseException as error:  # a log never fails its service
+            raise_interrupt(error)
             self._lose("hits", type(error).__name__)
 
     @contextmanager
@@ -94,7 +111,7 @@ class LoggedQuestion:
         fields = {"seconds": perf_counter() - self._started, **self._timed, **self._fields}
         if error is not None:
             fields["error"] = type(error).__name__
-            with suppress(Exception):  # the text of an error can fail
+            with _foreign():  # the text of an error can fail
                 fields["error"] = error_line(error)[:_LONGEST_ERROR]
         try:
             if len(self._searches) > 1 or any(query for _, query in self._searches):
@@ -102,12 +119,13 @@ class LoggedQuestion:
             if self._searches:
                 fields["hits"] = HitRows({"hop": hop, **row} for hop, (rows, _) in enumerate(self._searches) for row in rows)
             self._record(**fields)
-        except Exception as failure:  # a log never fails its service
+        except BaseException as failure:  # a log never fails its service
+            raise_interrupt(failure)
             self._lose("invalid", type(failure).__name__)
 
     def add_part(self, part: object) -> None:
         """Add the text of a part of a streamed answer."""
-        with suppress(Exception):  # a part can be any object
+        with _foreign():  # a part can be any object
             if self._streamed.tell() < _LONGEST_STREAM:
                 self._streamed.write(text_of(part) or "")
 
@@ -121,7 +139,8 @@ class LoggedQuestion:
         """Log the question with the result of a function."""
         try:
             self.set(**_result_fields(result))
-        except Exception as error:  # a log never fails its service
+        except BaseException as error:  # a log never fails its service
+            raise_interrupt(error)
             self._lose("result", type(error).__name__)
         self.finish()
 

@@ -44,7 +44,7 @@ def compact(folder: str | os.PathLike[str], *, idle_seconds: float = 60) -> Comp
         for segment in sorted(path for path in place.iterdir() if path.suffix == SEGMENT and not path.name.startswith(".")):
             try:
                 written += _compacted(segment, idle_seconds)
-            except OSError:  # locked, changed, or a link: readers count it
+            except (OSError, ValueError, TypeError, KeyError):  # locked, changed, a link, or beside a damaged file: readers count it
                 skipped.append(segment)
         sync(place)
     return Compaction(tuple(written), sum(pq.read_metadata(path).num_rows for path in written), tuple(skipped))

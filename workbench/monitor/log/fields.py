@@ -148,6 +148,11 @@ def fault(error: ValidationError) -> str:
         return "line that is not an object"
     field = next(field for field in FIELDS if field.name == names[0])
     inner = next((part for part in field.of if part.name in names[1:2]), None)
+    return expected(field, *([inner] if inner else []))
+
+
+def expected(field: LogField, inner: LogField | None = None) -> str:
+    """Say which values a field, or a field of its rows, has."""
     if inner:
         return f"{_KINDS[inner.kind][0]} expected in {inner.name} of {field.name}"
     return f"{'a list of objects' if field.of else _KINDS[field.kind][0]} expected in {field.name}"

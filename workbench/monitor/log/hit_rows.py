@@ -20,6 +20,8 @@ _USUAL: tuple[tuple[str, Collection[str], type], ...] = (
     ("hop", ("hop",), int),
     ("metadata", ("metadata",), dict),
 )
+# Of an iterator, which may have no end.
+_MOST_HITS = 1_000
 _DOCUMENT = ("id", "page_content", "metadata")
 # What metadata can say of a hit's document, and the part of it that is usual.
 _IN_METADATA = frozenset((*IDS, *STARTS, *ENDS))
@@ -31,8 +33,12 @@ class HitRows(list[dict[str, Any]]):
 
 
 def hit_rows(hits: object) -> HitRows:
-    """Convert hits to rows of a log. Raises TargetError for another shape."""
-    return hits if isinstance(hits, HitRows) else HitRows(map(_row, hits if isinstance(hits, list | tuple) else hits_of(hits, "ids")))
+    """Convert hits to rows of a log, of an iterator at most 1,000. Raises TargetError for another shape."""
+    return (
+        hits
+        if isinstance(hits, HitRows)
+        else HitRows(map(_row, hits if isinstance(hits, list | tuple) else hits_of(hits, "ids", _MOST_HITS)))
+    )
 
 
 def _row(hit: Any) -> dict[str, Any]:

@@ -4,11 +4,12 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic_core import ValidationError
 
 from workbench.core.files import table_fault
@@ -17,6 +18,7 @@ from workbench.datasets.file_access import readable
 from workbench.errors import InputError
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field
 from workbench.monitor.log.log_table import SCHEMA, record_batch
+from workbench.monitor.log.table_faults import faulty_rows
 from workbench.printable import printable_line
 
 # Of the lines of a batch. Every line counts as at least 256 bytes.
@@ -32,7 +34,7 @@ _OF = {field.name: frozenset(part.name for part in field.of) for field in FIELDS
 class Tally(BaseModel):
     """A number and the `file:line` of the first case, safe to print."""
 
-    number: int
+    number: Annotated[int, Field(ge=0, lt=2**63)]
     first: str
 
 
@@ -81,12 +83,21 @@ def log_files(paths: Sequence[Path], left_out: dict[str, Tally]) -> list[Path]:
 
 def _in_folder(folder: Path, left_out: dict[str, Tally]) -> Iterator[Path]:
     entries = [entry for entry in os.scandir(folder) if not (entry.name.startswith(".") or entry.is_dir(follow_symlinks=False))]
-    names = {entry.name for entry in entries}
+    names = {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
     for entry in sorted(entries, key=lambda entry: entry.name):
         if not entry.is_file(follow_symlinks=False) or not entry.name.endswith((SEGMENT, COMPACTED)):
             note(left_out, "file of another kind, or a link", entry.path)
-        elif compacted_name(entry.name, entry.stat(follow_symlinks=False).st_size) not in names:
+        elif (name := compacted_name(entry.name, entry.stat(follow_symlinks=False).st_size)) not in names or not _is_table(folder / name):
             yield Path(entry.path)
+
+
+def _is_table(path: Path) -> bool:
+    try:
+        with opened(path) as stream:
+            _table_of(stream)
+    except (OSError, ValueError, pa.ArrowException):
+        return False
+    return True
 
 
 def compacted_name(name: str, size: int) -> str:
@@ -111,27 +122,46 @@ def file_batches(path: Path, columns: Sequence[str], counts: LogCounts, containi
     try:
         with opened(path) as stream:
             if path.suffix == COMPACTED:
-                yield from _compacted_batches(stream, columns, counts)
+                yield from _compacted_batches(stream, path, columns, counts)
             else:
                 yield from segment_batches(stream, path, columns, counts, containing)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         note(counts.left_out, f"file that cannot be read ({table_fault(error)})", path)
 
 
-def _compacted_batches(stream: BinaryIO, columns: Sequence[str], counts: LogCounts) -> Iterator[pa.RecordBatch]:
-    """Yield columns of a parquet file with columns of the table. Raises ValueError for any other file."""
+def _table_of(stream: BinaryIO) -> tuple[pq.ParquetFile, LogCounts]:
+    """Open a parquet file with columns of the table, and read its counts. Raises ValueError for any other file."""
     file = pq.ParquetFile(stream)
     kinds = {field.name: field.type for field in file.schema_arrow}
-    if not kinds.keys() >= {*REQUIRED} or any(kinds[name] != SCHEMA.field(name).type for name in SCHEMA.names if name in kinds):
+    if len(kinds) < len(file.schema_arrow) or not kinds.keys() >= {*REQUIRED}:
         raise ValueError("not the table of a log")
-    about = LogCounts.model_validate_json((file.metadata.metadata or {}).get(COUNTS, b"{}"))
+    if any(kinds[name] != SCHEMA.field(name).type for name in SCHEMA.names if name in kinds):
+        raise ValueError("not the table of a log")
+    return file, LogCounts.model_validate_json((file.metadata.metadata or {}).get(COUNTS, b"{}"))
+
+
+def _compacted_batches(stream: BinaryIO, path: Path, columns: Sequence[str], counts: LogCounts) -> Iterator[pa.RecordBatch]:
+    """Yield columns of the rows of a parquet file that a log could have, and count the others. Raises ValueError if it is no table of a log."""
+    file, about = _table_of(stream)
+    kinds, before = {*file.schema_arrow.names}, 1
     for kind, tallies in about:
         for reason, tally in tallies.items():
             note(getattr(counts, kind), reason, tally.first, tally.number)
     schema = pa.schema([SCHEMA.field(name) for name in columns])
     for batch in file.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in kinds]):
         arrays = [batch.column(name) if name in kinds else pa.nulls(len(batch), SCHEMA.field(name).type) for name in columns]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        yield _without_faults(pa.RecordBatch.from_arrays(arrays, schema=schema), path, before, counts)
+        before += len(batch)
+
+
+def _without_faults(batch: pa.RecordBatch, path: Path, before: int, counts: LogCounts) -> pa.RecordBatch:
+    kept = np.ones(len(batch), dtype=bool)
+    for reason, wrong in faulty_rows(batch):
+        rows = np.flatnonzero(wrong & kept)
+        if len(rows):
+            note(counts.left_out, reason, f"{path}:{before + rows[0]}", len(rows))
+            kept[rows] = False
+    return batch if kept.all() else batch.filter(pa.array(kept))
 
 
 def segment_batches(

@@ -15,7 +15,7 @@ from workbench.core.display import excerpt
 from workbench.core.files import require_folder
 from workbench.errors import InputError
 from workbench.guessed_names import checked_init
-from workbench.monitor.log.capture import CURRENT, LoggedQuestion, new_id, watched
+from workbench.monitor.log.capture import CURRENT, LoggedQuestion, new_id, raise_interrupt, watched
 from workbench.monitor.log.fields import FEEDBACK, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
 from workbench.monitor.log.hit_rows import hit_rows
 from workbench.monitor.log.log_writer import LogWriter
@@ -101,7 +101,8 @@ class QueryLog:
             row = {"id": question_id, **{name: value for name, value in given.items() if value is not None and name != "id"}}
             lists = {name: hit_rows(value) for name, value in (("hits", hits), ("sources", row.pop("sources", None))) if value is not None}
             self._add(row, lists)
-        except Exception as error:  # a log never fails its service
+        except BaseException as error:  # a log never fails its service
+            raise_interrupt(error)
             self._lose_invalid(error)
         return question_id
 
@@ -111,7 +112,8 @@ class QueryLog:
             row = _writable({"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]})
             ROWS.validate_python(row)
             self._put(row, FEEDBACK)
-        except Exception as error:  # a log never fails its service
+        except BaseException as error:  # a log never fails its service
+            raise_interrupt(error)
             self._lose_invalid(error)
 
     def question(self, query: str = "", **fields: object) -> LoggedQuestion:
@@ -133,7 +135,7 @@ class QueryLog:
         """Count a record, or a part of one, that could not be logged."""
         self._writer.lose(reason, detail)
 
-    def _lose_invalid(self, error: Exception) -> None:
+    def _lose_invalid(self, error: BaseException) -> None:
         reason = fault(error) if isinstance(error, ValidationError) else type(error).__name__
         # They describe types, and name no value.
         self.lose("invalid", str(error) if isinstance(error, TargetError) else reason)
@@ -164,7 +166,8 @@ class QueryLog:
     def _is_tail(self, row: Row) -> bool:
         try:
             return self._tail is not None and bool(self._tail(row))
-        except Exception as error:  # the row is kept for certain, so its probability is right
+        except BaseException as error:  # the row is kept for certain, so its probability is right
+            raise_interrupt(error)
             self._warn("tail", f"tail failed with {type(error).__name__}; its rows are kept")
             return True
 
@@ -188,7 +191,8 @@ class QueryLog:
                 if wrong := row_fault(redacted, required):
                     return self.lose("redaction", wrong)
                 line = orjson.dumps(redacted, option=_JSON)
-            except Exception as error:  # a secret must not be written, or named by a message
+            except BaseException as error:  # a secret must not be written, or named by a message
+                raise_interrupt(error)
                 return self.lose("redaction", type(error).__name__)
         return self._writer.put(line) if len(line) < MAX_LINE_BYTES else self.lose("invalid", "a line of more than 8 MB")
 

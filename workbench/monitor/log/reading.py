@@ -57,7 +57,8 @@ class LoggedQuestions:
                 previous = self._note_clock(batch, previous, file)
                 if wanted is not None:
                     batch = batch.filter(pc.is_in(batch.column("id"), wanted))
-                yield batch.select(list(columns))
+                if len(batch):
+                    yield batch.select(list(columns))
         if unmatched := len(later.keys() - merged):
             note(self.counts.left_out, UNMATCHED, self._paths[0], unmatched)
 

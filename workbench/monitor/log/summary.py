@@ -16,6 +16,7 @@ from workbench.statistics.intervals import wilson
 SHARES = ("no_results", "refused", "error", "truncated", "several_retrievals", "later_turn", "with_feedback", "thumb_up", "bad_feedback")
 STEPS = ("embedding_seconds", "retrieval_seconds", "reranking_seconds", "generation_seconds", "seconds")
 MEANS = ("first_score", "hit_count", "input_tokens", "output_tokens", "cost", *STEPS)
+COLUMNS = ("by", "group", "measure", "value", "low", "high", "total", "n")
 _GROUPS = ("all", "period", "day", "configuration", "versions")
 # The last day of a log, and the days before it with which it is compared.
 TODAY, WEEK, BEFORE = "today", "week", 7
@@ -59,7 +60,7 @@ def summarise_log(questions: LoggedQuestions) -> pd.DataFrame:
         largest = table[name].value_counts().index[:_MOST_GROUPS]
         groups = table[name].where(table[name].isin(largest), OTHERS)
         rows += [(name, group, *row) for group, part in table.groupby(groups) for row in _measures(part)]
-    return pd.DataFrame(rows, columns=["by", "group", "measure", "value", "low", "high", "total", "n"])
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _measures(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:

@@ -6,6 +6,7 @@ Source: open-telemetry/opentelemetry-proto, `docs/specification.md`, OTLP/HTTP.
 import json
 import os
 import socket
+import stat
 import threading
 import time
 import zlib
@@ -102,8 +103,10 @@ class _OtlpServer(ThreadingHTTPServer):
         """Append a line in one write, so that a killed process loses none that was confirmed. Raises OSError if the disk is full."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / f"{signal}-{datetime.now(UTC).date()}.jsonl"
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise OSError(0, "not a regular file", str(path))
             # The line before can be cut off, by a full disk.
             written = os.write(file, b"\n" + line + b"\n")
         finally:

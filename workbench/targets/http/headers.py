@@ -48,7 +48,8 @@ def is_local(url: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        # Other names under .localhost are whatever a resolver says.
+        return host == "localhost"
 
 
 def is_secret_name(name: str) -> bool:

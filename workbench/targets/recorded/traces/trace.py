@@ -14,7 +14,7 @@ NO_QUESTION = "a trace without a question"
 NOT_CAPTURED = "a trace whose question was not captured; set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY in the application that is traced"
 HIDDEN = "a trace whose question was redacted; unset OPENINFERENCE_HIDE_INPUTS in the application that is traced"
 # A made-up trace can be a chain of a million spans.
-_DEEPEST = 256
+_DEEPEST, _MOST_SPANS = 256, 10_000
 # The kinds of steps beside which the question and the answer are, the better first.
 _MAIN: tuple[StepKind, ...] = ("generation", "retrieval")
 FoundHit = tuple[TargetHit, int]
@@ -28,6 +28,9 @@ def traces_of(steps: Iterable[TraceStep], events: Iterable[TraceEvent], left_out
         calls.setdefault((event.trace_id, event.span_id), []).append(event)
     for step in steps:
         spans = traces.setdefault(step.trace_id, {})
+        if len(spans) >= _MOST_SPANS:
+            left_out[f"a span beyond the first {_MOST_SPANS:,} of a trace"] += 1
+            continue
         left_out["a span that appears again"] += step.span_id in spans
         spans.setdefault(step.span_id or str(len(spans)), _with_messages(step, calls.pop((step.trace_id, step.span_id), ())))
     # OpenInference can leave out a list that is empty.
@@ -58,6 +61,7 @@ class RecordedTrace:
 
     def __init__(self, steps: Iterable[TraceStep]) -> None:
         self.steps = sorted(steps, key=lambda step: (step.start, -step.end))
+        self._callers: dict[int, list[TraceStep]] = {}
         self._by_id = {step.span_id: step for step in self.steps}
         # The first that no other called, or the first of all if they call each other.
         self.root = next((step for step in self.steps if step.parent not in self._by_id), self.steps[0])
@@ -94,7 +98,10 @@ class RecordedTrace:
 
     def callers(self, step: TraceStep) -> list[TraceStep]:
         """Return the steps around a step, innermost first."""
-        found: list[TraceStep] = []
+        # By the object, which is in `steps`: a step can have no id.
+        if (found := self._callers.get(id(step))) is not None:
+            return found
+        found = self._callers[id(step)] = []
         while (outer := self._by_id.get(step.parent)) is not None and outer is not self._by_id.get(step.span_id) and len(found) < _DEEPEST:
             found.append(outer)
             step = outer
