@@ -10,6 +10,7 @@ import workbench as wb
 from workbench.api.plots import Plots
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import publish
+from workbench.monitor.passes import monitor
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ EXAMPLES = FUNCTIONS | METHODS | {name: owner for name, owner in OWNERS.items() 
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the bundled experiments and a finished run `outputs/sizes`."""
+    """A folder with the bundled experiments, a finished run `outputs/sizes`, and a pass of a monitor."""
     folder = tmp_path_factory.mktemp("workplace")
     (folder / "experiments").symlink_to(ROOT / "experiments")
     with pytest.MonkeyPatch.context() as patch:
@@ -40,6 +41,10 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         # The example of `sweep` is this one with notebooks.
         publish(run_experiment(experiment._spec, Path("outputs"), lambda _: None), lambda _: None, notebooks=False)
+        log = wb.QueryLog("logs")
+        log.record("who pays for the taxi?", [], "The company.")
+        log.close()
+        monitor("logs", "outputs/monitoring")
     return folder
 
 
