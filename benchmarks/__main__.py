@@ -41,6 +41,7 @@ BENCHMARKS = {
     "calls": "2,000 calls of a chat model at once, against the ideal time",
     "exploring": "the explorer on 24 configurations and 1,000 questions",
     "query_log": "what logging a question costs a service, against logging.QueueHandler and a write in the caller",
+    "logs": "a million logged questions, read, summarised and compacted, against pandas.read_json",
     "monitored_service": "a service that is degraded three times under load: alerts, their delays, and what a kill loses",
     "checks": "what checking stored results adds to a warm re-run",
 }
