@@ -86,7 +86,7 @@ class _Values:
         if measure != "faithfulness":
             return _mean(rows, measure, *self.bounds[measure])
         metric = str(self.scores["metric"].iloc[0]) if len(self.scores) else SUPPORT[0]
-        return estimate(self.scores, rows, metric, self.errors).interval if len(rows) else _NOTHING
+        return estimate(self.scores, rows, metric, self.errors, of_process=True).interval if len(rows) else _NOTHING
 
 
 def _recent(table: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:

@@ -32,8 +32,17 @@ class LogEstimate:
     of: int
 
 
-def estimate(evaluations: pd.DataFrame, drawn: pd.DataFrame, metric: str, errors: Mapping[str, JudgeErrors] | None = None) -> LogEstimate:
+def estimate(
+    evaluations: pd.DataFrame,
+    drawn: pd.DataFrame,
+    metric: str,
+    errors: Mapping[str, JudgeErrors] | None = None,
+    of_process: bool = False,
+) -> LogEstimate:
     """Estimate the mean of a metric over the questions of which some were drawn. Sessions are the clusters.
+
+    With `of_process` the interval is that of the service: other questions could have been asked. Two days differ by chance as services, not as the questions
+    that they had.
 
     `evaluations` are rows of `judging.judge`, of one judge of each metric, `drawn` those of `sampling.draw`, of all questions or of a slice. With the `errors` of
     the judges of the tasks `support` and `answer_relevance`, the share of approved claims or answers is corrected.
@@ -53,6 +62,7 @@ def estimate(evaluations: pd.DataFrame, drawn: pd.DataFrame, metric: str, errors
     found = found[found["state"].isin(["scored", "not_applicable"])]
     clusters = pd.factorize(found["cluster"])[0].astype(np.int64)
     sample = DrawnSample(found["code"].to_numpy(np.int64), (1 / found["probability"]).to_numpy(np.float64), clusters, sizes)
+    sample = sample.of_process() if of_process else sample
     measured = (errors or {}).get(_TASKS.get(metric, ""))
     values = (found["approved"] if measured else found["value"]).fillna(found["value_known"])
     judged = sampled_mean(values.to_numpy(np.float64), sample)

@@ -41,6 +41,36 @@ def test_scores_that_vary_little_have_narrow_intervals() -> None:
     assert found.high - found.low == pytest.approx(4 * 0.005, rel=0.25)
 
 
+def test_two_days_of_one_service_differ_by_chance_although_their_own_means_are_known_well() -> None:
+    # A fifth of the questions has no results and the score 0. Its stratum is known without judging, so the mean of the day's own questions is, too.
+    random = np.random.default_rng(0)
+
+    def day(questions: int, judged: int) -> tuple[np.ndarray, DrawnSample]:
+        empty = random.binomial(questions, 0.2)
+        parts = [(questions - empty, round(0.7 * judged)), (empty, min(empty, round(0.3 * judged)))]
+        scores = np.concatenate([random.normal(0.9, 0.03, parts[0][1]).clip(0, 1), np.zeros(parts[1][1])])
+        weights = np.concatenate([np.full(drawn, size / drawn) for size, drawn in parts])
+        strata = np.repeat([0, 1], [drawn for _, drawn in parts])
+        return scores, DrawnSample(strata, weights, np.arange(len(scores)), np.array([size for size, _ in parts], dtype=float))
+
+    own, of_process = 0, 0
+    for _ in range(100):
+        (scores, drawn), (before, drawn_before) = day(200, 70), day(1400, 500)
+        own += _apart(sampled_mean(scores, drawn), sampled_mean(before, drawn_before))
+        found = sampled_mean(scores, drawn.of_process())
+        assert found.value == pytest.approx(sampled_mean(scores, drawn).value)
+        of_process += _apart(found, sampled_mean(before, drawn_before.of_process()))
+    assert own > 60
+    assert of_process <= 5
+
+
+def _apart(one: Interval, other: Interval) -> bool:
+    """Return whether the interval of a difference excludes 0 (MOVER)."""
+    value = one.value - other.value
+    below, above = np.hypot(one.value - one.low, other.high - other.value), np.hypot(one.high - one.value, other.value - other.low)
+    return bool(value - below > 0 or value + above < 0)
+
+
 def test_no_value_has_no_mean() -> None:
     assert np.isnan(sampled_mean(np.array([np.nan]), sample([0], [1.0], [9])).value)
 

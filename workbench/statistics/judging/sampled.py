@@ -26,6 +26,12 @@ class DrawnSample:
     cluster: Ints
     sizes: Floats
 
+    def of_process(self) -> "DrawnSample":
+        """Return the sample for the mean of the process that the questions are of, for which the sizes of strata are chance: as one stratum."""
+        sums = np.bincount(self.stratum, self.weight, minlength=len(self.sizes))
+        weight = self.weight * (self.sizes / np.where(sums > 0, sums, 1))[self.stratum]
+        return DrawnSample(np.zeros_like(self.stratum), weight, self.cluster, np.array([weight.sum()]))
+
 
 def sampled_mean(values: Floats, sample: DrawnSample) -> Interval:
     """Estimate the mean of values from 0 to 1 (n, NaN for a question without one) with a 95 % interval.
