@@ -1,11 +1,12 @@
 """Find the commit of the working directory without running anything that its repository configures.
 
 A repository's configuration can name programs: `core.fsmonitor`, hooks, clean filters, a remote's transport. `git describe --dirty` runs
-some of them. So git compares the files through a temporary repository that has the objects and the index but not the configuration.
+some of them. So git compares the files through a temporary repository that has the objects and a copy of the index but not the configuration.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -38,14 +39,18 @@ def _unchanged(head: str) -> bool:
     if places is None or places.returncode:
         return False
     folder, objects, index = places.stdout.splitlines()
+    if not Path(index).is_file():
+        return False
     settings = _git("config", "--get-regexp", rf"^core\.({_PLAIN})$")
     lines = [f"\t{match['name']} = {match['value']}\n" for match in _SETTING.finditer(settings.stdout if settings else "")]
     with tempfile.TemporaryDirectory(prefix="workbench-git-") as bare:
         for name in ("objects", "refs"):
             Path(bare, name).mkdir()
         Path(bare, "HEAD").write_text(f"{head}\n")
+        # A copy with its time, since git writes new times of files into the index that it compares.
+        copied = shutil.copy2(index, Path(bare, "index"))
         Path(bare, "config").write_text("".join(["[core]\n\trepositoryformatversion = 0\n", *lines]))
-        environment = {"GIT_DIR": bare, "GIT_WORK_TREE": folder, "GIT_OBJECT_DIRECTORY": objects, "GIT_INDEX_FILE": index}
+        environment = {"GIT_DIR": bare, "GIT_WORK_TREE": folder, "GIT_OBJECT_DIRECTORY": objects, "GIT_INDEX_FILE": str(copied)}
         options = ["--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]
         compared = _git("diff", *options, head, "--", folder, environment=environment)
     return compared is not None and compared.returncode == 0
