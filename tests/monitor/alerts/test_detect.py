@@ -213,15 +213,15 @@ def test_lost_results_are_raised_against_their_share_of_the_reference_and_not_by
 
 def test_all_versions_that_changed_together_are_named() -> None:
     old, new = {"embedder": "a", "index": "1", "prompt": "p"}, {"embedder": "b", "index": "2", "prompt": "p"}
-    rows = [row(number, number * 10, versions=old if number < 2 else new) for number in range(3)]
-    change = f"embedder changed from a to b and index changed from 1 to 2 at {at(20)}"
+    rows = [row(number, number * 10, versions=old if number < 20 else new) for number in range(21)]
+    change = f"embedder changed from a to b and index changed from 1 to 2 at {at(200)}"
     assert [one.change for one in detect(table(rows), AlertSettings()).raised] == [change]
 
 
 def test_changed_vectors_are_raised_at_once_and_resolved_after_the_quiet_time() -> None:
-    rows = [row(number, number * 10, versions={"embedder": "a" if number < 2 else "b"}) for number in range(3)]
+    rows = [row(number, number * 10, versions={"embedder": "a" if number < 20 else "b"}) for number in range(21)]
     watch = detect(table(rows), AlertSettings())
-    assert alerts(watch, "vectors")[0].change == f"embedder changed from a to b at {at(20)}"
+    assert alerts(watch, "vectors")[0].change == f"embedder changed from a to b at {at(200)}"
     later = detect(table(rows), AlertSettings(), until=day(9))
     assert {one.resolved is not None for one in later.raised} == {True}
 

@@ -87,7 +87,13 @@ def test_a_log_that_grows_keeps_its_observations() -> None:
 def test_a_version_that_appears_is_a_change_and_two_that_answer_in_turns_are_none() -> None:
     versions = [{"index": "1", "prompt": "ab"[number % 2]} for number in range(20)] + [{"index": "2", "prompt": "a"}] * 5
     found = version_changes(table([row(number, number, versions=one, hits=HITS) for number, one in enumerate(versions)])["setup"])
-    assert [tuple(change) for change in found] == [(1, "prompt", "a", "b"), (20, "index", "1", "2")]
+    assert [tuple(change) for change in found] == [(20, "index", "1", "2")]
+
+
+def test_a_log_that_begins_with_several_versions_at_once_has_no_change() -> None:
+    random = np.random.default_rng(0)
+    rows = [row(number, number, versions={"embedder": "abc"[random.integers(3)]}, hits=HITS) for number in range(500)]
+    assert version_changes(table(rows)["setup"]) == []
 
 
 def test_a_version_that_returns_after_a_long_time_is_a_change() -> None:

@@ -16,6 +16,8 @@ from workbench.monitor.sampling import rows_of
 DAY = 86_400 * 10**9
 # A version that none of this many questions before had is a change, also if it returns. Two that answer in turns are no changes.
 _ABSENT = 1000
+# A log can begin with several versions side by side: those of its first questions are no changes.
+_BEGINNING = 20
 _MOST_NAMES = 50
 COLUMNS = (
     *("id", "time", "query", "user", "session", "hits", "seconds", "cost", "refused", "feedback"),
@@ -121,7 +123,7 @@ def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, un
 
 
 def version_changes(setups: "pd.Series[Any]") -> list[VersionChange]:
-    """Return the rows at which a version appears that the questions before did not have, in order. The first row is no change."""
+    """Return the rows at which a version appears that the questions before did not have, in order. The first 20 rows have none."""
     codes, found = pd.factorize(setups.to_numpy())
     maps, known = [_versions(*setup) for setup in found], version_names(setups)[0]
     changes, rows = [], pd.Series(np.arange(len(codes)))
@@ -129,7 +131,7 @@ def version_changes(setups: "pd.Series[Any]") -> list[VersionChange]:
         own, texts = pd.factorize(np.array([setup.get(name, "none") for setup in maps], dtype=object))
         values = own[codes]
         since = (rows - rows.groupby(values).shift()).fillna(np.inf)
-        for row in np.flatnonzero((since > _ABSENT) & (rows > 0)):
+        for row in np.flatnonzero((since > _ABSENT) & (rows >= _BEGINNING)):
             changes.append(VersionChange(int(row), name, str(texts[values[row - 1]]), str(texts[values[row]])))
     return sorted(changes)
 
