@@ -347,10 +347,14 @@ def test_an_unknown_field_is_written_with_one_warning(tmp_path: Path, warned: li
         ({"head": None}, "head is None; give a number"),
         ({"salt": ""}, "salt is '…'; give a text with a letter"),
         ({"salt": 5}, "salt is '…'; give a text"),
-        ({"versions": "v"}, "versions is 'v'; give a mapping such as {'index': '7'}"),
-        ({"configuration": 5}, "configuration is 5; give a name"),
+        ({"versions": "v"}, "versions is 'v'; give an object of texts"),
+        ({"configuration": 5}, "configuration is 5; give a text"),
         ({"redact": "x" * 1000}, "redact is 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; give a function of a row"),
         ({"tail": 3}, "tail is 3; give a function of a row"),
+        ({"versions": {"index": 7}}, "versions is {'index': 7}; give an object of texts"),
+        ({"cost": "2"}, "cost is '2'; give a number"),
+        ({"config": "c"}, "QueryLog has no argument 'config' (did you mean 'configuration'?)"),
+        ({"query": "q"}, "QueryLog has no argument 'query'"),
         ({"tial": 3}, "QueryLog has no argument 'tial' (did you mean 'tail'?)"),
         ({"flush_seconds": "x"}, "QueryLog has no argument 'flush_seconds'"),
         ({"path": 5}, "path is 5; give a folder"),
@@ -361,6 +365,19 @@ def test_a_wrong_setting_is_an_error_of_one_line(tmp_path: Path, settings: dict[
         wb.QueryLog(**{"path": tmp_path, **settings})
     assert str(raised.value).startswith(message)
     assert raised.value.lines == [str(raised.value)]
+
+
+def test_fields_of_the_log_are_in_each_line_and_those_of_a_question_come_first(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path, salt="s", versions={"index": "1", "prompt": "2"}, configuration="live", model="m", user="team")
+    log.record("q")
+    log.record("q", model="n", versions={"prompt": "3"}, configuration=None)
+    log.feedback("q1")
+    log.close()
+    first, second, feedback = lines(tmp_path)
+    assert (first["versions"], first["configuration"], first["model"]) == ({"index": "1", "prompt": "2"}, "live", "m")
+    assert (second["versions"], second["configuration"], second["model"]) == ({"index": "1", "prompt": "3"}, "live", "n")
+    assert first["user"] == second["user"] != "team"
+    assert feedback.keys() == {"id", "feedback"}
 
 
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field, JsonValue
 
 from workbench.errors import InputError
-from workbench.monitor.log.capture import answer_fields, raise_interrupt
+from workbench.monitor.log.capture import answer_fields, contained
 from workbench.monitor.log.query_log import QueryLog
 from workbench.targets.base import TargetError
 from workbench.targets.callable.answers import text_of
@@ -88,7 +88,7 @@ class _Exchange:
 
     def copy(self, message: Message) -> None:
         """Copy a message. The server is who refuses a wrong one."""
-        with suppress(Exception):
+        with contained():
             if message["type"] == "http.response.start":
                 headers = {name.lower(): value for name, value in message.get("headers", ())}
                 self._status, self._type = message["status"], headers.get(b"content-type", b"").partition(b";")[0].decode().strip().lower()
@@ -101,24 +101,26 @@ class _Exchange:
     def finish(self, error: BaseException | None = None) -> None:
         """Log the question, once."""
         if self._finished:
-            return None
+            return
         self._finished = True
-        try:
+        if not self._read_request():
+            return
+        with contained(lambda fault: self._log.lose("reply", type(fault).__name__)):  # too long, compressed, or no JSON
+            try:
+                if error is None:
+                    self._read_reply(bytes(self._bodies["http.response.body"]))
+            except TargetError as failure:
+                self.question.set(error=str(failure))
+        self.question.finish(error)
+
+    def _read_request(self) -> bool:
+        """Set the fields in the request. Return whether it has a question."""
+        with contained(lambda fault: self._log.lose("request", type(fault).__name__)):  # no question, too long, or no JSON
             asked = orjson.loads(self._bodies["http.request"][:COPIED_BYTES])
             found = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), asked)) is not None}
             self.question.set(**{"query": found["query"], **found})
-        except BaseException as fault:  # no question, or a body that is too long or no JSON
-            raise_interrupt(fault)
-            return self._log.lose("request", type(fault).__name__)
-        try:
-            if error is None:
-                self._read_reply(bytes(self._bodies["http.response.body"]))
-        except TargetError as failure:
-            self.question.set(error=str(failure))
-        except BaseException as fault:  # too long, compressed, or no JSON
-            raise_interrupt(fault)
-            self._log.lose("reply", type(fault).__name__)
-        return self.question.finish(error)
+            return True
+        return False
 
     def _read_reply(self, body: bytes) -> None:
         if self._status >= 400:

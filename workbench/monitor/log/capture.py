@@ -30,24 +30,32 @@ _LONGEST_ERROR, _LONGEST_STREAM = 500, 1_000_000
 _QUESTION = ("query", "question", "input", "text", "prompt")
 
 
-def raise_interrupt(error: BaseException) -> None:
-    """Raise an error again that ends the program, a task or a generator. All else of a hook or of a foreign value is no reason to fail, also SystemExit."""
-    if isinstance(error, KeyboardInterrupt | GeneratorExit | CancelledError):
-        raise error
-
-
 @contextmanager
-def _foreign() -> Iterator[None]:
-    """Ignore what a foreign value raises."""
+def contained(handle: Callable[[BaseException], object] = lambda _: None) -> Iterator[None]:
+    """Handle the errors of hooks and of foreign values, also SystemExit: a log never fails its service.
+
+    Errors that end the program, a task or a generator are raised.
+    """
     try:
         yield
+    except (KeyboardInterrupt, GeneratorExit, CancelledError):
+        raise
     except BaseException as error:
-        raise_interrupt(error)
+        handle(error)
+
+
+def writable(value: Any) -> Any:
+    """Return a value with question marks for halves of surrogate pairs, which UTF-8 does not have."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {writable(name): writable(item) for name, item in value.items()}
+    return [writable(item) for item in value] if isinstance(value, list) else value
 
 
 def new_id(given: object = None) -> str:
-    """Return a given id as text that UTF-8 has, or a new one."""
-    return str(given).encode("utf-8", "replace").decode() if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
+    """Return a given id as text, or a new one."""
+    return str(writable(str(given))) if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
 
 
 class LoggedQuestion:
@@ -77,11 +85,8 @@ class LoggedQuestion:
 
     def hits(self, hits: object, query: str | None = None) -> None:
         """Add the hits of a retrieval, best first, and the text that was searched. Later retrievals are later hops."""
-        try:
+        with contained(lambda error: self._lose("hits", type(error).__name__)):
             self._searches.append((hit_rows(hits), query))
-        except BaseException as error:  # a log never fails its service
-            raise_interrupt(error)
-            self._lose("hits", type(error).__name__)
 
     @contextmanager
     def _timer(self, name: str) -> Iterator[None]:
@@ -111,21 +116,18 @@ class LoggedQuestion:
         fields = {"seconds": perf_counter() - self._started, **self._timed, **self._fields}
         if error is not None:
             fields["error"] = type(error).__name__
-            with _foreign():  # the text of an error can fail
+            with contained():  # the text of an error can fail
                 fields["error"] = error_line(error)[:_LONGEST_ERROR]
-        try:
+        with contained(lambda failure: self._lose("invalid", type(failure).__name__)):
             if len(self._searches) > 1 or any(query for _, query in self._searches):
                 fields.setdefault("hops", [{"query": query} for _, query in self._searches])
             if self._searches:
                 fields["hits"] = HitRows({"hop": hop, **row} for hop, (rows, _) in enumerate(self._searches) for row in rows)
             self._record(**fields)
-        except BaseException as failure:  # a log never fails its service
-            raise_interrupt(failure)
-            self._lose("invalid", type(failure).__name__)
 
     def add_part(self, part: object) -> None:
         """Add the text of a part of a streamed answer."""
-        with _foreign():  # a part can be any object
+        with contained():  # a part can be any object
             if self._streamed.tell() < _LONGEST_STREAM:
                 self._streamed.write(text_of(part) or "")
 
@@ -137,11 +139,8 @@ class LoggedQuestion:
 
     def finish_with(self, result: object) -> None:
         """Log the question with the result of a function."""
-        try:
+        with contained(lambda error: self._lose("result", type(error).__name__)):
             self.set(**_result_fields(result))
-        except BaseException as error:  # a log never fails its service
-            raise_interrupt(error)
-            self._lose("result", type(error).__name__)
         self.finish()
 
     def add_result(self, result: object) -> None:

@@ -153,6 +153,9 @@ def fault(error: ValidationError) -> str:
 
 def expected(field: LogField, inner: LogField | None = None) -> str:
     """Say which values a field, or a field of its rows, has."""
-    if inner:
-        return f"{_KINDS[inner.kind][0]} expected in {inner.name} of {field.name}"
-    return f"{'a list of objects' if field.of else _KINDS[field.kind][0]} expected in {field.name}"
+    return f"{values_of(inner or field)} expected in {f'{inner.name} of ' if inner else ''}{field.name}"
+
+
+def values_of(field: LogField) -> str:
+    """Return a phrase for the values of a field."""
+    return "a list of objects" if field.of else _KINDS[field.kind][0]

@@ -14,9 +14,9 @@ from pydantic_core import ValidationError
 from workbench.core.display import excerpt
 from workbench.core.files import require_folder
 from workbench.errors import InputError
-from workbench.guessed_names import checked_init
-from workbench.monitor.log.capture import CURRENT, LoggedQuestion, new_id, raise_interrupt, watched
-from workbench.monitor.log.fields import FEEDBACK, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault
+from workbench.guessed_names import checked_init, unknown_argument
+from workbench.monitor.log.capture import CURRENT, LoggedQuestion, contained, new_id, watched, writable
+from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault, values_of
 from workbench.monitor.log.hit_rows import hit_rows
 from workbench.monitor.log.log_writer import LogWriter
 from workbench.targets.base import TargetError
@@ -25,6 +25,7 @@ from workbench.targets.callable.values import identifier, number, plain
 P = ParamSpec("P")
 R = TypeVar("R")
 Row = dict[str, Any]
+Redact = Callable[[Row], Mapping[str, Any] | None]
 _LOGGER = logging.getLogger(__name__)
 _LONGEST = 40
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
@@ -40,12 +41,11 @@ class QueryLog:
     Parameters
     ----------
     path: the folder.
-    versions: versions by name, such as `index`, `embedder`, `prompt`, `release`.
-    configuration: the name of the configuration.
     salt: a secret with which `user` and `session` are hashed.
     redact: a function that returns a row (also of feedback) without its secrets, or None to leave it out. If it fails, the row is left out.
     head: the probability with which a question is logged, that of its session if it has one: a conversation is kept or left out as a whole.
     tail: a function of a row, with a datetime as `time`: whether it is kept in any case. `probability` is then 1, else `head`.
+    fields: fields of all questions, such as `configuration`, `model`, and `versions` by name: `index`, `embedder`, `prompt`, `release`.
 
     Raises
     ------
@@ -56,28 +56,30 @@ class QueryLog:
         self,
         path: str | Path,
         *,
-        versions: Mapping[str, str] | None = None,
-        configuration: str = "",
         salt: str | bytes | None = None,
-        redact: Callable[[Row], Mapping[str, Any] | None] | None = None,
+        redact: Redact | None = None,
         head: float = 1.0,
         tail: Callable[[Row], object] | None = None,
+        **fields: object,
     ) -> None:
-        for name, value, right, kind in (
+        checks: list[tuple[str, object, bool, str]] = [
             ("path", path, isinstance(path, str | os.PathLike), "a folder"),
-            ("versions", versions, isinstance(versions, Mapping | None), "a mapping such as {'index': '7'}"),
-            ("configuration", configuration, isinstance(configuration, str), "a name"),
             ("salt", "…", salt is None or (isinstance(salt, str | bytes) and bool(salt)), "a text with a letter"),
             ("redact", redact, redact is None or callable(redact), "a function of a row"),
             ("head", head, 0 < (number(head) or 0) <= 1, "a number above 0 and at most 1"),
             ("tail", tail, tail is None or callable(tail), "a function of a row"),
-        ):
+        ]
+        known = {field.name: field for field in FIELDS if field.name not in REQUIRED}
+        for name, value in fields.items():
+            if name not in known:
+                raise unknown_argument("QueryLog", name, [*(check[0] for check in checks), *known])
+            checks.append((name, value, ROWS.isinstance_python({name: writable(value)}), values_of(known[name])))
+        for name, value, right, kind in checks:
             if not right:
                 raise InputError(f"{name} is {excerpt(repr(value), _LONGEST)}", f"give {kind}")
         self._key = blake2b(salt.encode() if isinstance(salt, str) else salt).digest() if salt else b""
         self._redact, self._head, self._tail, self._warned = redact, head, tail, set[str]()
-        self._versions = {_writable(str(name)): _writable(str(value)) for name, value in (versions or {}).items()}
-        self._configuration = _writable(configuration) or None
+        self._fields = {name: writable(value) for name, value in fields.items() if value is not None}
         self._writer = LogWriter(require_folder(Path(path), "the log"))
 
     @property
@@ -96,25 +98,19 @@ class QueryLog:
         A hit that is a text is an id, or a passage if it has a space. What the caller changes afterwards does not change the log.
         """
         question_id = new_id(fields.get("id"))
-        try:
-            given = {"time": datetime.now(UTC), "query": query, "answer": answer, "configuration": self._configuration, **fields}
-            row = {"id": question_id, **{name: value for name, value in given.items() if value is not None and name != "id"}}
+        with contained(self._lose_invalid):
+            given = {"query": query, "answer": answer, **fields, "id": question_id}
+            row = {"time": datetime.now(UTC), **self._fields, **{name: value for name, value in given.items() if value is not None}}
             lists = {name: hit_rows(value) for name, value in (("hits", hits), ("sources", row.pop("sources", None))) if value is not None}
             self._add(row, lists)
-        except BaseException as error:  # a log never fails its service
-            raise_interrupt(error)
-            self._lose_invalid(error)
         return question_id
 
     def feedback(self, question_id: str, kind: str = "thumb", value: float | None = None, text: str | None = None) -> None:
         """Log feedback to a question: `thumb` with 1 or -1, `edit` with the corrected text, `follow_up` with the next question, or another kind."""
-        try:
-            row = _writable({"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]})
+        with contained(self._lose_invalid):
+            row = writable({"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]})
             ROWS.validate_python(row)
             self._put(row, FEEDBACK)
-        except BaseException as error:  # a log never fails its service
-            raise_interrupt(error)
-            self._lose_invalid(error)
 
     def question(self, query: str = "", **fields: object) -> LoggedQuestion:
         """Begin a question, which is logged at the end of its `with` block."""
@@ -143,7 +139,7 @@ class QueryLog:
     def _add(self, row: Row, lists: Row) -> None:
         """Check, hash and sample a row, of which the lists of hits are checked already. Raises ValidationError for a wrong value."""
         for name in ("user", "session"):
-            if name in row and (text := _writable(identifier(row[name]))):
+            if name in row and (text := writable(identifier(row[name]))):
                 row[name] = blake2b(text.encode(), key=self._key, digest_size=16).hexdigest() if self._key else text
         if isinstance(row["time"], str):
             row["time"] = datetime.fromisoformat(row["time"])
@@ -152,11 +148,13 @@ class QueryLog:
         try:
             ROWS.validate_python(row)
         except ValidationError:  # numbers of numpy, values that are left out, halves of surrogate pairs
-            row = _writable(plain(row)) | {"time": row["time"]}
+            row = writable(plain(row)) | {"time": row["time"]}
             ROWS.validate_python(row)
         if not NAMES.issuperset(row):
             self._warn("fields", f"{min(row.keys() - NAMES)} is no field that a reader knows")
-        row |= lists | ({"versions": {**self._versions, **row.get("versions", {})}} if self._versions else {})
+        row |= lists
+        if "versions" in row:
+            row["versions"] = {**self._fields.get("versions", {}), **row["versions"]}
         if self._head < 1:
             row["probability"] = 1.0 if self._is_tail(row) else self._head
             if row["probability"] < 1 and self._draw(row.get("session") or row["id"]) >= self._head:
@@ -164,12 +162,9 @@ class QueryLog:
         self._put(row, REQUIRED)
 
     def _is_tail(self, row: Row) -> bool:
-        try:
+        with contained(lambda error: self._warn("tail", f"tail failed with {type(error).__name__}; its rows are kept")):
             return self._tail is not None and bool(self._tail(row))
-        except BaseException as error:  # the row is kept for certain, so its probability is right
-            raise_interrupt(error)
-            self._warn("tail", f"tail failed with {type(error).__name__}; its rows are kept")
-            return True
+        return True  # the row is kept for certain, so its probability is right
 
     def _draw(self, key: str) -> float:
         """Return a number in [0, 1) that is the same for all questions of a session, in every process."""
@@ -181,20 +176,23 @@ class QueryLog:
         try:
             line = orjson.dumps(row, _json_value, _JSON)
         except TypeError:
-            line = orjson.dumps(_writable(row), _json_value, _JSON)
-        if self._redact is not None:
-            try:
-                # A copy: the hook can change it, and sees nothing but what would be written.
-                redacted = self._redact(orjson.loads(line))
-                if redacted is None:
-                    return self.lose("redacted")
-                if wrong := row_fault(redacted, required):
-                    return self.lose("redaction", wrong)
-                line = orjson.dumps(redacted, option=_JSON)
-            except BaseException as error:  # a secret must not be written, or named by a message
-                raise_interrupt(error)
-                return self.lose("redaction", type(error).__name__)
+            line = orjson.dumps(writable(row), _json_value, _JSON)
+        if self._redact is not None and not (line := self._redacted(self._redact, line, required)):
+            return None
         return self._writer.put(line) if len(line) < MAX_LINE_BYTES else self.lose("invalid", "a line of more than 8 MB")
+
+    def _redacted(self, redact: Redact, line: bytes, required: Sequence[str]) -> bytes:
+        """Return a line without its secrets, or nothing if it must not be written, which is counted."""
+        with contained(lambda error: self.lose("redaction", type(error).__name__)):  # the message can have a secret
+            # A copy: the hook can change it, and sees nothing but what would be written.
+            row = redact(orjson.loads(line))
+            if row is None:
+                self.lose("redacted")
+            elif wrong := row_fault(row, required):
+                self.lose("redaction", wrong)
+            else:
+                return orjson.dumps(row, option=_JSON)
+        return b""
 
     def _warn(self, of: str, message: str) -> None:
         if of not in self._warned:
@@ -205,12 +203,3 @@ class QueryLog:
 def _json_value(value: object) -> object:
     """Return what JSON has for a value that is none of its own, null if nothing."""
     return plain({"value": value}).get("value")
-
-
-def _writable(value: Any) -> Any:
-    """Return a value with question marks for halves of surrogate pairs, which UTF-8 does not have."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {_writable(name): _writable(item) for name, item in value.items()}
-    return [_writable(item) for item in value] if isinstance(value, list) else value
