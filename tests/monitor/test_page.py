@@ -335,7 +335,7 @@ def test_a_folder_without_a_pass_is_one_line(tmp_path) -> None:
     for content in (None, b"{}", b"\xff"):
         if content is not None:
             (tmp_path / "pass.json").write_bytes(content)
-        with pytest.raises(InputError, match="has no results of a monitor") as raised:
+        with pytest.raises(InputError, match="has no results of workbench monitor") as raised:
             wb.load_monitoring(tmp_path)
         assert len(raised.value.lines) == 1
 
@@ -390,7 +390,7 @@ DAMAGE = {
 def test_a_damaged_table_is_one_line(kind: str, name: str, one_pass: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(one_pass, tmp_path / "monitoring")
     DAMAGE[kind](folder / name)
-    with pytest.raises(InputError, match="has no results of a monitor; run workbench monitor") as raised:
+    with pytest.raises(InputError, match="has no results of workbench monitor; run workbench monitor") as raised:
         wb.load_monitoring(folder)
     assert len(raised.value.lines) == 1
 
@@ -400,7 +400,7 @@ def test_a_record_of_a_pass_with_numbers_out_of_range_is_one_line(change, one_pa
     folder = shutil.copytree(one_pass, tmp_path / "monitoring")
     record = json.loads((folder / "pass.json").read_text())
     (folder / "pass.json").write_text(json.dumps(record | change))
-    with pytest.raises(InputError, match="has no results of a monitor"):
+    with pytest.raises(InputError, match="has no results of workbench monitor"):
         wb.load_monitoring(folder)
 
 

@@ -1,4 +1,4 @@
-"""What a service shows to the checklist: which questions of its log lack what a log must have, and which alerts are tested."""
+"""Evidence of a service for the checklist: questions of its log that lack fields, and the alerts that were tested."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,14 +7,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import ValidationError
 
 from workbench.errors import InputError
 from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
 from workbench.metrics.coverage import Bools
-from workbench.monitor.alerts.state import read_state
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.monitor.pass_record import ALERTS, PASS, PassRecord
+from workbench.monitor.page import load_monitoring
 from workbench.monitor.passes import open_log
 
 _STEPS = ("embedding_seconds", "retrieval_seconds", "generation_seconds")
@@ -53,17 +51,12 @@ def _log_evidence(path: Path, questions: LoggedQuestions) -> LogEvidence:
 
 def alert_evidence(folder: Path) -> AlertEvidence:
     """Read which alerts the last pass over a log tested, and which were ever raised. Raises InputError without a pass."""
-    try:
-        record = PassRecord.model_validate_json((folder / PASS).read_bytes())
-    except (OSError, ValidationError):
-        raise InputError(f"{folder} has no results of workbench monitor", "give the folder that it says it wrote") from None
+    view = load_monitoring(folder)
     # A score of support is no faithfulness.
-    tested = [one for one in record.tested if one.alert != "faithfulness" or record.support == "faithfulness"]
-    limits = {one.alert: one.limit for one in tested if one.limit is not None}
-    raised = Counter(
-        alert.first.alert for alert in read_state(folder / ALERTS).alerts if alert.first.alert in {one.alert for one in tested}
-    )
-    return AlertEvidence(folder, {one.alert: one.observations for one in tested}, limits, raised)
+    tested = {one.alert: one for one in view.about.tested if one.alert != "faithfulness" or view.about.support == "faithfulness"}
+    limits = {name: one.limit for name, one in tested.items() if one.limit is not None}
+    raised = Counter(alert.first.alert for alert in view.raised if alert.first.alert in tested)
+    return AlertEvidence(folder, {name: one.observations for name, one in tested.items()}, limits, raised)
 
 
 def _in_every_hit(hits: pa.ListArray, name: str) -> Bools:

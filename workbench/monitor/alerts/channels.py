@@ -16,11 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from workbench.core.files import store_errors
 from workbench.errors import InputError, RunError
 from workbench.llm.retries import back_off, requested_wait, worth_retrying
+from workbench.models.server import is_local
 from workbench.monitor.alerts.detect import Watch
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS
 from workbench.monitor.alerts.state import Alert, AlertState
 from workbench.printable import printable
-from workbench.targets.http.headers import check_address, is_local
+from workbench.targets.http.headers import check_address
 
 SIGNATURE = "X-Workbench-Signature"
 _LONGEST_WAIT = 30.0

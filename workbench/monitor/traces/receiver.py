@@ -21,6 +21,7 @@ from typing import Any
 
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
+from workbench.models.server import is_local
 from workbench.monitor.traces.reading import LINE_LIMIT
 from workbench.targets.recorded.traces.otlp import OtlpSignal, protobuf_json
 
@@ -59,7 +60,7 @@ class TraceReceiver:
     def __init__(
         self, folder: str | Path, port: int = 4318, host: str = "127.0.0.1", remote: bool = False, limits: ReceiverLimits | None = None
     ) -> None:
-        if not remote and host not in ("127.0.0.1", "localhost"):
+        if not remote and not is_local(f"//{host}"):
             raise InputError(f"{host} can be reached from other machines", "leave host out, or set remote=True")
         try:
             self._server = _OtlpServer((host, port), Path(folder), limits or ReceiverLimits())

@@ -1,6 +1,5 @@
 """Addresses and headers of requests. Secrets come from named environment variables and appear in no setting and no error."""
 
-import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -40,16 +39,6 @@ def check_address(url: str, what: str) -> None:
         raise ValueError(f"{what} {url!r} is not an address such as http://localhost:8000/query")
     if "{" in parts.netloc:
         raise ValueError(f"{what} {url!r} has a slot in the name of the server")
-
-
-def is_local(url: str) -> bool:
-    """Return whether an address is on this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        # Other names under .localhost are whatever a resolver says.
-        return host == "localhost"
 
 
 def is_secret_name(name: str) -> bool:

@@ -14,10 +14,10 @@ from pydantic import JsonValue
 from workbench.core.batching import blocks
 from workbench.llm.providers.transport import asynchronous_client
 from workbench.llm.replies.rejections import error_in_text, reported_error
+from workbench.models.server import is_local
 from workbench.records import Document, Passage, Query
 from workbench.targets.base import BrokenOffError, TargetAnswer, TargetError, TargetHit, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint
-from workbench.targets.http.headers import is_local
 from workbench.targets.http.prepared import PreparedTarget
 from workbench.targets.http.requests import LARGEST_REPLY, ReportedError, Requester, Timed
 from workbench.targets.http.streams import read_stream
