@@ -3,24 +3,14 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.monitored_service import HANDBOOK, RULES
 from workbench.datasets.sources import GoldenSource
 from workbench.records import Dataset
-
-HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
-RULES = (
-    str,
-    lambda text: f"hello, {text}",
-    lambda text: f"{text}, please",
-    lambda text: text.replace("what is", "what's").upper(),
-    lambda text: f"quick question: {text}??",
-    lambda text: text.replace("the ", "teh ", 1),
-)
 
 
 def handbook() -> Dataset:

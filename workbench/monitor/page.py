@@ -272,7 +272,9 @@ def load_monitoring(folder: str | Path = "outputs/monitoring") -> MonitoringView
         summary = read_pass_table(place / SUMMARY, SUMMARISED, ("by", "group", "measure"))
         _check_rows(comparison, summary)
     except (OSError, ValueError) as error:
-        raise InputError(f"{place} has no results of workbench monitor", "run workbench monitor LOG, and give the folder that it wrote") from error
+        raise InputError(
+            f"{place} has no results of workbench monitor", "run workbench monitor LOG, and give the folder that it wrote"
+        ) from error
     return MonitoringView(place, about, read_state(place / ALERTS).alerts, comparison, summary)
 
 
