@@ -124,7 +124,7 @@ def field_fault(owner: str, detail: Mapping[str, Any], known: Mapping[str, Field
     if kind == "string_type" and callable(value):
         return f"{owner} {field} is the function {getattr(value, '__name__', value)}, not its name; write {field}='package.module:function'"
     quotes = f"; write it in quotes: '{value}'" if kind == "string_type" and isinstance(value, int | float) else ""
-    # A check of the owner or of a whole mapping names what is wrong.
+    # A check of the owner or of a whole mapping names the fault itself.
     if not field or (kind == "value_error" and isinstance(value, Mapping)):
         return f"{' '.join(filter(None, (owner, field)))}: {message}"
     return f"{owner} {field} is {value!r}{',' if kind in _MESSAGES else ':'} {message}{quotes}"

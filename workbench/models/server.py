@@ -36,7 +36,7 @@ def is_local(address: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        # Other names under .localhost are whatever a resolver says.
+        # A resolver decides on other names under .localhost.
         return host == "localhost"
 
 

@@ -1,4 +1,4 @@
-"""The monitoring page and notebook: today against last week, by step and slice, with alerts. They read what a pass has stored."""
+"""The monitoring page and notebook: today against last week, by step and slice, with alerts. They show the stored results of a pass."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,11 +57,11 @@ class MonitoringView:
 
     @cached_property
     def open(self) -> tuple[Alert, ...]:
-        """The alerts that are open or acknowledged, by the time since when."""
+        """The alerts that are open or acknowledged, by the time of the change."""
         return tuple(sorted((one for one in self.raised if one.status != "resolved"), key=lambda one: one.first.since))
 
     def overview(self) -> Shown:
-        """The number of open alerts, what got worse, and what did not."""
+        """The number of open alerts, the measures that got worse, and those that did not."""
         return show(self._badge(), Lead(self._headline()), Prose(self._opening()))
 
     def indicators(self) -> Shown:
@@ -130,7 +130,7 @@ class MonitoringView:
         return "No alert is open, and nothing is clearly worse than last week."
 
     def _worse_slices(self) -> list[str]:
-        """Say what is clearly worse in which slices."""
+        """Name the measures that are clearly worse, each with its slices."""
         slices: dict[str, list[str]] = {}
         for (by, group, measure, _), row in self._rows.items():
             if by != "all" and row["verdict"] == "worse":

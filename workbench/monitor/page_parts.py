@@ -1,4 +1,4 @@
-"""The sections of the monitoring page: latency by step, alerts, slices, whatever was left out, and questions worth labelling."""
+"""The sections of the monitoring page: latency by step, alerts, slices, untested alerts and unread questions, and questions worth labelling."""
 
 import math
 import shlex
@@ -42,14 +42,14 @@ def latency_block(periods: Mapping[str, pd.DataFrame]) -> Block:
 
 
 def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> list[Block]:
-    """Show alerts: open ones by the time since when, those that are acknowledged, and the last that were resolved."""
+    """Show alerts: open ones by the time of the change, those that are acknowledged, and the last that were resolved."""
     order = {"open": 0, "acknowledged": 1, "resolved": 2}
     ordered = sorted(alerts, key=lambda one: (order[one.status], -(one.first.resolved or -one.first.since)))
     more = sum(one.status == "resolved" for one in alerts) - _MOST_RESOLVED
     shown = ordered[:-more] if more > 0 else ordered
     found: list[Block] = [_alert(one, about, folder, opened=one is shown[0]) for one in shown]
     found += [Prose(f"{plural(more, 'older resolved alert')} in {ALERTS}.")] if more > 0 else []
-    note = "Values are of conversations, and the times since when are estimates. A version that changed before an alert need not be its reason."
+    note = "Values are of conversations, and the times of changes are estimates. A version that changed before an alert need not be its reason."
     return [*found, Prose(note)] if found else [Prose("No alert was raised so far.")]
 
 

@@ -20,7 +20,7 @@ TITLES = {
     "refusals": "Refused",
     "cost": "Cost of a question",
 }
-# What an alert, or a difference, says.
+# The meaning of an alert, or of a difference for the worse.
 WORSE = {
     "faithfulness": "answers are less supported by their passages",
     "no_results": "more questions are without results",
@@ -92,13 +92,13 @@ def change_text(alerts: Sequence[RaisedAlert], until: int) -> str:
     """Say which versions changed last before alerts: they began after that, or the order is not certain. Empty without one change of all."""
     if len({alert.change for alert in alerts}) != 1 or not alerts[0].change:
         return ""
-    what, _, time = alerts[0].change.rpartition(" at ")
+    versions, _, time = alerts[0].change.rpartition(" at ")
     changed, it = pd.Timestamp(time).value, "It" if len(alerts) == 1 else "They"
-    return f"{it} began {began(alerts, time)} {excerpt(what, _LONGEST_CHANGE)} ({when(changed, until)})."
+    return f"{it} began {began(alerts, time)} {excerpt(versions, _LONGEST_CHANGE)} ({when(changed, until)})."
 
 
 def happened(alerts: Sequence[RaisedAlert], until: int) -> str:
-    """Say what open alerts say, since when, and which change came before."""
+    """Summarise open alerts: their meanings, when they began, and the last change of a version before."""
     groups: dict[str, list[str]] = {}
     for alert in alerts:
         groups.setdefault(when(alert.since, until), []).append(WORSE.get(alert.alert, alert.about))

@@ -1,4 +1,4 @@
-"""What a pass over a log leaves for its page: names of files, and whatever is not a table."""
+"""The results of a pass over a log for its page: the names of files, and the record beside the tables."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.monitor.alerts.detect import Nanoseconds, WatchedAlert
 
 ALERTS, PASS, COMPARISON, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "summary.parquet"
-TEXTS, NUMBERS, WHOLE = ("by", "group", "measure", "period", "verdict"), ("value", "low", "high", "total"), ("n", "of")
+_TEXTS, _NUMBERS = ("by", "group", "measure", "period", "verdict"), ("value", "low", "high", "total")
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
@@ -27,7 +27,7 @@ class WorthLabelling(BaseModel):
 
 
 class PassRecord(BaseModel):
-    """What a pass has besides tables: the log, the present, tests, changes of versions, counts of what is left out, and texts of questions."""
+    """The results of a pass besides tables: the log, the present, tests, changes of versions, counts of what is left out, and texts of questions."""
 
     model_config = ConfigDict(frozen=True)
     log: str
@@ -51,8 +51,8 @@ def read_pass_table(path: Path, columns: tuple[str, ...], key: tuple[str, ...]) 
         raise ValueError("other columns")
     for name in columns if len(table) else ():
         values = table[name]
-        right = pd.api.types.is_float_dtype(values) if name in NUMBERS else pd.api.types.is_integer_dtype(values)
-        if not (all(isinstance(value, str) for value in values) if name in TEXTS else right and (name in NUMBERS or values.ge(0).all())):
+        right = pd.api.types.is_float_dtype(values) if name in _NUMBERS else pd.api.types.is_integer_dtype(values)
+        if not (all(isinstance(value, str) for value in values) if name in _TEXTS else right and (name in _NUMBERS or values.ge(0).all())):
             raise ValueError(f"other values in {name}")
     if table.duplicated(list(key)).any():
         raise ValueError("a row that appears again")

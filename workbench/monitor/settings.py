@@ -18,7 +18,7 @@ from workbench.records import Variant
 
 
 class MonitorSettings(BaseModel):
-    """What a monitor judges, which alerts it raises, and where it sends them."""
+    """The judges and the budget of a monitor, its alerts, and their webhook."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -28,7 +28,7 @@ FAITHFULNESS_ALERT = 0.8
 
 @dataclass(frozen=True)
 class LogEvidence:
-    """What a log of production has: its questions, how many of them lack each field, and have feedback, and lines on what was left out."""
+    """The evidence of a production log: its questions, how many of them lack each field, and have feedback, and lines on rows that were left out."""
 
     path: Path
     questions: int
@@ -115,7 +115,7 @@ def alerts(audit: Audit, alerts: AlertEvidence | None) -> ChecklistPoint:
             missing.append(about)
     if not missing:
         return ChecklistPoint(name, "met", f"{alerts.path} tests {listed(seen)}")
-    advice = "run it where there is enough to test; the lines “not tested” of workbench monitor say what an alert lacks"
+    advice = "run it on a log with more questions; the lines “not tested” of workbench monitor say what an alert lacks"
     return ChecklistPoint(name, "not met", f"{alerts.path} does not test {listed(missing)}", advice, commands=commands)
 
 

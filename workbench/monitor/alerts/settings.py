@@ -31,7 +31,7 @@ LIMITS = (
     LimitAlert("refusals", "refused", "share", "share of refused questions"),
     LimitAlert("lost_results", "lost", "share", "share of known questions that lost their results or their first document"),
 )
-# Tests of windows, and what the versions and hits show without a test.
+# Tests of windows, and alerts without a test.
 DRIFTS = {
     "drift": "energy distance of the week's questions from the reference",
     "off_topic": "fall of their cosine to the reference's mean",

@@ -59,7 +59,7 @@ def update(state: AlertState, watch: Watch, settings: AlertSettings) -> tuple[Al
     """Return the state after a run, and the alerts whose status changed. A second run on the same log changes nothing.
 
     A raised alert continues the one of the same name with which it overlaps, up to the quiet time apart. An alert that the log does not show any more,
-    because late rows changed what came before or old rows were deleted, is resolved after the quiet time.
+    because late rows changed earlier results or old rows were deleted, is resolved after the quiet time.
     """
     quiet, until = round(settings.quiet_days * DAY), watch.until
     before, alerts = {alert.id: alert.status for alert in state.alerts}, list(state.alerts)
@@ -86,9 +86,9 @@ def acknowledge(state: AlertState, name: str) -> AlertState:
 
 
 def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) -> tuple[AlertState, tuple[str, ...]]:
-    """Send to each channel the alerts that were opened or resolved since it got them, and return the state and what failed.
+    """Send to each channel the alerts that were opened or resolved since it got them, and return the state and the failures.
 
-    What failed is sent by the next run. A channel that is down does not silence the others, and neither does an alert that it refuses. After 3 failures
+    The next run sends them again. A channel that is down does not silence the others, and neither does an alert that it refuses. After 3 failures
     of a channel its others wait for the next run.
     """
     alerts, failures = list(state.alerts), []

@@ -41,8 +41,8 @@ class LoggedRoute(PathSettings):
 class QueryLogMiddleware:
     """Log the questions of an ASGI application by path: `app.add_middleware(QueryLogMiddleware, log=log, routes={"/ask": LoggedRoute()})`.
 
-    Requests and replies pass unchanged, streams part by part. At most 1 MB of each is copied and read; of what is longer or cannot be read, the
-    question is logged alone, and counted in `log.lost` as `request` or `reply`. Handlers can add fields: `log.current.set(user=…)`.
+    Requests and replies pass unchanged, streams part by part. At most 1 MB of each is copied and read. If the reply is longer or cannot be read, the
+    question is logged without it and counted in `log.lost` as `reply`. A request whose question cannot be read is only counted, as `request`. Handlers can add fields: `log.current.set(user=…)`.
     """
 
     def __init__(self, app: Application, log: QueryLog, routes: Mapping[str, LoggedRoute]) -> None:
@@ -87,7 +87,7 @@ class _Exchange:
         self._whole, self._status, self._type = False, 0, ""
 
     def copy(self, message: Message) -> None:
-        """Copy a message. The server is who refuses a wrong one."""
+        """Copy a message. A wrong one is refused by the server."""
         with contained():
             if message["type"] == "http.response.start":
                 headers = {name.lower(): value for name, value in message.get("headers", ())}
@@ -116,8 +116,8 @@ class _Exchange:
     def _read_request(self) -> bool:
         """Set the fields in the request. Return whether it has a question."""
         with contained(lambda fault: self._log.lose("request", type(fault).__name__)):  # no question, too long, or no JSON
-            asked = orjson.loads(self._bodies["http.request"][:COPIED_BYTES])
-            found = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), asked)) is not None}
+            body = orjson.loads(self._bodies["http.request"][:COPIED_BYTES])
+            found = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), body)) is not None}
             self.question.set(**{"query": found["query"], **found})
             return True
         return False

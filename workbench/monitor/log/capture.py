@@ -195,7 +195,7 @@ def answer_fields(answer: TargetAnswer) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def watched(question: Callable[[Any], LoggedQuestion], function: Callable[P, R]) -> Callable[P, R]:
+def watched(begin: Callable[[Any], LoggedQuestion], function: Callable[P, R]) -> Callable[P, R]:
     """Wrap a function of a question, so that each call is logged. The question is its parameter `query` or similar, else its first."""
     parameters = list(parameters_of(function))
     names = [name for name in parameters if name not in ("self", "cls")]
@@ -205,17 +205,17 @@ def watched(question: Callable[[Any], LoggedQuestion], function: Callable[P, R])
     @functools.wraps(function)
     def call(*args: P.args, **given: P.kwargs) -> Any:
         value = given.get(name, args[place] if place < len(args) else "")
-        asked = question(read(value, *_QUESTION) if isinstance(value, Mapping) else value)
+        question = begin(read(value, *_QUESTION) if isinstance(value, Mapping) else value)
         try:
-            with asked.active():
+            with question.active():
                 result: Any = function(*args, **given)
         except BaseException as error:
-            asked.finish(error)
+            question.finish(error)
             raise
         for is_kind, later in ((inspect.isgenerator, _stream), (inspect.isasyncgen, _async_stream), (inspect.iscoroutine, _awaited)):
             if is_kind(result):
-                return later(asked, result)
-        asked.finish_with(result)
+                return later(question, result)
+        question.finish_with(result)
         return result
 
     @functools.wraps(function)
@@ -226,41 +226,41 @@ def watched(question: Callable[[Any], LoggedQuestion], function: Callable[P, R])
     return cast(Callable[P, R], call_async if inspect.iscoroutinefunction(function) else call)
 
 
-async def _awaited(asked: LoggedQuestion, result: Coroutine[Any, Any, Any]) -> Any:
+async def _awaited(question: LoggedQuestion, result: Coroutine[Any, Any, Any]) -> Any:
     try:
-        with asked.active():
+        with question.active():
             value = await result
     except BaseException as error:
-        asked.finish(error)
+        question.finish(error)
         raise
-    asked.finish_with(value)
+    question.finish_with(value)
     return value
 
 
-def _stream(asked: LoggedQuestion, stream: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def _stream(question: LoggedQuestion, stream: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     try:
         while True:
-            with asked.active():
+            with question.active():
                 part = next(stream)
-            asked.add_part(part)
+            question.add_part(part)
             yield part
     except BaseException as ended:
         stream.close()
-        asked.finish_stream(ended)
+        question.finish_stream(ended)
         if not isinstance(ended, StopIteration):
             raise
         return ended.value
 
 
-async def _async_stream(asked: LoggedQuestion, stream: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, None]:
+async def _async_stream(question: LoggedQuestion, stream: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, None]:
     try:
         while True:
-            with asked.active():
+            with question.active():
                 part = await anext(stream)
-            asked.add_part(part)
+            question.add_part(part)
             yield part
     except BaseException as ended:
         await stream.aclose()
-        asked.finish_stream(ended)
+        question.finish_stream(ended)
         if not isinstance(ended, StopAsyncIteration):
             raise

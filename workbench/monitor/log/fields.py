@@ -1,4 +1,4 @@
-"""What is known of a question that a system was asked: the fields of a line of a log, and the columns of its table.
+"""The fields of a line of a log, which are also the columns of its table: a question with its hits, answer, times and feedback.
 
 The names are those of Workbench's own form of recorded answers. Traces of other tools become the same rows.
 """
@@ -17,7 +17,7 @@ FieldKind = Literal["text", "number", "integer", "probability", "flag", "time", 
 
 @dataclass(frozen=True, slots=True)
 class LogField:
-    """A field: its name, the kind of its value, and what it holds. A value that is unknown is null or left out."""
+    """A field: its name, the kind of its value, and its meaning. An unknown value is null or left out."""
 
     name: str
     kind: FieldKind
@@ -49,7 +49,7 @@ EVALUATION_FIELDS = (
     LogField("score", "number", "the score"),
     LogField("label", "text", "the score in a word"),
     LogField("explanation", "text", "why"),
-    LogField("judge", "text", "who evaluated it"),
+    LogField("judge", "text", "the person or model that evaluated it"),
     LogField("error", "text", "why there is no score"),
 )
 FIELDS = (
@@ -62,7 +62,7 @@ FIELDS = (
     ),
     LogField("hops", "rows", "the retrievals, in order, if there were several or their times are known", HOP_FIELDS),
     LogField("answer", "text", "the answer"),
-    LogField("sources", "rows", "what the answer cites, as hits", HIT_FIELDS),
+    LogField("sources", "rows", "the sources that the answer cites, as hits", HIT_FIELDS),
     LogField("refused", "flag", "whether the system says that it refused"),
     LogField("confidence", "number", "the confidence that the system reports"),
     LogField("truncated", "flag", "whether the answer was cut at a token limit"),
@@ -78,17 +78,17 @@ FIELDS = (
     LogField("seconds", "number", "the time of the whole request"),
     LogField("configuration", "text", "the name of the configuration"),
     LogField("versions", "names", "versions by name, such as `index`, `embedder`, `prompt`, `release`"),
-    LogField("user", "text", "the user, hashed if asked for"),
-    LogField("session", "text", "the conversation, hashed if asked for"),
+    LogField("user", "text", "the user, hashed if the log has a salt"),
+    LogField("session", "text", "the conversation, hashed if the log has a salt"),
     LogField("turn", "integer", "the number of the question in its conversation, from 1"),
-    LogField("feedback", "rows", "what the user said of the answer", FEEDBACK_FIELDS),
-    LogField("evaluations", "rows", "scores that it was given elsewhere", EVALUATION_FIELDS),
+    LogField("feedback", "rows", "the feedback of the user", FEEDBACK_FIELDS),
+    LogField("evaluations", "rows", "scores from elsewhere", EVALUATION_FIELDS),
     LogField("probability", "probability", "the probability with which a question like this one is logged; null counts as 1"),
     LogField("trace_id", "text", "the id of its trace"),
     LogField("span_id", "text", "the id of its outermost span"),
 )
 NAMES = frozenset(field.name for field in FIELDS)
-# What a question must have, and feedback to an earlier one.
+# The required fields of a question, and of feedback to an earlier one.
 REQUIRED = ("id", "time", "query")
 # A longer line is not written, and not read.
 MAX_LINE_BYTES = 8_000_000
@@ -124,7 +124,7 @@ ROWS = SchemaValidator(_row_schema(FIELDS))
 
 
 def row_fault(row: Mapping[str, Any], required: Sequence[str] = REQUIRED) -> str:
-    """Return the first thing that is wrong with a row of a log, as a phrase, or an empty text. Fields that are not known are none of it."""
+    """Return the first fault of a row of a log as a phrase, or an empty text. Unknown fields are no fault."""
     try:
         return missing_field(ROWS.validate_json(json.dumps(row)), required)
     except ValidationError as error:
@@ -139,7 +139,7 @@ def missing_field(row: Mapping[str, Any], required: Sequence[str] = REQUIRED) ->
 
 
 def fault(error: ValidationError) -> str:
-    """Return the first fault of a row as a phrase. Values of the row are no part of it: they can be secrets, or long."""
+    """Return the first fault of a row as a phrase. It repeats no value, which can be secret or long."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "line with deep nesting" if "recursion limit" in first["msg"] else "line that is not JSON"

@@ -23,7 +23,7 @@ _USUAL: tuple[tuple[str, Collection[str], type], ...] = (
 # Of an iterator, which may have no end.
 _MOST_HITS = 1_000
 _DOCUMENT = ("id", "page_content", "metadata")
-# What metadata can say of a hit's document, and the part of it that is usual.
+# The metadata that names a hit's document or its place, and the usual types of it.
 _IN_METADATA = frozenset((*IDS, *STARTS, *ENDS))
 _READ_HERE = {"doc_id": str, "start_index": int}
 

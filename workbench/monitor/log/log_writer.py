@@ -74,7 +74,7 @@ class LogWriter:
             _LOGGER.warning("the log %s lost a record or a part of one (%s: %s); later ones are counted only", self._folder, reason, detail)
 
     def close(self) -> None:
-        """Write what waits and end the thread. Later records are counted as lost."""
+        """Write the lines that wait and end the thread. Later records are counted as lost."""
         with self._lock:
             self._closing.set()
         if self._thread:

@@ -35,7 +35,7 @@ _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z 
 class QueryLog:
     """A log of questions, hits, answers and feedback: a folder of JSON Lines, to which any number of processes write.
 
-    Nothing of it blocks or raises into the service. Records that cannot be written are counted in `lost` and in the log. A record is in its file within
+    It neither blocks the service nor raises errors into it. Records that cannot be written are counted in `lost` and in the log. A record is in its file within
     0.2 seconds, and a killed process loses no more than that. At most 64 MB wait to be written. Make one in each process, or before forking.
 
     Parameters
@@ -95,7 +95,7 @@ class QueryLog:
     def record(self, query: str = "", hits: object = None, answer: str | None = None, **fields: object) -> str:
         """Log a question with further fields of a log, and return its id. Hits are of any form that `wb.evaluate` takes of functions.
 
-        A hit that is a text is an id, or a passage if it has a space. What the caller changes afterwards does not change the log.
+        A hit that is a text is an id, or a passage if it has a space. Later changes of these values do not change the log.
         """
         question_id = new_id(fields.get("id"))
         with contained(self._lose_invalid):
@@ -124,7 +124,7 @@ class QueryLog:
         return watched(self.question, function)
 
     def close(self) -> None:
-        """Write what waits and end the log. It is done when Python exits, except by SIGKILL, an unhandled SIGTERM or `os._exit`."""
+        """Write the lines that wait and end the log. It is done when Python exits, except by SIGKILL, an unhandled SIGTERM or `os._exit`."""
         self._writer.close()
 
     def lose(self, reason: str, detail: str = "") -> None:
@@ -201,5 +201,5 @@ class QueryLog:
 
 
 def _json_value(value: object) -> object:
-    """Return what JSON has for a value that is none of its own, null if nothing."""
+    """Return the JSON value for one of another type, or null."""
     return plain({"value": value}).get("value")

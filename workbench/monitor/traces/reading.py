@@ -1,4 +1,4 @@
-"""Read traces from files and folders, whatever tool wrote them, as rows of a log."""
+"""Read traces of known tools from files and folders as rows of a log."""
 
 import gzip
 import zlib
@@ -56,7 +56,7 @@ def read_traces(*paths: str | Path) -> TraceRows:
     Returns
     -------
     TraceRows
-        One row for each trace with a question, whose `id` is that of the trace. Whatever is broken or has no question is counted.
+        One row for each trace with a question, whose `id` is that of the trace. Broken rows and traces without a question are counted.
 
     Raises
     ------

@@ -51,9 +51,9 @@ class RefusedRequestError(Exception):
 
 
 class TraceReceiver:
-    """A server that appends what exporters of OpenTelemetry send to files in a folder, one a day and signal, between `with` and its end.
+    """A server that appends the requests of OpenTelemetry exporters to files in a folder, one a day and signal, inside its `with` block.
 
-    It listens on this machine alone, unless `host` is another address and `remote` is true: whoever reaches it can fill the disk. Raises
+    It listens on this machine alone, unless `host` is another address and `remote` is true: any client can fill the disk. Raises
     InputError if the address cannot be used.
     """
 
@@ -144,7 +144,7 @@ class _OtlpServer(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RD)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Leave clients alone that are gone."""
+        """Ignore clients that are gone."""
 
 
 class _OtlpHandler(BaseHTTPRequestHandler):

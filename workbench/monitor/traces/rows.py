@@ -109,7 +109,7 @@ def _facts(trace: RecordedTrace) -> Row:
 
 
 def _judged(evaluations: Iterable[Mapping[str, Any]]) -> Row:
-    """Return evaluations, each once, and what users said, which tools record as scores too."""
+    """Return evaluations, each once, and the feedback of users, which tools record as scores too."""
     row: dict[str, dict[str, Row]] = {"evaluations": {}, "feedback": {}}
     for found in map(dict, evaluations):
         name = str(found.get("name", "")).lower().replace("-", "_")
@@ -123,7 +123,7 @@ def _judged(evaluations: Iterable[Mapping[str, Any]]) -> Row:
 
 
 def _in_conversations(made: Iterable[tuple[Row, RecordedTrace]]) -> list[Row]:
-    """Return rows by time, with the turns of each conversation. What evaluates a conversation is at its last turn, once."""
+    """Return rows by time, with the turns of each conversation. Evaluations of a conversation are at its last turn, once."""
     conversations: dict[str, list[Row]] = {}
     evaluations: dict[str, list[Mapping[str, Any]]] = {}
     rows = sorted(made, key=lambda pair: (pair[0]["time"], pair[0]["id"]))

@@ -7,7 +7,7 @@ from typing import Any
 from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import value_at
 
-# What OpenInference writes in place of a text that it was told to hide.
+# The text that OpenInference writes in place of a hidden one.
 REDACTED = "__REDACTED__"
 # The longest path of a name that is read.
 _DEPTH = 16

@@ -83,7 +83,7 @@ def _values(row: Row, names: tuple[str, ...]) -> Any:
 
 
 def nanoseconds(value: Any) -> int:
-    """Return a time as nanoseconds since 1970, from ISO 8601 (UTC if it names no zone) or a number. 0 if it is none."""
+    """Return a time as nanoseconds since 1970, from ISO 8601 (UTC if it names no zone) or a number, or 0 for another value."""
     if isinstance(value, str) and not value.isdecimal():
         try:
             moment = datetime.fromisoformat(value)
