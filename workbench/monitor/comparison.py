@@ -15,6 +15,7 @@ from workbench.monitor.alerts.signals import version_names
 from workbench.monitor.estimates import JudgeErrors, estimate
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.statistics.intervals import ALPHA, Interval
+from workbench.statistics.judging.limits import independent_difference
 from workbench.statistics.judging.sampled import DrawnSample, sampled_mean
 
 CHANGE = "change"
@@ -23,7 +24,7 @@ SUPPORT = ("faithfulness", "support_overlap")
 DAYS = 14
 # Slices of one field, the largest of today.
 _MOST_SLICES = 20
-# With fewer earlier days, their range says nothing of what is usual.
+# Fewer earlier days have no usual range.
 _FEWEST_DAYS = 3
 _MEASURES = {alert.name: alert for alert in LIMITS if alert.column not in ("score", "lost")}
 _LOWER_IS_WORSE = ("faithfulness", "similarity")
@@ -62,7 +63,7 @@ def compare_days(
         for group in counts.index[:_MOST_SLICES] if labels.nunique() > 1 else ():
             parts = {period: own[labels.loc[own.index] == group] for period, own in periods.items()}
             found += _of_slice(by, str(group), parts, SLICED, values)
-    return _judged(pd.DataFrame([_ROW | row for row in found], columns=list(COLUMNS)), changed)
+    return _with_verdicts(pd.DataFrame([_ROW | row for row in found], columns=list(COLUMNS)), changed)
 
 
 def keyed(found: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Any]]:
@@ -119,10 +120,9 @@ def _of_slice(
     yield from rows
     for measure in measures:
         now, before = (row for row in rows if row["measure"] == measure)
-        value = now["value"] - before["value"]
-        below = np.hypot(now["value"] - now["low"], before["high"] - before["value"])
-        above = np.hypot(now["high"] - now["value"], before["value"] - before["low"])
-        yield {**now, "period": CHANGE, "value": value, "low": value - below, "high": value + above}
+        ends = ((row["value"], row["low"], row["high"]) for row in (now, before))
+        value, low, high = independent_difference(*ends)
+        yield {**now, "period": CHANGE, "value": value, "low": low, "high": high}
 
 
 def _of_period(key: tuple[str, str, str], rows: pd.DataFrame, measures: Sequence[str], values: _Values) -> Iterator[dict[str, Any]]:
@@ -171,7 +171,7 @@ def _setup(configuration: object, model: object, versions: object) -> dict[str, 
     return {name: value for name, value in known.items() if isinstance(value, str)}
 
 
-def _judged(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:
+def _with_verdicts(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:
     """Add the verdicts on differences."""
     changes = found[(found["period"] == CHANGE) & found["low"].notna()]
     for _, family in changes.groupby(changes["by"] == "all"):

@@ -10,7 +10,7 @@ import scipy
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import ALPHA
-from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
+from workbench.statistics.judging.limits import effective_number, independent_difference, rarer, share_limits, shrunk_design
 
 RESAMPLES = 2_000
 BINS = 5
@@ -165,11 +165,10 @@ def share(items: JudgedLabels, among: Bools, happened: Bools) -> CalibrationValu
 
 
 def _balanced(sensitivity: CalibrationValue, false_alarms: CalibrationValue) -> CalibrationValue:
-    """The mean of sensitivity and specificity. Its half-widths are √(a² + b²) / 2 of theirs (Zou and Donner 2008)."""
-    value = (sensitivity.value + 1 - false_alarms.value) / 2
-    below = np.hypot(sensitivity.value - sensitivity.low, false_alarms.high - false_alarms.value) / 2
-    above = np.hypot(sensitivity.high - sensitivity.value, false_alarms.value - false_alarms.low) / 2
-    return CalibrationValue(value, value - below, value + above, sensitivity.n + false_alarms.n)
+    """The mean of sensitivity and specificity."""
+    rates = ((rate.value, rate.low, rate.high) for rate in (sensitivity, false_alarms))
+    value, low, high = ((1 + end) / 2 for end in independent_difference(*rates))
+    return CalibrationValue(value, low, high, sensitivity.n + false_alarms.n)
 
 
 Statistic = Callable[[Floats], Floats]

@@ -9,6 +9,8 @@ from workbench.statistics.intervals import ALPHA
 # With this many clusters that have a rare label, the observed design effect counts half.
 _INFORMED = 2
 _NONE = 1e-9
+# A value with its limits.
+Estimate = tuple[float, float, float]
 
 
 def share_limits(successes: float, n: float, alpha: float = ALPHA) -> tuple[float, float]:
@@ -50,3 +52,10 @@ def effective_number(weights: Floats) -> float:
 def rarer(labels: Floats) -> Bools:
     """Mark the labels (n) of the outcome that fewer of them have."""
     return labels < 1 if labels.mean() >= 0.5 else labels > 0
+
+
+def independent_difference(first: Estimate, second: Estimate) -> Estimate:
+    """Return the difference of independent estimates, each a value with its limits. The half-widths are √(a² + b²) of theirs (MOVER, Zou and Donner 2008)."""
+    (a, a_low, a_high), (b, b_low, b_high) = first, second
+    value = a - b
+    return value, value - float(np.hypot(a - a_low, b_high - b)), value + float(np.hypot(a_high - a, b - b_low))
