@@ -15,7 +15,7 @@ from workbench.monitor.comparison import CHANGE, keyed
 from workbench.monitor.log.summary import TODAY, WEEK
 from workbench.monitor.page_text import TITLES, WORSE, amount, change_text, difference, raised_text, seconds, when
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PassRecord
-from workbench.report.cells import Scale, count_cell, key_of, words
+from workbench.report.cells import Scale, count_cell, key_of, value_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Lines, Prose, Row, Table, Term, Terms
 
 _STEPS = {name: f"{name}_seconds" for name in ("embedding", "retrieval", "reranking", "generation")} | {"the whole answer": "seconds"}
@@ -33,7 +33,7 @@ def latency_block(periods: Mapping[str, pd.DataFrame]) -> Block:
     for label, step in _STEPS.items():
         values = [periods[period]["value"].get(f"{step}_{name}", float("nan")) for name in ("p50", "p95") for period in (TODAY, WEEK)]
         if not all(map(pd.isna, values)):
-            cells = [Cell(seconds(value), sort=float(value)) for value in values]
+            cells = [value_cell(value, shown=seconds(value)) for value in values]
             rows.append(Row([Cell(label), *cells, count_cell(periods[TODAY]["n"].get(step, 0))]))
     if not rows:
         return Prose("No question of the last eight days has a time of a step.")
@@ -98,20 +98,23 @@ def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
 
 
 def _slice_row(label: str, part: _Slice, scale: Scale) -> Row:
-    support, empty = (part[name, TODAY] for name in ("faithfulness", "no_results"))
-    change = part["faithfulness", CHANGE]
-    texts = {name: difference(name, part[name, CHANGE]) for name in ("faithfulness", "no_results")}
-    changes = {name: Cell(value, sort=part[name, CHANGE]["value"], note=bounds) for name, (value, bounds) in texts.items()}
-    judged = Cell(amount("faithfulness", support["value"]), sort=support["value"], note=count(support["n"]))
-    share = Cell(amount("no_results", empty["value"]), sort=empty["value"])
-    cells = [
-        judged,
-        changes["faithfulness"],
-        Cell("", bar=scale.bar(change["value"], change["low"], change["high"], zero=True)),
-        share,
-        changes["no_results"],
-    ]
-    return Row([Cell(label), count_cell(empty["of"]), *cells])
+    support, empty, change = part["faithfulness", TODAY], part["no_results", TODAY], part["faithfulness", CHANGE]
+    return Row(
+        [
+            Cell(label),
+            count_cell(empty["of"]),
+            value_cell(support["value"], shown=amount("faithfulness", support["value"]), note=count(support["n"])),
+            _change_cell("faithfulness", change),
+            Cell("", bar=scale.bar(change["value"], change["low"], change["high"], zero=True)),
+            value_cell(empty["value"], shown=amount("no_results", empty["value"])),
+            _change_cell("no_results", part["no_results", CHANGE]),
+        ]
+    )
+
+
+def _change_cell(measure: str, row: Mapping[str, Any]) -> Cell:
+    value, bounds = difference(measure, row)
+    return value_cell(row["value"], shown=value, note=bounds)
 
 
 def _is_worse(part: _Slice) -> bool:

@@ -89,10 +89,9 @@ FIELDS = (
 )
 NAMES = frozenset(field.name for field in FIELDS)
 # The required fields of a question, and of feedback to an earlier one.
-REQUIRED = ("id", "time", "query")
+REQUIRED, FEEDBACK = ("id", "time", "query"), ("id", "feedback")
 # A longer line is not written, and not read.
 MAX_LINE_BYTES = 8_000_000
-FEEDBACK = ("id", "feedback")
 
 
 def _json_text(schema: CoreSchema) -> CoreSchema:

@@ -48,7 +48,11 @@ def payload(attributes: Mapping[str, Any], *names: str) -> Any:
 
 def objects_in(attributes: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Return the objects in a list, which can be JSON in a text."""
-    value = payload(attributes, name)
+    return mappings(payload(attributes, name))
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in a list, none of another value."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 

@@ -187,7 +187,7 @@ def _messages(attributes: Mapping[str, Any], side: Literal["input", "output"]) -
     """Return messages in the form of chat models, from GenAI, OpenInference or the names before them."""
     names = (f"gen_ai.{side}.messages", f"llm.{side}_messages", "gen_ai.prompt" if side == "input" else "gen_ai.completion")
     items = next(filter(None, (objects_in(attributes, name) for name in names)), [])
-    return [_message(inner if isinstance(inner := item.get("message"), Mapping) else item) for item in items]
+    return [_message(_inside(item, "message")) for item in items]
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import Row, value_at
+from workbench.targets.recorded.traces.attributes import mappings
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceRecord, TraceSpan, is_otlp, otlp_records
 from workbench.targets.recorded.traces.steps import EVALUATION
 
@@ -120,10 +121,6 @@ def _id(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
 def _span(row: Row, attributes: Mapping[str, Any] | None = None, parent: Any = None) -> TraceSpan:
     """Make a span of a row. `attributes` are those that the row names as OpenInference does, `parent` is that of a row without one."""
     found = _named(row, _FIELDS)
@@ -164,7 +161,7 @@ def _langfuse_observation(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
 def _langfuse_trace(row: Row, left_out: Counter[str]) -> Iterator[TraceRecord]:
     yield _span({**_langfuse(row), "trace_id": row["id"], "type": ""})
     for name, read in (("observations", _langfuse_observation), ("scores", _langfuse_score)):
-        for item in _objects(row.get(name)):
+        for item in mappings(row.get(name)):
             yield from read({"trace_id": row["id"], **item}, left_out)
 
 
@@ -211,9 +208,9 @@ def _mlflow_trace(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
     end = start + int(duration * 1e6) if isinstance(duration, int | float) else None
     about = {"span_id": trace_id, "start_time": start, "end_time": end, "metadata": kept, "usage": metadata.get("mlflow.trace.tokenUsage")}
     yield _span({**row, **_own(metadata), **about})
-    for span in _objects(_any(row, "spans", "data.spans")):
+    for span in mappings(_any(row, "spans", "data.spans")):
         yield _mlflow_span(span, trace_id)
-    for found in map(_parsed, _objects(row.get("assessments"))):
+    for found in map(_parsed, mappings(row.get("assessments"))):
         if "feedback" in found and found.get("valid") is not False:
             yield _score(found, trace_id, None)
 
