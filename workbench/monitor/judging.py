@@ -116,7 +116,7 @@ def _row(metric: str, value: float | None, judge: str) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the kept evaluations by their keys. A line that is cut or is none of `judge` is left out, and its question is judged again."""
+    """Return the kept evaluations by their keys. A line that is cut or has another form is left out, and its question is judged again."""
     found = {}
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:

@@ -63,7 +63,7 @@ def difference(measure: str, row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def limit_text(measure: str, tested: WatchedAlert | None) -> str:
-    """Say the limit of an alert, or why there is none."""
+    """Format the limit of an alert, or say why it has no limit."""
     if tested is None or tested.untested or tested.limit is None:
         return f"no limit: {tested.untested}" if tested else "no alert is set"
     bound = "" if tested.bound is None else f" above {amount(measure, tested.bound)}"

@@ -101,7 +101,7 @@ def otlp_items(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def hex_id(value: object, size: int = _TRACE_ID) -> str:
-    """Return an id of so many bytes in lower case, from hexadecimal or base64. Raises ValueError for any other value, and for zeros."""
+    """Return an id of `size` bytes in lower-case hexadecimal, from hexadecimal or base64. Raises ValueError for any other value, and for zeros."""
     text = value if isinstance(value, str) else ""
     try:
         raw = bytes.fromhex(text) if len(text) == 2 * size else base64.b64decode(text, validate=True)
