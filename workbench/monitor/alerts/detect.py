@@ -139,8 +139,8 @@ def detect(
     Of `judged`, the metrics `faithfulness` and `refusal_rate` are read, the latter of questions whose refusal is not logged. Only those that were sampled
     uniformly are bet on: questions that were chosen because they look bad say nothing of the others, and weights 1 / π would cost power in proportion
     to the smallest π. For the same reason rows are `thinned` to the lowest probability with which one was logged. Without `encode`, question drift and
-    near-duplicates are not looked for. `until` is the present time, by default that of the last row. A decision depends on earlier rows only, so a longer log has the same alerts, unless a row of it was logged with a
-    lower probability. It must begin with the same reference period.
+    near-duplicates are not looked for. `until` is the present time, by default that of the last row. A decision depends on earlier rows only, so a longer log
+    has the same alerts, unless a row of it was logged with a lower probability. It must begin with the same reference period.
     """
     whole, left_out = ordered(questions, until)
     table = thinned(whole)
