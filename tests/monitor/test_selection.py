@@ -98,10 +98,13 @@ def test_known_questions_are_left_out_and_signals_come_first() -> None:
 def test_judges_that_disagree_and_bad_scores_are_reasons() -> None:
     rows = log("Who feeds the seals?", "Where is the tide table?")
     judged = [("q000", "faithfulness", 0.9), ("q000", "support_overlap", 0.2), ("q001", "faithfulness", 0.8)]
-    evaluations = pd.DataFrame(judged, columns=["id", "metric", "value"]).assign(state="scored")
+    evaluations = pd.DataFrame(judged, columns=["id", "metric", "value"]).assign(state="scored", judge="overlap")
     found = select(rows, EMPTY, 2, StaticEmbedder(), CACHE, evaluations).rows
     assert "judged bad (1 of 1); judges disagree (1 of 1)" in found.loc[0, "reason"]
     assert "judge" not in found.loc[1, "reason"]
+    # Shared words are no judgement of relevance.
+    shared = pd.DataFrame([("q000", "answer_relevance", 0.2, "scored", "overlap")], columns=["id", "metric", "value", "state", "judge"])
+    assert "judged bad" not in select(rows, EMPTY, 2, StaticEmbedder(), CACHE, shared).rows["reason"].str.cat()
 
 
 def test_a_pick_makes_similar_questions_less_worth() -> None:

@@ -37,7 +37,8 @@ def share(part: float, whole: float) -> str:
     """Format a part of a whole in per cent, or as a dash if the whole is 0."""
     if not whole:
         return NONE
-    per_cent = 100 * part / whole
+    # Means of ones and zeros have errors of rounding.
+    per_cent = round(100 * part / whole, 9)
     # 0 % and 100 % mean exactly none and all.
     if 0 < per_cent < 0.1 or 99.9 < per_cent < 100:
         return "<0.1 %" if per_cent < 1 else ">99.9 %"

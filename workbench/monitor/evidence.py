@@ -56,7 +56,8 @@ def alert_evidence(folder: Path) -> AlertEvidence:
     tested = {one.alert: one for one in view.about.tested if one.alert != "faithfulness" or view.about.support == "faithfulness"}
     limits = {name: one.limit for name, one in tested.items() if one.limit is not None}
     raised = Counter(alert.first.alert for alert in view.raised if alert.first.alert in tested)
-    return AlertEvidence(folder, {name: one.observations for name, one in tested.items()}, limits, raised)
+    score = view.about.support if view.about.support != "faithfulness" else ""
+    return AlertEvidence(folder, {name: one.observations for name, one in tested.items()}, limits, raised, score)
 
 
 def _in_every_hit(hits: pa.ListArray, name: str) -> Bools:

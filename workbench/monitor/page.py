@@ -34,7 +34,6 @@ _SUMMARISED = {"latency": "seconds_p95", "cost": "cost"}
 _ALWAYS = ("faithfulness", "no_results", "similarity", "latency", "feedback")
 # A support or a similarity has an interval from 20 values on, if they are not only 0 and 1.
 _SCORES = ("faithfulness", "similarity")
-_ALERTS_OF = {"no_results": ("no_results", "lost_results")}
 _NO_INTERVAL, _NAME = "no interval: fewer than 5 conversations, or equal values", 40
 _READING = (
     "Bands are the range of last week's days, of those before the last change of a version if there are three; dashed lines are the limits of alerts, and "
@@ -111,7 +110,10 @@ class MonitoringView:
         if not self.open:
             return Badge("no alert open", "steady")
         seen = sum(one.status == "acknowledged" for one in self.open)
-        return Badge(f"{plural(len(self.open), 'alert')} open{f', {seen} acknowledged' if seen else ''}", "alert")
+        parts = [plural(len(self.open) - seen, "alert") + " open"] if len(self.open) > seen else []
+        return Badge(
+            ", ".join([*parts, *([f"{seen} acknowledged" if parts else f"{plural(seen, 'alert')} acknowledged"] if seen else [])]), "alert"
+        )
 
     def _headline(self) -> str:
         if self.open:
@@ -199,7 +201,7 @@ class MonitoringView:
         return capitalised(self.about.support) if name == "faithfulness" and self.about.support else TITLES[name]
 
     def _state(self, name: str) -> Badge:
-        statuses = {one.status for one in self.open if one.first.alert in _ALERTS_OF.get(name, (name,))}
+        statuses = {one.status for one in self.open if one.first.alert == name}
         if statuses:
             return Badge("alert" if "open" in statuses else "alert, acknowledged", "alert")
         if not self._is_compared(name):

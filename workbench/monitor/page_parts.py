@@ -61,7 +61,7 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
     unit = "question" if first.limit is None else "conversation"
     notes.append(f"raised {when(first.raised, until)} after {plural(first.count, unit)}")
     terms = [Term("Value", raised_text(first), f"{first.about}, from then until the alert")] if first.value is not None else []
-    terms += [Term("Last change", change_text([first], until))] if first.change else []
+    terms += [Term("Last change", f"It began {change_text(first, until)}.")] if first.change else []
     if one.status == "open":
         parts = ["workbench", "monitor", about.log, "--acknowledge", one.id]
         parts += [] if folder.name == "monitoring" else ["--name", folder.name]
@@ -75,7 +75,7 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
 
 
 def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
-    """Tabulate today's slices: those that are clearly worse than last week, then by the bounds of the changes for the worse."""
+    """Tabulate today's slices: those that are clearly worse than last week, then by the evidence for it."""
     parts: dict[str, _Slice] = {}
     for (by, group, measure, period), row in keyed(comparison[comparison["by"] != "all"]).items():
         parts.setdefault(f"{by} {group}", {})[measure, period] = row
@@ -92,7 +92,9 @@ def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
         f"“Clearly” corrects for the differences of all {count(len(ordered))} slices; the intervals do not.{more} A slice without questions last week has no "
         "change. Of each field, the 20 values with most questions today are slices."
     )
+    compared = any(not math.isnan(part["no_results", CHANGE]["value"]) for part in parts.values())
     line = f"Clearly worse than last week: {listed(worse, 9)}." if worse else "No slice is clearly worse than last week."
+    line = line if compared else "No slice had questions last week to compare with."
     table = [_slice_row(short, parts[name], scale) for name, short in labels.items()]
     return [Prose(line), Table("Today by slice, and the change from last week", columns, table, note, key=key_of(labels))]
 
@@ -122,10 +124,10 @@ def _is_worse(part: _Slice) -> bool:
 
 
 def _order(part: _Slice) -> tuple[bool, float, float]:
-    """Order by the verdict, by the least change for the worse that the intervals allow, and by size."""
-    bounds = (-part["faithfulness", CHANGE]["high"], part["no_results", CHANGE]["low"])
-    worst = max((bound for bound in bounds if not math.isnan(bound)), default=-math.inf)
-    return not _is_worse(part), -worst, -part["no_results", TODAY]["of"]
+    """Order by the verdict, by the largest change for the worse beside its interval, and by size."""
+    changes = [(sign, part[measure, CHANGE]) for sign, measure in ((-1, "faithfulness"), (1, "no_results"))]
+    known = [sign * row["value"] / (row["high"] - row["low"]) for sign, row in changes if row["high"] > row["low"]]
+    return not _is_worse(part), -max(known, default=-math.inf), -part["no_results", TODAY]["of"]
 
 
 def left_out(about: PassRecord) -> list[str]:
@@ -135,7 +137,7 @@ def left_out(about: PassRecord) -> list[str]:
         if one.untested:
             reasons.setdefault(one.untested, []).append(TITLES.get(one.alert, one.alert.replace("_", " ")).lower())
     lines = [f"Not tested: {'; '.join(names)} ({why})." for why, names in reasons.items()]
-    lines += [f"Not judged: {plural(number, 'question')}, {reason}." for reason, number in about.skipped.items()]
+    lines += [f"Not judged, of the whole log: {plural(number, 'question')}, {reason}." for reason, number in about.skipped.items()]
     return [*lines, *map(capitalised, about.left_out)] or ["Every alert was tested, and every question was read and judged."]
 
 
@@ -145,7 +147,8 @@ def labelling_blocks(about: PassRecord, folder: Path) -> list[Block]:
     line = "Set dataset in the settings of the monitor to see how many of the logged questions it lacks. The command takes those that add most:"
     if found:
         dataset, take = found.dataset, str(found.take)
-        line = f"{dataset} lacks {count(found.lacking)} of {plural(found.compared, 'logged question')}. The command takes the {take} that add most:"
+        line = f"{dataset} lacks {count(found.lacking)} of {plural(found.compared, 'logged question')}: {plural(found.distinct, 'distinct one')}. "
+        line += f"The command takes the {take} that add most; --take sets how many:"
     if found and not found.take:
         return [Prose(f"{dataset} has all of the {plural(found.compared, 'logged question')}.")]
     command = ["workbench", "dataset", "from-log", about.log, "--dataset", dataset, "--take", take, "--to", "outputs/from-log"]

@@ -24,7 +24,7 @@ TITLES = {
 WORSE = {
     "faithfulness": "answers are less supported by their passages",
     "no_results": "more questions are without results",
-    "lost_results": "questions that had results before have none",
+    "lost_results": "known questions lost their results or their first document",
     "similarity": "first hits are less similar",
     "latency": "more answers are slow",
     "feedback": "more feedback is negative",
@@ -51,7 +51,9 @@ def amount(measure: str, value: float) -> str:
 
 def seconds(value: float) -> str:
     """Format a time, in milliseconds if it is below a second."""
-    return number(value) if math.isnan(value) else f"{value * 1000:.3g} ms" if value < 1 else f"{number(value, 2)} s"
+    if math.isnan(value) or value >= 1:
+        return number(value) if math.isnan(value) else f"{number(value, 2)} s"
+    return "<0.01 ms" if 0 < value < 1e-5 else f"{float(f'{value * 1000:.3g}'):g} ms"
 
 
 def difference(measure: str, row: Mapping[str, Any]) -> tuple[str, str]:
@@ -88,19 +90,20 @@ def when(time: int, until: int) -> str:
     return f"{own.day} {own:%b}{'' if own.year == present.year else f' {own.year}'} {own:%H:%M}"
 
 
-def change_text(alerts: Sequence[RaisedAlert], until: int) -> str:
-    """Say which versions changed last before alerts: they began after that, or the order is not certain. Empty without one change of all."""
-    if len({alert.change for alert in alerts}) != 1 or not alerts[0].change:
+def change_text(alert: RaisedAlert, until: int) -> str:
+    """Say which versions changed last before an alert: it began after that, or the order is not certain. Empty without a change."""
+    if not alert.change:
         return ""
-    versions, _, time = alerts[0].change.rpartition(" at ")
-    changed, it = pd.Timestamp(time).value, "It" if len(alerts) == 1 else "They"
-    return f"{it} began {began(alerts, time)} {excerpt(versions, _LONGEST_CHANGE)} ({when(changed, until)})."
+    versions, _, time = alert.change.rpartition(" at ")
+    return f"{began([alert], time)} {excerpt(versions, _LONGEST_CHANGE)} ({when(pd.Timestamp(time).value, until)})"
 
 
 def happened(alerts: Sequence[RaisedAlert], until: int) -> str:
-    """Summarise open alerts: their meanings, when they began, and the last change of a version before."""
-    groups: dict[str, list[str]] = {}
+    """Summarise open alerts: their meanings, when they began, and the last change of a version before each."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for alert in alerts:
-        groups.setdefault(when(alert.since, until), []).append(WORSE.get(alert.alert, alert.about))
-    parts = [f"since {time}, {listed(list(dict.fromkeys(names)))}" for time, names in groups.items()]
-    return f"{capitalised('; '.join(parts))}. {change_text(alerts, until)}".strip()
+        groups.setdefault((change_text(alert, until), when(alert.since, until)), []).append(WORSE.get(alert.alert, alert.about))
+    parts: dict[str, list[str]] = {}
+    for (change, time), names in groups.items():
+        parts.setdefault(change, []).append(f"since {time}, {listed(list(dict.fromkeys(names)))}")
+    return " ".join(f"{capitalised('; '.join(seen))}{f', {change}' if change else ''}." for change, seen in parts.items())

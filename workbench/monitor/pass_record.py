@@ -17,12 +17,13 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class WorthLabelling(BaseModel):
-    """How many logged questions a dataset lacks, and how many distinct ones are proposed for it."""
+    """How many logged questions a dataset lacks, of how many that were compared, how many distinct ones these are, and how many are proposed for it."""
 
     model_config = ConfigDict(frozen=True)
     dataset: str
     lacking: _Count
     compared: _Count
+    distinct: _Count
     take: _Count
 
 

@@ -271,7 +271,9 @@ def _worth_labelling(drawn: pd.DataFrame, evaluations: pd.DataFrame, settings: M
     known = recognise(settings.dataset, None).load(unlabelled=True)
     found = select(drawn, known, _TAKE, EMBEDDER, Workspace.at(folder.parent).vectors, evaluations)
     compared = len(drawn) - found.left_out
-    return WorthLabelling(dataset=settings.dataset, lacking=compared - found.covered, compared=compared, take=len(found.rows))
+    return WorthLabelling(
+        dataset=settings.dataset, lacking=compared - found.covered, compared=compared, distinct=found.lacking, take=len(found.rows)
+    )
 
 
 def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:

@@ -35,12 +35,13 @@ _SIGNALS = {
 class SelectedQuestions:
     """Selected questions, and how many of the log are in the dataset already (`covered`) and were not compared (`left_out`).
 
-    `rows` has, in order of the picks, id, query, session, stands_for, reason and gain.
+    `lacking` are the groups of near-duplicates that the dataset does not have. `rows` has, in order of the picks, id, query, session, stands_for, reason and gain.
     """
 
     rows: pd.DataFrame
     covered: int
     left_out: int
+    lacking: int
 
 
 def select(
@@ -70,7 +71,7 @@ def select(
     picks = list(_picked(heads, take, own, vectors[: len(golden)], dataset))
     rows = pd.DataFrame(picks, columns=["id", "query", "session", "stands_for", "reason", "gain"])
     compared = int(candidates["count"].sum())
-    return SelectedQuestions(rows, int(candidates.loc[covered, "count"].sum()), int(groups["count"].sum()) - compared)
+    return SelectedQuestions(rows, int(candidates.loc[covered, "count"].sum()), int(groups["count"].sum()) - compared, len(heads))
 
 
 def production_dataset(selected: SelectedQuestions, dataset: Dataset) -> Dataset:
@@ -103,6 +104,8 @@ def _judged_ids(evaluations: pd.DataFrame | None) -> tuple[set[str], set[str]]:
     if evaluations is None:
         return set(), set()
     rows = evaluations[(evaluations["state"] == "scored") & ~evaluations["metric"].isin(["feedback", "refusal_rate"])]
+    # Shared words say nothing of the relevance of a short answer to its question.
+    rows = rows[~(rows["metric"].eq("answer_relevance") & rows["judge"].eq("overlap"))]
     values = rows.assign(task=rows["metric"].replace("support_overlap", "faithfulness")).groupby(["id", "task"])["value"]
     apart = values.max() - values.min()
     return set(rows.loc[rows["value"] < _BAD, "id"]), set(apart[apart >= _APART].index.get_level_values("id"))

@@ -88,7 +88,7 @@ def test_a_learned_limit_is_the_bound_of_the_reference_and_nothing_is_tested_bef
     assert one.raised > day(7)
     early = {one.alert: one for one in detect(table(rows[:600]), AlertSettings()).tested}
     assert early["refusals"].untested == "the reference period is not over"
-    assert tested["cost"].untested == "no complete conversation has a value"
+    assert tested["cost"].untested == "no question has this value"
 
 
 def test_a_conversation_of_bad_answers_counts_once() -> None:
@@ -115,6 +115,16 @@ def test_latency_cost_and_similarity_are_raised_in_their_own_units() -> None:
     assert latency.value > 0.1
     assert cost.limit >= 0.05
     assert 0.55 < similarity.low < similarity.value < similarity.high < similarity.limit < 0.7
+
+
+@pytest.mark.parametrize("outlier", [100.0, 1e308, -1e308])
+def test_one_odd_score_of_the_reference_hides_no_fall(outlier) -> None:
+    random = np.random.default_rng(4)
+    scores = [random.normal(0.6 if number < 1000 else 0.4, 0.05) for number in range(1400)]
+    scores[100] = outlier
+    rows = [row(number, number * 14.4, hits=[{**HITS[0], "score": score}]) for number, score in enumerate(scores)]
+    (one,) = alerts(detect(table(rows), AlertSettings()), "similarity")
+    assert one.count < 100
 
 
 @pytest.mark.parametrize("fallen", [0.08, 0.3])
@@ -182,7 +192,7 @@ def test_an_alert_that_is_not_tested_says_why() -> None:
     expected = {
         "feedback": few.format("20 conversations"),
         "cost": few.format("0 conversations"),
-        "faithfulness": "no complete conversation has a value",
+        "faithfulness": "no answer was judged",
         "refusals": "no conversation has a value since the reference period",
         "similarity": "all values of the reference period are equal",
         "latency": "",

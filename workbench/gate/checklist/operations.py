@@ -39,12 +39,13 @@ class LogEvidence:
 
 @dataclass(frozen=True)
 class AlertEvidence:
-    """Which alerts were tested on how many observations, with which limit, and which were raised, by name."""
+    """Which alerts were tested on how many observations, with which limit, and which were raised, by name. `score` names a support that no judge decided."""
 
     path: Path
     observations: Mapping[str, int]
     limits: Mapping[str, float]
     raised: Mapping[str, int]
+    score: str = ""
 
 
 def gates_in_ci(audit: Audit, repository: Path) -> ChecklistPoint:
@@ -112,10 +113,13 @@ def alerts(audit: Audit, alerts: AlertEvidence | None) -> ChecklistPoint:
             raised = f", raised {plural(alerts.raised[signal], 'time')}" if alerts.raised.get(signal) else ""
             seen.append(f"{signal} ({plural(tested, 'observation')}{raised})")
         else:
-            missing.append(about)
+            missing.append(
+                f"{about} (only the {alerts.score}, which is not a judge's)" if signal == "faithfulness" and alerts.score else about
+            )
     if not missing:
         return ChecklistPoint(name, "met", f"{alerts.path} tests {listed(seen)}")
-    advice = "run it on a log with more questions; the lines “not tested” of workbench monitor say what an alert lacks"
+    more = "the lines “not tested” of workbench monitor say what an alert lacks, such as more questions"
+    advice = f"judge support with verdicts (judging in the settings); {more}" if alerts.score else more
     return ChecklistPoint(name, "not met", f"{alerts.path} does not test {listed(missing)}", advice, commands=commands)
 
 

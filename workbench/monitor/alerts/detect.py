@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from workbench.core.formatting import plural
 from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.lost_results import Encode, lost_results
-from workbench.monitor.alerts.question_drift import FEWEST, TESTS_A_MONTH, WEEK, window_tests
+from workbench.monitor.alerts.question_drift import TESTS_A_MONTH, WEEK, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
 from workbench.monitor.alerts.signals import DAY, THINNED, Units, VersionChange, nanoseconds, ordered, thinned, units, version_changes
 from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
@@ -208,10 +208,17 @@ def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
     if alert.kind == "tail":
         limit = setting.limit if setting.limit is not None else float(np.quantile(before, 1 - TAIL)) * (1 + setting.margin)
         return _BadParts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit), bound=limit)
-    low, high = float(before.min()), float(before.max())
+    low, high = _usual_range(before)
     # Scores that are all equal are no similarities.
-    parts = np.clip((high - values) / (high - low), 0, 1) if high > low else np.full(len(values), np.nan)
+    parts = (high - np.clip(values, low, high)) / (high - low) if high > low else np.full(len(values), np.nan)
     return _BadParts(parts, rows, alert.about, high, low - high, scores=values)
+
+
+def _usual_range(scores: Floats) -> tuple[float, float]:
+    """Return the range without outliers (beyond Tukey's outer fences), of which one could make it so wide that no fall is seen in it."""
+    first, third = np.quantile(scores, [0.25, 0.75])
+    fence = 3 * (third - first) or np.inf
+    return max(float(scores.min()), float(first - fence)), min(float(scores.max()), float(third + fence))
 
 
 def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
@@ -220,10 +227,8 @@ def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[Ra
     before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
     learned = setting.limit is None or alert.kind == "scale"
     start = int(np.searchsorted(seen.times, log.period[1])) if learned else 0
-    if why := _untested(seen, start, len(before) if learned else None, log):
-        # Scores that are all equal are no similarities.
-        equal = np.isnan(parts.parts).all() and parts.rows[alert.column].notna().any()
-        tested.append(WatchedAlert(alert.name, 0, untested="all values of the reference period are equal" if equal else why))
+    if why := _untested(parts, alert, seen, (start, len(before) if learned else None), log):
+        tested.append(WatchedAlert(alert.name, 0, untested=why))
         return
     # Half of the level is for a reference that seems worse than it is, and half for the test.
     level, limit = settings.level / (1 + learned), TAIL
@@ -243,12 +248,18 @@ def _conversations(parts: _BadParts, values: Floats, log: _Log) -> Units:
     return units(parts.rows["time"].to_numpy(), parts.rows["session"], values, log.idle, log.until)
 
 
-def _untested(seen: Units, start: int, before: int | None, log: _Log) -> str:
-    """Return why conversations from `start` on are not tested, or nothing. `before` are those of the reference, None if it is not needed."""
-    if not len(seen.times):
-        return "no complete conversation has a value"
+def _untested(parts: _BadParts, alert: LimitAlert, seen: Units, numbers: tuple[int, int | None], log: _Log) -> str:
+    """Return why conversations from a first one on are not tested, or nothing. The second number is of those of the reference, None if it is not needed."""
+    start, before = numbers
+    if parts.rows[alert.column].isna().all():
+        return "no answer was judged" if alert.kind == "score" else "no question has this value"
     if before is not None and log.until < log.period[1]:
         return "the reference period is not over"
+    if np.isnan(parts.parts).all():
+        # Scores that are all equal are no similarities.
+        return "all values of the reference period are equal"
+    if not len(seen.times):
+        return "no conversation with a value is over"
     if before is not None and before < FEWEST_REFERENCE:
         return f"the reference period has only {plural(before, 'conversation')} with a value, and {NEEDS} {FEWEST_REFERENCE}"
     return "" if start < len(seen.times) else "no conversation has a value since the reference period"
@@ -312,10 +323,9 @@ def _resolution(seen: Units, episode: tuple[int, int], limit: float, level: floa
 def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
     names = [name for name in DRIFTS if getattr(log.settings, name)]
     level = log.settings.level / TESTS_A_MONTH
-    tests = window_tests(log.table, log.period, level, encode, log.until) if encode and names else []
-    why = f"no week after the reference period, or fewer than {FEWEST} users in one" if encode else "no embedder"
+    tests, why = window_tests(log.table, log.period, level, encode, log.until) if encode and names else ([], "no embedder")
     for name in names:
-        tested.append(WatchedAlert(name, len(tests), untested="" if tests else why))
+        tested.append(WatchedAlert(name, len(tests), untested=why))
         for one in tests:
             value, p = (one.test.energy, one.test.energy_p) if name == "drift" else (one.test.fall, one.test.fall_p)
             if p <= level:
