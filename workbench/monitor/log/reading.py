@@ -41,7 +41,7 @@ class LoggedQuestions:
     def batches(self, columns: Sequence[str] = tuple(SCHEMA.names), ids: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the questions, or those with some ids, file by file. Feedback that was logged later is part of its question.
 
-        `columns` are fields of a log, and `hit_count`, `first_score` and `retrievals`.
+        `columns` are fields of a log, and those of `log_table.DERIVED`.
         """
         if unknown := {*columns} - {*SCHEMA.names}:
             raise InputError(f"{', '.join(unknown)} is no column of a log", f"choose from {', '.join(SCHEMA.names)}")
@@ -62,10 +62,14 @@ class LoggedQuestions:
         if unmatched := len(later.keys() - merged):
             note(self.counts.left_out, UNMATCHED, self._paths[0], unmatched)
 
+    def table(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
+        """Return columns of all questions as an Arrow table."""
+        batches = [*self.batches(columns)]
+        return pa.Table.from_batches(batches, pa.schema([SCHEMA.field(name) for name in columns]))
+
     def frame(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pd.DataFrame:
         """Return columns of all questions."""
-        batches = [*self.batches(columns)]
-        frame: pd.DataFrame = pa.Table.from_batches(batches, pa.schema([SCHEMA.field(name) for name in columns])).to_pandas()
+        frame: pd.DataFrame = self.table(columns).to_pandas()
         return frame
 
     def rows(self, ids: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
