@@ -22,7 +22,8 @@ _KINDS: Mapping[FieldKind, pa.DataType] = {
     "names": pa.string(),
     "object": pa.string(),
 }
-# Columns that follow from a row, so that a pass reads no text of hits and answers. `documents` are the ids of the hits, and a blank answer has no letters.
+# Columns that follow from SOURCES of a row, so that a pass reads no text of hits and answers. `documents` are the ids of the hits, and a blank answer has no letters.
+SOURCES = ("hits", "hops", "answer")
 DERIVED: Mapping[str, Callable[[Row], Any]] = {
     "hit_count": lambda row: None if row.get("hits") is None else len(row["hits"]),
     "first_score": lambda row: row["hits"][0].get("score") if row.get("hits") else None,

@@ -55,7 +55,10 @@ def summarise(batches: Iterable[pa.RecordBatch]) -> pd.DataFrame:
     bytes for each question.
     """
     parts = [_numbers(batch) for batch in batches if len(batch)]
-    table = pa.Table.from_batches(parts).to_pandas() if parts else pd.DataFrame({"day": []}, dtype="str")
+    whole = pa.Table.from_batches(parts) if parts else pa.table({"day": pa.array([], pa.string())})
+    del parts
+    table = whole.to_pandas(split_blocks=True, self_destruct=True)
+    del whole
     days = pd.to_datetime(table["day"].replace("", None))
     table["period"] = (
         pd.Series(TODAY, index=table.index).where(days == days.max(), WEEK).where(days >= days.max() - pd.Timedelta(days=BEFORE))
