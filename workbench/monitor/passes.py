@@ -211,10 +211,8 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
 def read_log(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return the summary of a log, the table of signals, and the outline, in one reading."""
     log = questions.table([*dict.fromkeys((*READ, *SIGNALS, *COLUMNS))])
-    table, outlined = signals(log), outline(log)
-    # The other columns are not in memory any more.
-    log = log.select(READ)
-    return summarise(log.to_batches()), table, outlined
+    # The first takes the most memory beside the log.
+    return summarise(log.to_batches()), signals(log), outline(log)
 
 
 def _judged(

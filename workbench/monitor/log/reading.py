@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from joblib import Parallel, delayed
+from joblib.externals.loky import ProcessPoolExecutor
 
 from workbench.core.environment import usable_cores
 from workbench.errors import InputError
@@ -167,8 +168,12 @@ def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_Part]:
     for file in files:
         with suppress(OSError):
             size += file.stat().st_size
-    processes = min(usable_cores(), _MOST_PROCESSES) if size > _LARGE else 1
-    yield from Parallel(processes, return_as="generator")(delayed(_part)(file, columns) for file in files)
+    if size < _LARGE:
+        yield from (_part(file, columns) for file in files)
+    else:
+        # Workers of loky, unlike spawned ones, do not import the script that the user runs.
+        with ProcessPoolExecutor(min(usable_cores(), _MOST_PROCESSES)) as pool:
+            yield from pool.map(_part, files, repeat(tuple(columns)))
 
 
 def _part(file: Path, columns: Sequence[str]) -> _Part:

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.metrics.coverage import Floats
+from workbench.metrics.coverage import Floats, Ints
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.statistics.intervals import wilson
 
@@ -67,25 +67,26 @@ def summarise(batches: Iterable[pa.RecordBatch]) -> pd.DataFrame:
     for name in _GROUPS if len(table) else ():
         largest = table[name].value_counts().index[:_MOST_GROUPS]
         groups = table[name].where(table[name].isin(largest), OTHERS)
-        rows += [(name, group, *row) for group, part in table.groupby(groups) for row in _measures(part)]
+        places = sorted(table.groupby(groups).indices.items())
+        rows += [(name, group, *row) for group, questions in places for row in _measures(table, questions)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _measures(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Yield measure, value, low, high, total and n of the questions of a group."""
-    weights, alone = table["weight"].to_numpy(), int(table["session"].isna().sum())
-    conversations = table["session"].nunique()
-    yield "questions", np.nan, np.nan, np.nan, weights.sum(), len(table)
-    yield "conversations", np.nan, np.nan, np.nan, float(conversations), len(table) - alone
+def _measures(table: pd.DataFrame, rows: Ints) -> Iterator[tuple[Any, ...]]:
+    """Yield measure, value, low, high, total and n of some rows, the questions of a group."""
+    weights, sessions = table["weight"].to_numpy()[rows], table["session"].iloc[rows]
+    alone, conversations = int(sessions.isna().sum()), sessions.nunique()
+    yield "questions", np.nan, np.nan, np.nan, weights.sum(), len(rows)
+    yield "conversations", np.nan, np.nan, np.nan, float(conversations), len(rows) - alone
     for measure in (*SHARES, *MEANS):
-        values = table[measure].to_numpy()
+        values = table[measure].to_numpy()[rows]
         known = ~np.isnan(values)
         if not known.any():
             continue
         values, w = values[known], weights[known]
         total, mass = float((w * values).sum()), float(w.sum())
         # The turns of a conversation are not independent: it counts once.
-        effective = min(mass**2 / float((w**2).sum()), (conversations + alone) * len(values) / len(table))
+        effective = min(mass**2 / float((w**2).sum()), (conversations + alone) * len(values) / len(rows))
         bounds = wilson(total / mass, effective).tolist() if measure in SHARES else (np.nan, np.nan)
         yield measure, total / mass, *bounds, total, len(values)
         if measure in STEPS:
