@@ -8,9 +8,11 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 from joblib.externals.loky import ProcessPoolExecutor
@@ -172,8 +174,19 @@ def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_Part]:
         yield from (_part(file, columns) for file in files)
     else:
         # Workers of loky, unlike spawned ones, do not import the script that the user runs.
-        with ProcessPoolExecutor(min(usable_cores(), _MOST_PROCESSES)) as pool:
+        with ProcessPoolExecutor(min(usable_cores(), _MOST_PROCESSES), initializer=_end_with, initargs=(os.getpid(),)) as pool:
             yield from pool.map(_part, files, repeat(tuple(columns)))
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that reads the log ends, also if that was killed."""
+    process = psutil.Process(parent)
+
+    def watch() -> None:
+        process.wait()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _part(file: Path, columns: Sequence[str]) -> _Part:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.metrics.coverage import Floats, Ints
-from workbench.monitor.log.reading import LoggedQuestions
 from workbench.statistics.intervals import wilson
 
 # Of a question they are 0, 1 or unknown. `thumb_up` is the last thumb, `bad_feedback` the last thumb below 0 or an edit.
@@ -39,16 +38,12 @@ _MOST_WEIGHT = 1e6
 _MOST_GROUPS, _LONGEST, OTHERS = 1_000, 200, "other groups"
 
 
-def summarise_log(questions: LoggedQuestions) -> pd.DataFrame:
-    """Read and `summarise` a log."""
-    return summarise(questions.batches(READ))
-
-
 # A log can have numbers as large as they get.
 @np.errstate(over="ignore", invalid="ignore")
 def summarise(batches: Iterable[pa.RecordBatch]) -> pd.DataFrame:
-    """Tabulate batches of a log with the columns READ: `by, group, measure, value, low, high, total, n`, of all questions, and by period, day (UTC), configuration and versions.
+    """Tabulate batches of a log with the columns READ, of all questions, and by period, day (UTC), configuration and versions.
 
+    Columns: `by, group, measure, value, low, high, total, n`.
     A question that was logged with a probability counts for its reciprocal, at most 1,000,000. `value` is a share, a mean or a percentile, and `total` the
     weighted sum: of `questions` an estimate of the number asked. `n` is the number of logged questions with a value. Shares have Wilson's 95 % interval
     with Kish's effective number of questions, at most the number of conversations. Periods are the last day, `today`, and the `week` before it. Beyond the 1,000 largest groups, others are one. Memory is some 600
