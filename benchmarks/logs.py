@@ -1,27 +1,33 @@
-"""Logged questions, read and summarised: seconds and memory of JSON Lines, of compaction and of parquet, against pandas.read_json in chunks.
+"""Logged questions, read once, summarised and checked by all alerts but drift: seconds and memory of JSON Lines, of compaction and of parquet, against
+pandas.read_json in chunks.
 
 `python -m benchmarks logs` writes a million questions of about 3 kB by rule, 3 GB in the temporary folder, and deletes them. Each case is a process
 of its own. pandas reads a tenth of them into chunks of 10,000 rows and adds up two columns: its figures are for a question.
 """
 
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pandas as pd
+import psutil
 
 from benchmarks.claims import at_most
+from workbench.monitor.alerts.detect import detect
+from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.log.compaction import compact
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.monitor.log.summary import summarise_log
+from workbench.monitor.passes import read_log
 
 QUESTIONS = 1_000_000
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
@@ -81,7 +87,7 @@ def write(folder: Path, questions: int) -> float:
 
 
 def run(questions: int = QUESTIONS) -> dict[str, Any]:
-    """Measure each case, and claim a minute and 2 GB for the summaries."""
+    """Measure each case, and claim a minute and 2 GB of all its processes for reading, summary and alerts."""
     with tempfile.TemporaryDirectory() as folder:
         figures: dict[str, Any] = {"questions": questions, "gigabytes": write(Path(folder), questions)}
         for case in ("pandas", "jsonl", "compaction", "parquet"):
@@ -101,8 +107,17 @@ def run(questions: int = QUESTIONS) -> dict[str, Any]:
 
 def _apart(case: str, folder: str) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.logs", case, folder]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=1_800)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    peak = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            with suppress(psutil.NoSuchProcess):
+                own = psutil.Process(process.pid)
+                peak = max(peak, sum(each.memory_info().rss for each in (own, *own.children(recursive=True))))
+            time.sleep(0.1)
+        assert process.stdout is not None
+        figures = dict(json.loads(process.stdout.read().splitlines()[-1]))
+    # Memory that processes share counts in each.
+    return figures | {"megabytes": max(figures["megabytes"], peak / 1e6)}
 
 
 def _case(case: str, folder: Path) -> int:
@@ -115,7 +130,8 @@ def _case(case: str, folder: Path) -> int:
             for chunk in pd.read_json(path, lines=True, chunksize=10_000):
                 number, total = number + int(chunk["query"].notna().sum()), total + float(chunk["seconds"].sum())
         return number
-    table = summarise_log(LoggedQuestions(folder))
+    table, questions, _ = read_log(LoggedQuestions(folder))
+    detect(questions, AlertSettings())
     return int(table.loc[(table["by"] == "all") & (table["measure"] == "questions"), "n"].item())
 
 
@@ -126,5 +142,5 @@ if __name__ == "__main__":
     # ru_maxrss would begin with the memory of the parent.
     status = Path("/proc/self/status").read_text("utf-8").splitlines()
     peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1e3
-    times = {"seconds": round(seconds, 1), "cpu_seconds": round(time.process_time(), 1), "microseconds": 1e6 * seconds / counted}
+    times = {"seconds": round(seconds, 1), "cpu_seconds": round(sum(os.times()[:4]), 1), "microseconds": 1e6 * seconds / counted}
     print(json.dumps({"questions": counted, **times, "megabytes": peak}))

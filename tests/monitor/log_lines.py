@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pandas as pd
+import pyarrow as pa
 from hypothesis import strategies as st
 
+from workbench.monitor.log import fields
 from workbench.monitor.log.fields import FIELDS, LogField
+from workbench.monitor.log.log_table import SCHEMA, record_batch
 
 
 def question(number: int, **fields: Any) -> dict[str, Any]:
@@ -25,6 +29,21 @@ def write_segment(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> Path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
+
+
+def arrow_table(rows: pd.DataFrame | Iterable[Mapping[Any, Any]]) -> pa.Table:
+    """The Arrow table of rows, as a log of them is read. A time that is none is null."""
+    found = []
+    for row in rows.to_dict("records") if isinstance(rows, pd.DataFrame) else rows:
+        time = pd.to_datetime(row["time"], utc=True, errors="coerce")
+        known = {**row, "time": None if pd.isna(time) else time.isoformat()}
+        found.append(fields.ROWS.validate_json(orjson.dumps(known, option=orjson.OPT_SERIALIZE_NUMPY)))
+    return pa.Table.from_batches([record_batch(found, SCHEMA.names)])
+
+
+def by_rows(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """The rows of a table, None if a value is missing."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
 def known(row: Any, fields: Sequence[LogField] = FIELDS) -> Any:

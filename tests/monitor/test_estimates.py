@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.sampled_judging import LogWorld
+from tests.monitor.log_lines import arrow_table
 from tests.monitor.production_traffic import traffic
 from workbench.monitor.estimates import estimate, judge_errors
 from workbench.monitor.sampling import draw, outline
@@ -56,7 +57,7 @@ def test_declared_refusals_count_without_a_draw() -> None:
     rows = traffic(800, days=1)
     rows["refused"] = [place % 4 == 0 for place in range(len(rows))]
     rows[["answer", "error"]] = ["It is nine.", None]
-    drawn = draw(outline(rows), 50, END)
+    drawn = draw(outline(arrow_table(rows)), 50, END)
     ids = drawn.loc[drawn["reason"] == "", "id"]
     evaluations = pd.DataFrame({"id": ids, "metric": "refusal_rate", "value": 0.0, "approved": 0.0, "state": "scored", "reason": ""})
     found = estimate(evaluations, drawn, "refusal_rate")

@@ -2,18 +2,23 @@
 
 import hashlib
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.monitor.log_lines import ROWS, arrow_table, by_rows
 from tests.monitor.production_traffic import RULES, handbook, traffic
 from workbench.errors import InputError
 from workbench.monitor.question_texts import normalised
 from workbench.monitor.sampling import NO_ANSWER, NO_CONTEXT, NOT_DRAWN, OPEN, REFUSED, TRUNCATED, _novelty, draw, outline, skipped
 
 LOG = traffic(3_000, days=3)
-OUTLINE = outline(LOG)
+OUTLINE = outline(arrow_table(LOG))
 END = pd.Timestamp("2026-11-06T00:00Z")
 
 
@@ -37,7 +42,7 @@ def test_a_budget_is_used_where_hours_have_few_questions(questions: int, first: 
     rows = pd.DataFrame(
         {"id": [f"q{number}" for number in range(len(time))], "time": time.astype(str), "query": "q", "hits": [[]] * len(time)}
     )
-    drawn = draw(outline(rows.assign(answer="It is nine.")), 100, END)
+    drawn = draw(outline(arrow_table(rows.assign(answer="It is nine."))), 100, END)
     days = drawn[drawn["reason"] == ""].groupby(drawn["time"].dt.floor("D")).size().tolist()
     # On the first day nothing is known of the traffic.
     assert days[0] >= 0.4 * 100
@@ -60,9 +65,9 @@ def test_feedback_that_comes_after_its_block_was_drawn_changes_nothing() -> None
     late = LOG.copy()
     feedback = [{"kind": "thumb", "value": -1.0, "time": "2026-11-05T23:00:00+00:00"}]
     late["feedback"] = [feedback if given is None else given for given in late["feedback"]]
-    assert chosen(draw(outline(late), 60, END)) == chosen(draw(OUTLINE, 60, END))
+    assert chosen(draw(outline(arrow_table(late)), 60, END)) == chosen(draw(OUTLINE, 60, END))
     soon = LOG.assign(feedback=[[{"kind": "thumb", "value": -1.0, "time": time}] for time in LOG["time"]])
-    assert chosen(draw(outline(soon), 60, END)) != chosen(draw(OUTLINE, 60, END))
+    assert chosen(draw(outline(arrow_table(soon)), 60, END)) != chosen(draw(OUTLINE, 60, END))
 
 
 def test_every_question_is_drawn_or_has_a_reason_that_is_counted() -> None:
@@ -75,7 +80,7 @@ def test_every_question_is_drawn_or_has_a_reason_that_is_counted() -> None:
     rows.loc[[0, 1, 2, 3, 4], "answer"] = "It is nine."
     rows.loc[[0, 1, 2, 3, 4], "error"] = None
     rows.loc[5, "answer"] = None
-    drawn = draw(outline(rows), 30)
+    drawn = draw(outline(arrow_table(rows)), 30)
     reasons = skipped(drawn)
     assert sum(reasons.values()) + len(chosen(drawn)) == 600
     assert (reasons[REFUSED], reasons[TRUNCATED], reasons[NO_CONTEXT]) == (2, 1, 2)
@@ -87,14 +92,14 @@ def test_every_question_is_drawn_or_has_a_reason_that_is_counted() -> None:
 def test_an_answer_without_any_hit_can_be_judged() -> None:
     rows = LOG.head(50).copy()
     rows.at[7, "hits"], rows.at[7, "answer"], rows.at[7, "error"] = [], "It is nine.", None
-    outlined = outline(rows)
+    outlined = outline(arrow_table(rows))
     assert (outlined.loc[7, "reason"], outlined.loc[7, "score"]) == ("", -np.inf)
 
 
 @pytest.mark.slow
 def test_probabilities_are_those_of_the_draw() -> None:
     """Ids are salted instead of hashes: the share of 150 draws in which a question is chosen is its probability."""
-    rows = outline(LOG[LOG["time"] < "2026-11-03"])
+    rows = outline(arrow_table(LOG[LOG["time"] < "2026-11-03"]))
     hits, told = np.zeros(len(rows)), np.zeros(len(rows))
     for salt in range(150):
         ids = [hashlib.sha256(f"{salt}{each}".encode()).hexdigest() for each in rows["id"]]
@@ -120,13 +125,13 @@ def test_bad_feedback_low_scores_and_new_words_are_drawn_more_often() -> None:
 
 def test_a_budget_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="the budget is 0"):
-        draw(outline(LOG.head(5)), 0)
+        draw(outline(arrow_table(LOG.head(5))), 0)
 
 
 def test_times_that_are_none_are_a_reason() -> None:
     rows = LOG.head(20).copy()
     rows.loc[3, "time"] = "yesterday"
-    assert skipped(draw(outline(rows), 5))["no time"] == 1
+    assert skipped(draw(outline(arrow_table(rows)), 5))["no time"] == 1
 
 
 @pytest.mark.slow
@@ -138,3 +143,38 @@ def test_novelty_tells_new_subjects_from_paraphrases_of_earlier_questions() -> N
         seen = Counter(normalised(rule(text)) for text in old for rule in RULES[:3])
         again, fresh = (_novelty(pd.Series([normalised(rule(text)) for text in texts for rule in RULES[3:]]), seen) for texts in (old, new))
         assert (np.subtract.outer(fresh, again) > 0).mean() > 0.97
+
+
+@given(st.lists(ROWS, max_size=6))
+def test_the_columns_of_a_log_are_outlined_as_its_rows_one_by_one(rows: list[dict[str, Any]]) -> None:
+    rows = [row | {"id": f"q{number}"} for number, row in enumerate(rows)]
+    log = arrow_table(rows)
+    # Chunks are those of files.
+    found = outline(pa.concat_tables([log.slice(0, 2), log.slice(2)]))
+    assert by_rows(found) == [outlined_by_hand(row) for row in rows]
+
+
+def outlined_by_hand(row: dict[str, Any]) -> dict[str, Any]:
+    """The outline of a row, written once more."""
+    hits, answer = row.get("hits"), row.get("answer") or ""
+    bad = [
+        given.get("time") or row["time"]
+        for given in row.get("feedback") or ()
+        if given.get("kind") == "edit" or (given.get("value") or 0) < 0
+    ]
+    reasons = {
+        NO_ANSWER: row.get("error") or not answer.strip(),
+        REFUSED: row.get("refused"),
+        TRUNCATED: row.get("truncated"),
+        NO_CONTEXT: hits is None or (hits and not any(hit.get("text") for hit in hits)),
+    }
+    return {
+        **{name: row.get(name) or "" for name in ("id", "query", "configuration")},
+        "time": pd.Timestamp(row["time"]),
+        "text": normalised(row["query"]),
+        "score": -np.inf if hits == [] else hits[0].get("score") if hits else None,
+        "reason": next((reason for reason, applies in reasons.items() if applies), ""),
+        "bad": min(map(pd.Timestamp, bad), default=None),
+        "cluster": row.get("session") or row["id"],
+        "logged": row.get("probability") or 1.0,
+    }

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
+from tests.monitor.log_lines import arrow_table
 from tests.monitor.production_traffic import HANDBOOK, RULES, handbook, traffic
 from workbench.datasets.formats.golden import write_golden
 from workbench.embedding.embed import MemoryVectorCache, embed
@@ -26,7 +27,7 @@ def log(*questions: str, **columns: object) -> pd.DataFrame:
         {"id": f"q{place:03d}", "time": f"2026-11-02T08:{place:02d}:00Z", "query": query, "session": f"s{place}"}
         for place, query in enumerate(questions)
     ]
-    return outline(pd.DataFrame(rows).assign(**columns))
+    return outline(arrow_table(pd.DataFrame(rows).assign(**columns)))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_a_pick_makes_similar_questions_less_worth() -> None:
 @pytest.mark.slow
 def test_selection_is_the_same_in_any_order_of_rows() -> None:
     golden = handbook().subset([query.query_id for query in handbook().queries[:100]])
-    rows = outline(traffic(1_500))
+    rows = outline(arrow_table(traffic(1_500)))
     first = select(rows, golden, 20, EMBEDDER, CACHE)
     again = select(rows.sample(frac=1, random_state=1), golden, 20, EMBEDDER, CACHE)
     pd.testing.assert_frame_equal(first.rows, again.rows)

@@ -97,12 +97,12 @@ def from_log(log: Path, path: str, take: int, folder: Path, monitoring: Path | N
     from workbench.embedding.embed import MemoryVectorCache
     from workbench.generation.passages import EMBEDDER
     from workbench.monitor.passes import open_log, read_evaluations
-    from workbench.monitor.sampling import outline_log
+    from workbench.monitor.sampling import COLUMNS, outline
     from workbench.monitor.selection import production_dataset, select
 
     known = recognise(path, None).load(unlabelled=True)
     with tempfile.TemporaryDirectory() as place:
-        outlined = outline_log(open_log(log, Path(place))[0])
+        outlined = outline(open_log(log, Path(place))[0].table(COLUMNS))
     evaluations = read_evaluations(monitoring or Path("outputs", "monitoring"), missing_ok=monitoring is None)
     selected = select(outlined, known, take, EMBEDDER, MemoryVectorCache(), evaluations)
     for row in selected.rows.to_dict("records"):

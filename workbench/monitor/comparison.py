@@ -39,7 +39,7 @@ def compare_days(
 ) -> pd.DataFrame:
     """Tabulate today, the week before and their differences: by, group, measure, period, value, low, high, n, of, verdict.
 
-    `table` are rows of `signals` with the column turn, `drawn` the same questions from `sampling.draw`, `evaluations` those of `judging.judge`. Periods are
+    `table` are rows of `signals`, `drawn` the same questions from `sampling.draw`, `evaluations` those of `judging.judge`. Periods are
     `today`, `week`, `change` (today minus week) and, of all questions, 14 days by date. Measures are those of alerts; of latency and cost it is the share of
     questions above the week's 95th percentile. Of n of `of` questions the value is known.
 

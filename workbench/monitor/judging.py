@@ -16,7 +16,6 @@ from workbench.core.fingerprint import fingerprint
 from workbench.judging.base import Judge, Judgement
 from workbench.judging.claims.base import SplitRequest
 from workbench.judging.settings import Judging
-from workbench.monitor.sampling import rows_of
 from workbench.pipeline.stages.judging.judgements import judgement_requests
 from workbench.pipeline.stages.judging.requests import claims_of, judgements_of
 from workbench.pipeline.stages.judging.verdicts import support_requests, unsupported
@@ -63,7 +62,7 @@ def _key(row: Mapping[Any, Any], judging: Judging) -> str:
 
 def _passages(row: Mapping[Any, Any]) -> tuple[Passage, ...]:
     """Return the hits with a text. One that does not say where it is counts from the first character."""
-    hits = [(hit.get("doc_id") or "", hit.get("start") or 0, hit["text"]) for hit in rows_of(row["hits"]) or () if hit.get("text")]
+    hits = [(hit.get("doc_id") or "", hit.get("start") or 0, hit["text"]) for hit in _rows_of(row["hits"]) if hit.get("text")]
     return tuple(Passage(doc_id, start, start + len(text), text) for doc_id, start, text in hits)
 
 
@@ -106,7 +105,7 @@ def _evaluation(metric: str, judge: Judge, judgements: Sequence[Judgement]) -> d
 
 def _feedback(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return whether the last feedback on an answer was good: a value above 0. A corrected answer was not."""
-    given = [item for item in rows_of(row.get("feedback")) or () if item.get("kind") == "edit" or item.get("value")]
+    given = [item for item in _rows_of(row.get("feedback")) if item.get("kind") == "edit" or item.get("value")]
     good = float(given[-1].get("kind") != "edit" and given[-1]["value"] > 0) if given else None
     return _row("feedback", good, "users") | ({} if given else {"state": "not_applicable", "reason": "no feedback"})
 
@@ -142,3 +141,8 @@ def _append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as stream:
         stream.write(text.encode("utf-8", "surrogatepass"))
+
+
+def _rows_of(value: Any) -> list[Any]:
+    """Return the rows of a field, which a table from parquet has as an array."""
+    return value if isinstance(value, list) else value.tolist() if isinstance(value, np.ndarray) else []

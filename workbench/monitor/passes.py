@@ -28,8 +28,9 @@ from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, re
 from workbench.monitor.comparison import SUPPORT, compare_days
 from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
 from workbench.monitor.judging import judge
+from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.monitor.log.summary import summarise_log
+from workbench.monitor.log.summary import READ, summarise
 from workbench.monitor.page import write_monitoring
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, WorthLabelling
 from workbench.monitor.sampling import COLUMNS, draw, outline, skipped
@@ -54,7 +55,7 @@ _TAKE = 24
 class Monitored:
     """The result of a pass over a log, which is also in the files of `folder`.
 
-    `summary` is the table of `summarise_log`, `estimates` are those of judged metrics, `alerts` all so far, `news` those that were opened or resolved by this
+    `summary` is the table of `summarise`, `estimates` are those of judged metrics, `alerts` all so far, `news` those that were opened or resolved by this
     pass, and `failures` the channels that did not take them. `skipped` counts questions that were not judged by reason, and `left_out` are lines
     on whatever else is not in the numbers.
     """
@@ -114,8 +115,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     with lock(folder / ALERTS):
         _require_same_log(Path(path), folder)
         questions, remarks = open_log(Path(path), folder)
-        summary = summarise_log(questions)
-        table, outlined = _tables(questions)
+        summary, table, outlined = read_log(questions)
         # A later reading, of the drawn questions alone, counts less.
         counted = questions.counts.lines()
         drawn, evaluations = _judged(questions, outlined, settings, folder)
@@ -208,13 +208,11 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
     return LoggedQuestions(folder / TRACES), tuple(f"{count(number)} left out of traces: {why}" for why, number in found.left_out.items())
 
 
-def _tables(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the table of signals and the outline of a log, in one reading."""
-    columns = tuple(dict.fromkeys((*SIGNALS, "turn", *COLUMNS)))
-    frames = (batch.to_pandas() for batch in questions.batches(columns))
-    parts = [(signals(frame).assign(turn=frame["turn"]), outline(frame)) for frame in frames]
-    first, second = zip(*parts, strict=True) if parts else ((signals(pd.DataFrame()).assign(turn=np.nan),), (outline(pd.DataFrame()),))
-    return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
+def read_log(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return the summary of a log, the table of signals, and the outline, in one reading."""
+    log = questions.table([*dict.fromkeys((*READ, *SIGNALS, *COLUMNS))])
+    # The first takes the most memory beside the log.
+    return summarise(log.to_batches()), signals(log), outline(log)
 
 
 def _judged(
@@ -226,7 +224,7 @@ def _judged(
     rows = [*questions.rows(frozenset(chosen))] if len(chosen) else []
     workspace = Workspace.at(folder.parent)
     resources = AnswerResources(workspace.vectors, CallResources(workspace.calls))
-    evaluations = judge(pd.DataFrame(rows, columns=list(COLUMNS)), settings.judges(), resources, folder)
+    evaluations = judge(pd.DataFrame(rows, columns=[field.name for field in FIELDS]), settings.judges(), resources, folder)
     write_text(folder / EVENTS, "".join(f"{line}\n" for line in evaluation_events(_evaluated(rows, evaluations, drawn))))
     return drawn, evaluations
 

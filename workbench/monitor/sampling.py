@@ -4,16 +4,17 @@ import hashlib
 import math
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from workbench.core.words import terms
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
-from workbench.monitor.log.reading import LoggedQuestions
+from workbench.monitor.log.summary import numbers
 from workbench.monitor.question_texts import normalised
 from workbench.storage.vector_cache import Vectors
 
@@ -32,29 +33,52 @@ NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context
 # Letters of question, answer and hits.
 _LONGEST, TOO_LONG = 500_000, "texts of more than 500,000 letters"
 NOT_DRAWN, OPEN, NO_TIME = "not in the sample of its day", "not drawn yet: its hours are not over", "no time"
-# What is read of a log, and what is kept of it.
-COLUMNS = ("id", "time", "query", "hits", "answer", "error", "refused", "truncated", "configuration", "session", "feedback", "probability")
-_OUTLINE = ("id", "query", "text", "score", "reason", "bad", "configuration", "cluster", "logged")
+_NO_TIMES = np.zeros(0, dtype="datetime64[us]")
+COLUMNS = (
+    *("id", "time", "query", "hit_count", "first_score", "context_letters", "answer_letters", "error", "refused", "truncated"),
+    *("configuration", "session", "feedback", "probability"),
+)
 
 
-def outline(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the little of log rows that sampling and selection read. The outlines of a log's parts, concatenated, are that of the log.
+def outline(log: pa.Table) -> pd.DataFrame:
+    """Return the little that sampling and selection read of the questions of a table with COLUMNS.
 
     Columns: id, time (UTC), query, text (the same, normalised), score (that of the first hit; -inf without any, NaN if unknown), reason (why the question
     cannot be judged, or empty), bad (the time of the first bad feedback), configuration, cluster (the session, else the id), logged (the probability of that).
     """
-    rows = frame.reindex(columns=list(COLUMNS))
-    table = pd.DataFrame([_outlined(row) for row in rows.to_dict("records")], columns=list(_OUTLINE), index=frame.index)
-    times, bad = (pd.to_datetime(each, utc=True, format="ISO8601", errors="coerce") for each in (rows["time"], table["bad"]))
-    reason = table["reason"].where(times.notna(), NO_TIME)
-    found: pd.DataFrame = table.astype({"score": "float64", "logged": "float64"}).assign(time=times, bad=bad, reason=reason)
+    hits, context, answer = (np.nan_to_num(numbers(log, name), nan=-1) for name in ("hit_count", "context_letters", "answer_letters"))
+    codes, queries = pd.factorize(log["query"].to_pandas())
+    found: pd.DataFrame = log.select(("id", "time", "query", "configuration")).to_pandas().fillna({"configuration": ""})
+    session = log["session"].to_pandas().fillna("")
+    unusable = {
+        NO_TIME: found["time"].isna(),
+        NO_ANSWER: log["error"].to_pandas().fillna("").ne("") | (answer <= 0),
+        REFUSED: numbers(log, "refused") == 1,
+        TRUNCATED: numbers(log, "truncated") == 1,
+        # Nothing found is a context that is known.
+        NO_CONTEXT: (hits != 0) & (context <= 0),
+        TOO_LONG: np.asarray(pc.utf8_length(log["query"])) + answer + context > _LONGEST,
+    }
+    reasons = np.array([*unusable, ""], dtype=object)
+    return found.assign(
+        text=np.array([*map(normalised, queries)], dtype=object)[codes],
+        score=np.where(hits == 0, -np.inf, numbers(log, "first_score")),
+        reason=reasons[np.select([*unusable.values()], [*range(len(unusable))], len(unusable))],
+        bad=pd.Series(np.concatenate([_NO_TIMES, *map(_first_bad, log.to_batches())])).dt.tz_localize("UTC"),
+        cluster=session.where(session != "", found["id"]),
+        logged=np.nan_to_num(numbers(log, "probability"), nan=1.0),
+    )
+
+
+def _first_bad(batch: pa.RecordBatch) -> "np.ndarray[tuple[int], np.dtype[np.datetime64]]":
+    """Return the time of the first value below 0 or corrected answer of each question. Feedback without a time counts as given at once."""
+    asked, lists = (batch.column(name) for name in ("time", "feedback"))
+    items, parents = lists.flatten(), pc.list_parent_indices(lists)
+    times = pc.coalesce(items.field("time"), asked.take(parents))
+    bad = pc.or_(pc.equal(items.field("kind").fill_null(""), "edit"), pc.less(items.field("value").fill_null(0), 0))
+    found = np.full(len(batch), np.datetime64("NaT", "us"))
+    np.fmin.at(found, parents.filter(bad).to_numpy(), times.filter(bad).to_numpy(zero_copy_only=False))
     return found
-
-
-def outline_log(questions: LoggedQuestions) -> pd.DataFrame:
-    """Return the outline of a log, in one reading."""
-    parts = [outline(batch.to_pandas()) for batch in questions.batches(COLUMNS)]
-    return pd.concat(parts, ignore_index=True) if parts else outline(pd.DataFrame())
 
 
 def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None) -> pd.DataFrame:
@@ -159,33 +183,3 @@ def _lowest(ids: "pd.Series[str]", number: int, salt: str) -> Bools:
     marks = np.zeros(len(ids), dtype=np.bool_)
     marks[sorted(range(len(ids)), key=hashes.__getitem__)[:number]] = True
     return marks
-
-
-def _outlined(row: Mapping[Any, Any]) -> tuple[Any, ...]:
-    names = ("id", "query", "configuration", "session", "answer", "error")
-    identity, query, configuration, session, answer, error = (row[name] if isinstance(row[name], str) else "" for name in names)
-    hits, first = rows_of(row["hits"]), None
-    if hits:
-        first = hits[0].get("score")
-    # Nothing found is a context that is known.
-    known = hits is not None and (not hits or any(hit.get("text") for hit in hits))
-    size = len(query) + len(answer) + sum(len(hit.get("text") or "") for hit in hits or ())
-    unusable = {
-        NO_ANSWER: error or not answer.strip(),
-        REFUSED: row["refused"] is True,
-        TRUNCATED: row["truncated"] is True,
-        NO_CONTEXT: not known,
-        TOO_LONG: size > _LONGEST,
-    }
-    reason = next((reason for reason, applies in unusable.items() if applies), "")
-    # A value below 0, or a corrected answer. Without a time it counts as given at once.
-    given = rows_of(row["feedback"]) or ()
-    bad = [str(item.get("time") or row["time"]) for item in given if item.get("kind") == "edit" or (item.get("value") or 0) < 0]
-    score = -np.inf if hits == [] else np.nan if first is None else first
-    logged = 1.0 if pd.isna(row["probability"]) else row["probability"]
-    return identity, query, normalised(query), score, reason, min(bad, default=None), configuration, session or identity, logged
-
-
-def rows_of(value: Any) -> list[Any] | None:
-    """Return the rows of a field, None if it is not known. Tables that were read from parquet have arrays."""
-    return value if isinstance(value, list) else value.tolist() if isinstance(value, np.ndarray) else None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tests.monitor.log_lines import arrow_table
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import signals
 from workbench.monitor.settings import MonitorSettings
@@ -28,7 +29,7 @@ def row(number: int, minutes: float, **values: Any) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    return signals(pd.DataFrame(rows))
+    return signals(arrow_table(rows))
 
 
 def rates(bad: list[float], per_day: int = 100, seed: int = 0, **values: Any) -> list[dict[str, Any]]:

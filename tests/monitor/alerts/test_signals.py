@@ -1,10 +1,14 @@
-import json
+from typing import Any
 
 import numpy as np
+import orjson
 import pandas as pd
 import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.monitor.alerts.logs import HITS, at, row, table
+from tests.monitor.log_lines import ROWS, arrow_table, by_rows
 from workbench.monitor.alerts.signals import DAY, ordered, signals, units, version_changes, version_names
 
 MINUTE = 60 * 10**9
@@ -39,15 +43,41 @@ def test_values_are_read_from_log_rows_and_unknown_ones_are_nan() -> None:
         np.testing.assert_array_equal(found[name].to_numpy(dtype=float), values, name)
 
 
-def test_the_table_of_a_log_gives_the_same_as_its_rows() -> None:
-    rows = [row(0, 0, versions={"index": "1"}, session="s"), row(1, 1, hits=[], versions={"index": "2"}), row(2, 2, hits=None)]
-    frame = pd.DataFrame(rows)
-    arrow = frame.assign(
-        time=pd.to_datetime(frame["time"]),
-        versions=[json.dumps(one) if isinstance(one, dict) else None for one in frame["versions"]],
-    )
-    kept = pa.Table.from_pandas(arrow).to_pandas()
-    pd.testing.assert_frame_equal(signals(kept), signals(frame), check_dtype=False)
+@given(st.lists(ROWS, max_size=6))
+def test_columns_give_the_same_as_rows_one_by_one(rows: list[dict[str, Any]]) -> None:
+    rows = [row | {"id": f"q{number}"} for number, row in enumerate(rows)]
+    log = arrow_table(rows)
+    # Chunks are those of files.
+    found = signals(pa.concat_tables([log.slice(0, 2), log.slice(2)]))
+    setups = [tuple(value if isinstance(value, str) else None for value in setup) for setup in found.pop("setup")]
+    assert setups == [setup_by_hand(one) for one in rows]
+    assert by_rows(found) == [by_hand(one) for one in rows]
+
+
+def setup_by_hand(one: dict[str, Any]) -> tuple[Any, ...]:
+    versions = one.get("versions")
+    text = None if versions is None else orjson.dumps(versions, option=orjson.OPT_SORT_KEYS).decode()
+    return (one.get("configuration"), one.get("model"), text)
+
+
+def by_hand(one: dict[str, Any]) -> dict[str, Any]:
+    """The signals of a row, written once more."""
+    hits, negative = one.get("hits"), None
+    for item in one.get("feedback") or ():
+        if item.get("kind") == "edit" or (item.get("kind") == "thumb" and item.get("value")):
+            negative = item["kind"] == "edit" or item["value"] < 0
+    ids = [hit.get("doc_id") for hit in hits or ()]
+    return {
+        **{name: one.get(name) for name in ("id", "user", "session", "seconds", "cost", "refused")},
+        "turn": None if one.get("turn") is None else float(one["turn"]),
+        "time": pd.Timestamp(one["time"]).as_unit("ns").value,
+        "query": one["query"][:4_000],
+        "empty": None if hits is None else not hits,
+        "similarity": hits[0].get("score") if hits else None,
+        "documents": tuple(ids) if all(ids) else None,
+        "negative": negative,
+        "logged": one.get("probability") or 1.0,
+    }
 
 
 def test_rows_out_of_order_repeated_ids_and_bad_times_are_sorted_and_counted() -> None:
@@ -112,6 +142,6 @@ def test_of_very_many_names_of_versions_the_most_frequent_are_compared() -> None
 
 
 def test_an_empty_log_has_no_signals() -> None:
-    found, left_out = ordered(signals(pd.DataFrame()), None)
+    found, left_out = ordered(table([]), None)
     assert len(found) == 0
     assert sum(left_out.values()) == 0

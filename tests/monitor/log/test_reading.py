@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.monitor.log_lines import ROWS, known, line, question, write_segment
 from workbench.errors import InputError
-from workbench.monitor.log import log_files
+from workbench.monitor.log import log_files, reading
 from workbench.monitor.log.compaction import compact
 from workbench.monitor.log.fields import FIELDS, row_fault
-from workbench.monitor.log.log_table import SCHEMA
+from workbench.monitor.log.log_table import DERIVED, SCHEMA
 from workbench.monitor.log.reading import LoggedQuestions
 
 HIT = {"doc_id": "d", "score": 0.5}
@@ -415,3 +415,52 @@ def test_only_a_table_of_a_log_hides_a_segment(kind: str, tmp_path: Path) -> Non
     assert [row["id"] for row in LoggedQuestions(tmp_path).rows()] == ["q1"]
     if kind != "link":
         assert compact(tmp_path, idle_seconds=-60).skipped == (path,)
+
+
+def test_several_processes_read_a_log_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    thumb = [{"kind": "thumb", "value": 1.0}]
+    write_segment(tmp_path / "a.jsonl", [{"id": "q3", "feedback": thumb}, question(1), *(hostile for hostile, _ in LEFT_OUT.values())])
+    compact(tmp_path, idle_seconds=-60)
+    write_segment(tmp_path / "b.jsonl", [question(2, tenant="a"), {"lost": {"memory": 3}}, {"id": "unknown", "feedback": thumb}])
+    write_segment(tmp_path / "c.jsonl", [question(3), question(1, answer="again"), {"id": "q1", "feedback": thumb}, question(4)])
+    (tmp_path / "d.parquet").write_bytes(b"PAR1 nothing PAR1")
+    log = LoggedQuestions(tmp_path)
+    alone, counts = log.table(), log.counts
+    assert alone["id"].to_pylist() == ["q1", "q2", "q3", "q4"]
+    assert [given is not None for given in alone["feedback"].to_pylist()] == [True, False, True, False]
+    monkeypatch.setattr(reading, "_LARGE", 0)
+    assert log.table().equals(alone)
+    assert log.counts == counts
+    assert pa.Table.from_batches(log.batches()).equals(alone)
+    assert log.counts == counts
+
+
+def test_lines_of_other_questions_are_not_parsed(tmp_path: Path) -> None:
+    lines = [b'{"id": "q1"', b'{"id":"q1"', b'{"id":"q2","id":"q1"', b'{"id":"q2","\\u0069d":"q1"', b'{"query":"why?","id":"q1"']
+    rest = b',"query":"why?","time":"2026-11-27T08:00:00Z"}\n'
+    for number, begin in enumerate(lines):
+        log = LoggedQuestions(write_segment(tmp_path / f"{number}.jsonl", [b'{"id":"q2", not JSON\n', begin + rest]))
+        assert [row["id"] for row in log.rows(["q1"])] == ["q1"]
+        assert log.counts.lines() == []
+
+
+def test_feedback_to_other_questions_is_none_to_unknown_ones(tmp_path: Path) -> None:
+    feedback = [{"kind": "edit", "text": "no"}]
+    log = LoggedQuestions(
+        write_segment(tmp_path / "a.jsonl", [*({"id": f"q{one}", "feedback": feedback} for one in (1, 2)), question(1), question(2)])
+    )
+    for _ in range(2):
+        assert [row["feedback"] for row in log.rows(["q1"])] == [feedback]
+        assert log.counts.lines() == []
+        compact(tmp_path, idle_seconds=-60)
+        log = LoggedQuestions(tmp_path)
+
+
+@given(rows=st.lists(ROWS, max_size=6))
+def test_a_table_of_others_need_not_have_the_columns_that_follow(
+    rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("log")
+    table = LoggedQuestions(write_segment(folder / "a.jsonl", [row | {"id": f"q{number}"} for number, row in enumerate(rows)])).table()
+    pq.write_table(table.drop_columns([*DERIVED]), folder / "b.parquet")
+    assert LoggedQuestions(folder / "b.parquet").table([*DERIVED]).equals(table.select([*DERIVED]))

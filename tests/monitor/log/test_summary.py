@@ -11,7 +11,7 @@ from tests.monitor.log_lines import ROWS, question, write_segment
 from workbench.monitor.log import summary
 from workbench.monitor.log.compaction import compact
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.monitor.log.summary import summarise_log
+from workbench.monitor.log.summary import READ, summarise
 from workbench.statistics.intervals import wilson
 
 TUESDAY, WEDNESDAY = "2026-11-24T23:59:59Z", "2026-11-25T00:00:00Z"
@@ -20,6 +20,10 @@ TUESDAY, WEDNESDAY = "2026-11-24T23:59:59Z", "2026-11-25T00:00:00Z"
 def measure(table: pd.DataFrame, name: str, by: str = "all", group: str = "") -> "pd.Series[float]":
     (row,) = [row for _, row in table[(table["by"] == by) & (table["group"] == group) & (table["measure"] == name)].iterrows()]
     return row
+
+
+def summarise_log(questions: LoggedQuestions) -> pd.DataFrame:
+    return summarise(questions.batches(READ))
 
 
 def a_log(folder: Path) -> LoggedQuestions:
@@ -134,8 +138,8 @@ def test_any_log_is_summarised(tmp_path_factory: pytest.TempPathFactory, rows: l
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_log(tmp_path: Path, run_python: Callable[..., str]) -> None:
     script = (
-        "import sys\nfrom pathlib import Path\nfrom workbench.monitor.log.reading import LoggedQuestions\nfrom workbench.monitor.log.summary import summarise_log\n"
-        "summarise_log(LoggedQuestions(sys.argv[1]))\n"
+        "import sys\nfrom pathlib import Path\nfrom workbench.monitor.log.reading import LoggedQuestions\nfrom workbench.monitor.log.summary import READ, summarise\n"
+        "summarise(LoggedQuestions(sys.argv[1]).batches(READ))\n"
         "print(next(line.split()[1] for line in Path('/proc/self/status').read_text().splitlines() if line.startswith('VmHWM')))"
     )
     peaks = []

@@ -3,15 +3,17 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from workbench.metrics.coverage import Floats, Ints
+from workbench.monitor.log.summary import feedback_shares, numbers
 from workbench.monitor.question_texts import LONGEST
-from workbench.monitor.sampling import rows_of
 
 DAY = 86_400 * 10**9
 # A version that none of this many questions before had is a change, also if it returns. Two that answer in turns are no changes.
@@ -19,9 +21,10 @@ _ABSENT = 1000
 # A log can begin with several versions side by side: those of its first questions are no changes.
 _BEGINNING = 20
 _MOST_NAMES = 50
+_SETUP = ("configuration", "model", "versions")
 COLUMNS = (
-    *("id", "time", "query", "user", "session", "hits", "seconds", "cost", "refused", "feedback"),
-    *("configuration", "model", "versions", "probability"),
+    *("id", "time", "query", "user", "session", "hit_count", "first_score", "documents", "seconds", "cost", "refused", "feedback"),
+    *(*_SETUP, "probability", "turn"),
 )
 # The reason of rows that `thinned` leaves out.
 THINNED = "logged with a higher probability than others, and thinned to the lowest"
@@ -46,34 +49,29 @@ class VersionChange(NamedTuple):
     after: str
 
 
-def signals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each row of a log, NaN where a value is unknown. Parts of a log may be given one after the other.
+def signals(log: pa.Table) -> pd.DataFrame:
+    """Return a row for each question of a table with COLUMNS, NaN where a value is unknown.
 
     `empty`, `refused` and `negative` are 1 or 0, `similarity` is the score of the first hit, `documents` are the ids of the hits, None if one has
     no id, `setup` are the texts of configuration, model and versions, and `logged` is the probability with which the row was logged, 1 if it is unknown.
     A thumb is negative below 0, an edit always; other feedback is ignored.
     """
-    rows = frame.reindex(columns=list(COLUMNS))
-    hits = [rows_of(value) for value in rows["hits"]]
-    versions = [json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value for value in rows["versions"]]
+    hits, batches = numbers(log, "hit_count"), log.to_batches()
     columns = {
-        "id": rows["id"].fillna("").astype(str),
-        "time": nanoseconds(rows["time"]),
-        "query": rows["query"].fillna("").astype(str).str[:LONGEST],
-        "user": rows["user"].astype(object),
-        "session": rows["session"].astype(object),
-        "empty": [np.nan if found is None else float(not found) for found in hits],
-        "similarity": _numbers(pd.Series([found[0].get("score") if found else None for found in hits], dtype=object)),
-        "documents": pd.Series(map(_documents, hits), index=rows.index, dtype=object),
-        "seconds": _numbers(rows["seconds"]),
-        "cost": _numbers(rows["cost"]),
-        "refused": [float(flag) if isinstance(flag, bool | np.bool_) else np.nan for flag in rows["refused"]],
-        "negative": [_negative(given) for given in rows["feedback"]],
-        "setup": pd.Series([*zip(rows["configuration"], rows["model"], versions, strict=True)], index=rows.index, dtype=object),
+        "id": log["id"].to_pandas(),
+        "time": nanoseconds(log["time"].to_pandas()),
+        "query": pc.utf8_slice_codeunits(log["query"], 0, LONGEST).to_pandas(),
+        "user": log["user"].to_pandas().astype(object),
+        "session": log["session"].to_pandas().astype(object),
+        "empty": np.where(np.isnan(hits), np.nan, hits == 0),
+        "similarity": numbers(log, "first_score"),
+        "documents": pd.Series([names for batch in batches for names in _documents(batch.column("documents"))], dtype=object),
+        **{name: numbers(log, name) for name in ("seconds", "cost", "refused", "turn")},
+        "negative": np.concatenate([np.zeros(0), *(feedback_shares(batch)["bad_feedback"] for batch in batches)]),
+        "setup": _setups(log.select(_SETUP).to_pandas()),
+        "logged": np.nan_to_num(numbers(log, "probability"), nan=1.0),
     }
-    logged = _numbers(rows["probability"])
-    columns["logged"] = np.where((logged > 0) & (logged <= 1), logged, 1.0)
-    return pd.DataFrame(columns, index=rows.index)
+    return pd.DataFrame(columns)
 
 
 def ordered(table: pd.DataFrame, until: int | None) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -156,21 +154,21 @@ def _versions(configuration: object, model: object, versions: object) -> dict[st
     return {str(name): value for name, value in pairs.items() if isinstance(value, str)}
 
 
-def _numbers(values: "pd.Series[Any]") -> Floats:
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(np.isfinite(numbers), numbers, np.nan)
+def _setups(columns: pd.DataFrame) -> "pd.Series[Any]":
+    """Return the values of each row as a tuple, equal ones as one object."""
+    codes = columns.groupby([*columns], sort=False, dropna=False).ngroup()
+    distinct = columns.drop_duplicates().itertuples(index=False, name=None)
+    return pd.Series([*distinct], dtype=object).take(codes.to_numpy()).reset_index(drop=True)
 
 
-def _documents(hits: list[Any] | None) -> tuple[str, ...] | None:
-    names = [hit.get("doc_id") for hit in hits or ()]
+def _documents(column: pa.ListArray) -> Iterator[tuple[str, ...] | None]:
+    """Yield the ids of the documents of each question, None if one is unknown."""
+    encoded = column.flatten().dictionary_encode()
     # The same ids in a million rows are the same objects.
-    return tuple(map(sys.intern, names)) if all(isinstance(name, str) and name for name in names) else None
-
-
-def _negative(given: Any) -> float:
-    """Return whether the last thumb or edit of a question says that its answer was bad, NaN without one."""
-    found = np.nan
-    for one in rows_of(given) or ():
-        if one.get("kind") == "edit" or (one.get("kind") == "thumb" and one.get("value")):
-            found = float(one["kind"] == "edit" or one["value"] < 0)
-    return found
+    known = np.array([*map(sys.intern, encoded.dictionary.to_pylist()), ""], dtype=object)
+    ids = known[encoded.indices.fill_null(-1).to_numpy()].tolist()
+    start = 0
+    for length in pc.list_value_length(column).fill_null(0).to_pylist():
+        found = tuple(ids[start : start + length])
+        yield found if all(found) else None
+        start += length

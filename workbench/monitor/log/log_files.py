@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -17,7 +17,7 @@ from workbench.core.formatting import count
 from workbench.datasets.file_access import readable
 from workbench.errors import InputError
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field
-from workbench.monitor.log.log_table import SCHEMA, record_batch
+from workbench.monitor.log.log_table import DERIVED, SCHEMA, SOURCES, record_batch
 from workbench.monitor.log.table_faults import faulty_rows
 from workbench.printable import printable_line
 
@@ -50,6 +50,12 @@ class LogCounts(BaseModel):
         """Return a line for each reason, safe to print."""
         kinds = ((kind.replace("_", " "), tallies) for kind, tallies in self)
         return [f"{count(tally.number)} {kind}: {reason} ({tally.first})" for kind, tallies in kinds for reason, tally in tallies.items()]
+
+    def add(self, other: "LogCounts") -> None:
+        """Add the counts of another part of the log."""
+        for kind, tallies in other:
+            for reason, tally in tallies.items():
+                note(getattr(self, kind), reason, tally.first, tally.number)
 
 
 def note(tallies: dict[str, Tally], reason: str, where: object, number: int = 1) -> None:
@@ -114,17 +120,17 @@ def opened(path: Path) -> BinaryIO:
     return stream
 
 
-def file_batches(path: Path, columns: Sequence[str], counts: LogCounts, containing: bytes = b"") -> Iterator[pa.RecordBatch]:
+def file_batches(path: Path, columns: Sequence[str], counts: LogCounts, wanted: Callable[[bytes], bool] = bool) -> Iterator[pa.RecordBatch]:
     """Yield columns of the rows of a file, questions and feedback. A file that cannot be read to its end is counted, as are lines that are left out.
 
-    Of a segment, only lines `containing` some bytes are read.
+    Of a segment, only lines that are `wanted` are parsed.
     """
     try:
         with opened(path) as stream:
             if path.suffix == COMPACTED:
                 yield from _compacted_batches(stream, path, columns, counts)
             else:
-                yield from segment_batches(stream, path, columns, counts, containing)
+                yield from segment_batches(stream, path, columns, counts, wanted)
     except (OSError, ValueError, pa.ArrowException) as error:
         note(counts.left_out, f"file that cannot be read ({table_fault(error)})", path)
 
@@ -144,13 +150,18 @@ def _compacted_batches(stream: BinaryIO, path: Path, columns: Sequence[str], cou
     """Yield columns of the rows of a parquet file that a log could have, and count the others. Raises ValueError if it is no table of a log."""
     file, about = _table_of(stream)
     kinds, before = {*file.schema_arrow.names}, 1
-    for kind, tallies in about:
-        for reason, tally in tallies.items():
-            note(getattr(counts, kind), reason, tally.first, tally.number)
-    schema = pa.schema([SCHEMA.field(name) for name in columns])
-    for batch in file.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in kinds]):
-        arrays = [batch.column(name) if name in kinds else pa.nulls(len(batch), SCHEMA.field(name).type) for name in columns]
-        yield _without_faults(pa.RecordBatch.from_arrays(arrays, schema=schema), path, before, counts)
+    counts.add(about)
+    # Others can write tables without them, and earlier versions did.
+    lacking = [name for name in columns if name in DERIVED and name not in kinds]
+    names = tuple(dict.fromkeys((*columns, *(SOURCES if lacking else ()))))
+    schema = pa.schema([SCHEMA.field(name) for name in names])
+    for batch in file.iter_batches(BATCH_ROWS, columns=[name for name in names if name in kinds]):
+        arrays = [batch.column(name) if name in kinds else pa.nulls(len(batch), SCHEMA.field(name).type) for name in names]
+        right = _without_faults(pa.RecordBatch.from_arrays(arrays, schema=schema), path, before, counts)
+        if lacking:
+            derived = record_batch(right.select(SOURCES).to_pylist(), lacking)
+            right = pa.RecordBatch.from_pydict({name: (derived if name in lacking else right).column(name) for name in columns})
+        yield right.select(columns)
         before += len(batch)
 
 
@@ -165,12 +176,12 @@ def _without_faults(batch: pa.RecordBatch, path: Path, before: int, counts: LogC
 
 
 def segment_batches(
-    stream: BinaryIO, path: Path, columns: Sequence[str], counts: LogCounts, containing: bytes = b""
+    stream: BinaryIO, path: Path, columns: Sequence[str], counts: LogCounts, wanted: Callable[[bytes], bool] = bool
 ) -> Iterator[pa.RecordBatch]:
     """Yield columns of the rows of JSON Lines. Raises OSError if they cannot be read to the end."""
     rows, size = list[dict[str, Any]](), 0
     for number, line in _lines(stream, path, counts):
-        if containing in line and (row := _row(line, f"{path}:{number}", counts)):
+        if wanted(line) and (row := _row(line, f"{path}:{number}", counts)):
             rows.append(row)
             size += max(len(line), _LEAST_BYTES)
         if size > BATCH_BYTES:

@@ -22,11 +22,15 @@ _KINDS: Mapping[FieldKind, pa.DataType] = {
     "names": pa.string(),
     "object": pa.string(),
 }
-# Columns that follow from a row: the number of hits, the score of the first, and the number of retrievals.
-DERIVED: Mapping[str, Callable[[Row], float | None]] = {
+# Columns that follow from SOURCES of a row, so that a pass reads no text of hits and answers. `documents` are the ids of the hits, and a blank answer has no letters.
+SOURCES = ("hits", "hops", "answer")
+DERIVED: Mapping[str, Callable[[Row], Any]] = {
     "hit_count": lambda row: None if row.get("hits") is None else len(row["hits"]),
     "first_score": lambda row: row["hits"][0].get("score") if row.get("hits") else None,
     "retrievals": lambda row: len(row.get("hops") or ()) or len({hit.get("hop") or 0 for hit in row.get("hits") or ()}) or 1,
+    "documents": lambda row: None if row.get("hits") is None else [hit.get("doc_id") for hit in row["hits"]],
+    "context_letters": lambda row: None if row.get("hits") is None else sum(len(hit.get("text") or "") for hit in row["hits"]),
+    "answer_letters": lambda row: len(answer) if (answer := row.get("answer") or "").strip() else 0,
 }
 
 
@@ -34,7 +38,8 @@ def _field(field: LogField) -> pa.Field:
     return pa.field(field.name, pa.list_(pa.field("element", pa.struct(map(_field, field.of)))) if field.of else _KINDS[field.kind])
 
 
-SCHEMA = pa.schema([*map(_field, FIELDS), *(pa.field(name, pa.float64() if name == "first_score" else pa.int64()) for name in DERIVED)])
+_DERIVED_KINDS = {"first_score": pa.float64(), "documents": pa.list_(pa.field("element", pa.string()))}
+SCHEMA = pa.schema([*map(_field, FIELDS), *(pa.field(name, _DERIVED_KINDS.get(name, pa.int64())) for name in DERIVED)])
 
 
 def record_batch(rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:

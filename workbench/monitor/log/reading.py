@@ -1,16 +1,23 @@
 """Read logged questions in bounded memory, from JSON Lines and from compacted parquet files, and count everything that is left out."""
 
 import os
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, NamedTuple
 
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
+from joblib.externals.loky import ProcessPoolExecutor
 
+from workbench.core.environment import usable_cores
 from workbench.errors import InputError
 from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.log_files import LogCounts, file_batches, log_files, note
@@ -22,6 +29,11 @@ MAX_FEEDBACK_BYTES = 250_000_000
 EARLIEST, AHEAD, BACK = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1), timedelta(hours=1)
 DUPLICATE, UNMATCHED = "duplicate id", "feedback to a question that is not in the log"
 Feedback = dict[str, list[dict[str, Any]]]
+FEEDBACK_COLUMNS = ("id", "query", "feedback")
+# Bytes of a log that several processes read sooner than one: they start for a second or two.
+_LARGE, _MOST_PROCESSES = 200_000_000, 4
+_ID = re.compile(rb'\{"id":"([^"\\]*)"')
+_Parts = Iterable[tuple[Path, Iterable[pa.RecordBatch]]]
 
 
 class LoggedQuestions:
@@ -41,18 +53,52 @@ class LoggedQuestions:
     def batches(self, columns: Sequence[str] = tuple(SCHEMA.names), ids: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the questions, or those with some ids, file by file. Feedback that was logged later is part of its question.
 
-        `columns` are fields of a log, and `hit_count`, `first_score` and `retrievals`.
+        `columns` are fields of a log, and those of `log_table.DERIVED`. Lines that cannot have one of the ids are not parsed, and nothing of them is counted.
         """
+        files, names = self._begin(columns)
+        wanted = _lines_of(ids)
+        given = (
+            (file, file_batches(file, FEEDBACK_COLUMNS, LogCounts(), lambda line: b'"feedback"' in line and wanted(line))) for file in files
+        )
+        later = self._later_feedback(given if "feedback" in columns else (), ids)
+        yield from self._questions(((file, file_batches(file, names, self.counts, wanted)) for file in files), columns, later, ids)
+
+    def table(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
+        """Return columns of all questions as an Arrow table. Each file is read once, those of a large log by several processes."""
+        files, names = self._begin(columns)
+        parts = [*zip(files, _parts(files, names), strict=True)]
+        for _, part in parts:
+            self.counts.add(part.counts)
+        later = self._later_feedback(((file, part.feedback) for file, part in parts) if "feedback" in columns else ())
+        found = [*self._questions(((file, part.questions) for file, part in parts), columns, later)]
+        return pa.Table.from_batches(found, pa.schema([SCHEMA.field(name) for name in columns]))
+
+    def frame(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pd.DataFrame:
+        """Return columns of all questions."""
+        frame: pd.DataFrame = self.table(columns).to_pandas()
+        return frame
+
+    def rows(self, ids: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the questions, or those with some ids, as rows of a log."""
+        for batch in self.batches([field.name for field in FIELDS], ids):
+            yield from map(logged_row, batch.to_pylist())
+
+    def _begin(self, columns: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
+        """Return the files, and the columns that are read of them."""
         if unknown := {*columns} - {*SCHEMA.names}:
             raise InputError(f"{', '.join(unknown)} is no column of a log", f"choose from {', '.join(SCHEMA.names)}")
         self.counts = LogCounts()
-        files = log_files(self._paths, self.counts.left_out)
-        later = self._later_feedback(files) if "feedback" in columns else {}
+        return log_files(self._paths, self.counts.left_out), tuple(dict.fromkeys(("id", "time", "query", *columns)))
+
+    def _questions(
+        self, parts: _Parts, columns: Sequence[str], later: Feedback, ids: Collection[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the questions of the rows of files, and count what is left out and doubtful."""
         seen, merged, wanted = set[int](), set[str](), None if ids is None else pa.array([*ids], pa.string())
-        for file in files:
+        for file, batches in parts:
             previous: pd.Timestamp | None = None
-            for batch in file_batches(file, tuple(dict.fromkeys(("id", "time", "query", *columns))), self.counts):
-                batch = self._distinct(batch.filter(pc.is_valid(batch.column("query"))), seen, file)
+            for rows in batches:
+                batch = self._distinct(_rows_of_questions(rows), seen, file)
                 batch = _with_feedback(self._believed(batch, file), later, merged)
                 previous = self._note_clock(batch, previous, file)
                 if wanted is not None:
@@ -62,29 +108,19 @@ class LoggedQuestions:
         if unmatched := len(later.keys() - merged):
             note(self.counts.left_out, UNMATCHED, self._paths[0], unmatched)
 
-    def frame(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pd.DataFrame:
-        """Return columns of all questions."""
-        batches = [*self.batches(columns)]
-        frame: pd.DataFrame = pa.Table.from_batches(batches, pa.schema([SCHEMA.field(name) for name in columns])).to_pandas()
-        return frame
-
-    def rows(self, ids: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
-        """Yield the questions, or those with some ids, as rows of a log."""
-        for batch in self.batches([field.name for field in FIELDS], ids):
-            yield from map(logged_row, batch.to_pylist())
-
-    def _later_feedback(self, files: Sequence[Path]) -> Feedback:
+    def _later_feedback(self, parts: _Parts, ids: Collection[str] | None = None) -> Feedback:
         """Return the feedback that is in lines of its own, by the id of its question."""
         later, size = defaultdict[str, list[dict[str, Any]]](list), 0
-        for file in files:
-            for batch in file_batches(file, ("id", "query", "feedback"), LogCounts(), b'"feedback"'):
-                given = batch.filter(pc.is_null(batch.column("query")))
+        for file, batches in parts:
+            for batch in batches:
+                given = batch.select(FEEDBACK_COLUMNS).filter(pc.is_null(batch.column("query")))
                 size += given.nbytes
                 if size > MAX_FEEDBACK_BYTES:
                     note(self.counts.left_out, "feedback beyond 250 MB", file, len(given))
                     continue
                 for row in given.to_pylist():
-                    later[row["id"]] += row["feedback"]
+                    if ids is None or row["id"] in ids:
+                        later[row["id"]] += row["feedback"]
         return later
 
     def _distinct(self, batch: pa.RecordBatch, seen: set[int], file: Path) -> pa.RecordBatch:
@@ -120,6 +156,66 @@ class LoggedQuestions:
             note(self.counts.doubtful, "clock that goes back by an hour", file, int(back.sum()))
         last: pd.Timestamp = times.iloc[-1]
         return last
+
+
+class _Part(NamedTuple):
+    questions: list[pa.RecordBatch]
+    feedback: list[pa.RecordBatch]
+    counts: LogCounts
+
+
+def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_Part]:
+    """Yield the rows of each file, and the counts of what is left out of it."""
+    size = 0
+    for file in files:
+        with suppress(OSError):
+            size += file.stat().st_size
+    if size < _LARGE:
+        yield from (_part(file, columns) for file in files)
+    else:
+        # Workers of loky, unlike spawned ones, do not import the script that the user runs.
+        with ProcessPoolExecutor(min(usable_cores(), _MOST_PROCESSES), initializer=_end_with, initargs=(os.getpid(),)) as pool:
+            yield from pool.map(_part, files, repeat(tuple(columns)))
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that reads the log ends, also if that was killed."""
+    process = psutil.Process(parent)
+
+    def watch() -> None:
+        process.wait()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _part(file: Path, columns: Sequence[str]) -> _Part:
+    """Read a file. What is not needed any more is not sent to another process."""
+    part = _Part([], [], LogCounts())
+    for batch in file_batches(file, columns, part.counts):
+        part.questions.append(_rows_of_questions(batch))
+        if "feedback" in columns:
+            part.feedback.append(batch.filter(pc.is_null(batch.column("query"))).select(FEEDBACK_COLUMNS))
+    return part._replace(questions=pa.Table.from_batches(part.questions).combine_chunks().to_batches() if part.questions else [])
+
+
+def _rows_of_questions(batch: pa.RecordBatch) -> pa.RecordBatch:
+    query = batch.column("query")
+    return batch.filter(pc.is_valid(query)) if query.null_count else batch
+
+
+def _lines_of(ids: Collection[str] | None) -> Callable[[bytes], bool]:
+    """Return whether a line can be of a question with one of the ids, or feedback to it. `QueryLog` writes the id first."""
+    if ids is None:
+        return bool
+    known = {name.encode("utf-8", "surrogatepass") for name in ids}
+
+    def possible(line: bytes) -> bool:
+        found = _ID.match(line)
+        # A name of a field can be escaped, or occur twice.
+        return not found or found[1] in known or line.count(b'"id"') > 1 or b"\\u00" in line
+
+    return possible
 
 
 def _with_feedback(batch: pa.RecordBatch, later: Feedback, merged: set[str]) -> pa.RecordBatch:
