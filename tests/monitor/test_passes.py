@@ -115,6 +115,23 @@ def test_a_folder_has_the_results_of_one_log(tmp_path: Path) -> None:
     assert monitor(tmp_path / "moved", tmp_path / "out" / "monitoring", SETTINGS).folder.name == "monitoring"
 
 
+@pytest.mark.parametrize("name", ["", "a.jsonl"])
+def test_a_log_without_a_question_yet_is_no_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / name).touch() if name else None
+    found = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", SETTINGS)
+    assert f"{tmp_path / 'log'} has no question yet" in found.lines()
+    assert "No alert is open" in (found.folder / "monitoring.html").read_text("utf-8")
+    write_segment(tmp_path / "log" / "b.jsonl", rows(0, 1))
+    assert monitor(tmp_path / "log", found.folder, SETTINGS).lines()[0].startswith("100 questions logged")
+
+
+def test_without_a_budget_every_question_is_counted_with_the_reason(tmp_path: Path) -> None:
+    write_segment(tmp_path / "log" / "a.jsonl", rows(0, 3))
+    found = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", MonitorSettings.of({"budget": 0}))
+    assert found.skipped == {"the budget is 0": 3 * A_DAY}
+
+
 def test_a_segment_of_feedback_alone_and_questions_of_megabytes_stop_no_pass(tmp_path: Path) -> None:
     asked = [*rows(0, 1)]
     asked[0] |= {"query": "a long word " * 200_000}

@@ -131,7 +131,7 @@ def test_a_budget_of_nothing_is_refused() -> None:
 def test_times_that_are_none_are_a_reason() -> None:
     rows = LOG.head(20).copy()
     rows.loc[3, "time"] = "yesterday"
-    assert skipped(draw(outline(arrow_table(rows)), 5))["no time"] == 1
+    assert skipped(draw(outline(arrow_table(rows)), 5))["no time that can be believed"] == 1
 
 
 @pytest.mark.slow

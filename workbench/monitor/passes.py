@@ -33,7 +33,7 @@ from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import READ, summarise
 from workbench.monitor.page import write_monitoring
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, WorthLabelling
-from workbench.monitor.sampling import COLUMNS, draw, outline, skipped
+from workbench.monitor.sampling import COLUMNS, NO_BUDGET, draw, outline, skipped
 from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
 from workbench.monitor.traces.evaluations import evaluation_events
@@ -82,7 +82,10 @@ class Monitored:
         logged = dict(zip(whole["measure"].tolist(), whole["n"].tolist(), strict=True)).get("questions", 0)
         facts = [f"{label} {values[name]:.1%}" for label, name in _SHARES if name in values]
         lines = [", ".join([f"{plural(int(logged), 'question')} logged", *facts])]
-        lines += [_estimated(each) for each in self.estimates if each.interval.n]
+        # What a service logs of its refusals is more than a sample tells.
+        lines += [
+            _estimated(each) for each in self.estimates if each.interval.n and (each.metric != "refusal_rate" or "refused" not in values)
+        ]
         lines += [f"not judged: {plural(number, 'question')}, {reason}" for reason, number in self.skipped.items()]
         lines += [f"{alert.id}: {alert}" for alert in self.open] or ["no alert is open"]
         reasons = dict.fromkeys(one.untested for one in self.watch.tested if one.untested)
@@ -200,6 +203,10 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
     try:
         found = read_traces(path)
     except InputError:
+        # A service that was just started has asked nothing.
+        if not any(each.stat().st_size for each in (path.iterdir() if path.is_dir() else [path])):
+            write_text(folder / TRACES, "")
+            return LoggedQuestions(folder / TRACES), (f"{path} has no question yet",)
         seen = f" ({'; '.join(unread)})" if unread else ""
         raise InputError(
             f"{path} has neither a question of a log{seen} nor a trace", "give what QueryLog wrote, OTLP, or an export"
@@ -220,7 +227,9 @@ def _judged(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Draw and judge questions within the budget. Return all questions with their draws, and the evaluations."""
     drawn = draw(outlined, max(1, settings.budget))
-    chosen = drawn.loc[drawn["reason"] == "", "id"] if settings.budget else drawn["id"][:0]
+    if not settings.budget:
+        drawn["reason"] = NO_BUDGET
+    chosen = drawn.loc[drawn["reason"] == "", "id"]
     rows = [*questions.rows(frozenset(chosen))] if len(chosen) else []
     workspace = Workspace.at(folder.parent)
     resources = AnswerResources(workspace.vectors, CallResources(workspace.calls))

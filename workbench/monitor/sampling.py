@@ -32,7 +32,12 @@ _GRACE = pd.Timedelta(hours=1)
 NO_ANSWER, NO_CONTEXT, REFUSED, TRUNCATED = "no answer", "no text of the context", "refused", "the answer was cut"
 # Letters of question, answer and hits.
 _LONGEST, TOO_LONG = 500_000, "texts of more than 500,000 letters"
-NOT_DRAWN, OPEN, NO_TIME = "not in the sample of its day", "not drawn yet: its hours are not over", "no time"
+NO_BUDGET, NOT_DRAWN, OPEN, NO_TIME = (
+    "the budget is 0",
+    "not in the sample of its day",
+    "not drawn yet: its hours are not over",
+    "no time that can be believed",
+)
 _NO_TIMES = np.zeros(0, dtype="datetime64[us]")
 COLUMNS = (
     *("id", "time", "query", "hit_count", "first_score", "context_letters", "answer_letters", "error", "refused", "truncated"),

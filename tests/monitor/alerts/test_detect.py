@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.monitor.alerts.logs import HITS, START, alert_settings, at, rates, row, table
+from workbench.embedding.static import StaticEmbedder
 from workbench.monitor.alerts.detect import HOLDS, QUIET, detect, iso
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import thinned
@@ -289,6 +290,34 @@ def test_rows_of_which_more_were_logged_are_thinned_so_that_a_log_that_keeps_all
     assert watch.left_out[reason] == pytest.approx(0.9 * (800 + 0.05 * 3600), rel=0.1)
     # Without the probabilities the share of logged questions without results rises tenfold.
     assert alerts(detect(table([{**each, "probability": None} for each in rows]), AlertSettings()), "no_results")
+
+
+def test_a_few_rows_with_an_odd_probability_or_an_old_time_hide_no_alert() -> None:
+    rows = rates([0.05] * 10 + [0.4] * 5)
+    (usual,) = alerts(detect(table(rows), AlertSettings()), "refusals")
+    odd = [row(9000, 10, probability=1e-9)]
+    old = [{**row(9100 + number, number), "time": f"2001-01-02T00:{number % 60:02}:00Z", "refused": True} for number in range(100)]
+    older = [{**one, "id": f"x{one['id']}", "time": one["time"].replace("2001", "2000")} for one in old]
+    for more in (odd, old, [*older, *old]):
+        watch = detect(table([*more, *rows]), AlertSettings())
+        (one,) = alerts(watch, "refusals")
+        assert (one.raised, one.since) == (usual.raised, usual.since)
+        before = [number for why, number in watch.left_out.items() if "28 days of silence" in why]
+        assert before == ([len(more)] if more is not odd else [])
+
+
+def test_tests_of_questions_that_lack_users_say_how_many_there_are() -> None:
+    def reason(users: int, days: int) -> str:
+        rows = [row(number, number * 14.4, user=f"u{number % users}") for number in range(100 * days)]
+        encode = StaticEmbedder().encode
+        (one,) = (
+            one for one in detect(table(rows), AlertSettings(), encode=lambda texts: encode(texts, "query")).tested if one.alert == "drift"
+        )
+        return one.untested
+
+    assert reason(150, 15) == "the reference period has questions of 150 users, and a test needs 200"
+    assert reason(210, 13) == "no week after the reference period is over"
+    assert reason(210, 15) == ""
 
 
 def test_a_log_of_equal_probabilities_is_not_thinned_and_decides_as_one_without() -> None:

@@ -19,6 +19,7 @@ from workbench.statistics.sequential.e_detector import change_estimate, first_al
 _MONTH = 28 * DAY
 # Fewer conversations say too little of a reference period.
 FEWEST_REFERENCE = 50
+_SILENCE = 28 * DAY
 _EVIDENCE = 10
 NEEDS = "a learned limit needs"
 HOLDS, QUIET = "the limit holds again", "no new evidence"
@@ -147,8 +148,15 @@ def detect(
     left_out[THINNED] = len(whole) - len(table)
     until = until if until is not None else int(whole["time"].max()) if len(whole) else 0
     begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else whole["time"].to_numpy()
-    start = int(begins.min(initial=until))
-    period = (start, start + round(settings.reference_days * DAY))
+    start, length = int(begins.min(initial=until)), round(settings.reference_days * DAY)
+    times = whole["time"].to_numpy()
+    # Some rows with old times are no reference: it begins again after a long silence, before which nothing was tested.
+    while not settings.reference_from and (later := times[times >= start + length]).size and later[0] - start > length + _SILENCE:
+        start = int(later[0])
+    left_out[f"before {_SILENCE // DAY} days of silence, after which the reference period begins"] = int((times < start).sum()) * (
+        not settings.reference_from
+    )
+    period = (start, start + length)
     # In the first half of the reference period questions become known, and the second half shows which share is usual.
     lost = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
     left_out["no results, and not compared with similar questions"] = lost.uncompared

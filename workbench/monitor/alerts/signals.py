@@ -21,6 +21,7 @@ _ABSENT = 1000
 # A log can begin with several versions side by side: those of its first questions are no changes.
 _BEGINNING = 20
 _MOST_NAMES = 50
+_FEWEST_ROWS = 20
 _SETUP = ("configuration", "model", "versions")
 COLUMNS = (
     *("id", "time", "query", "user", "session", "hit_count", "first_score", "documents", "seconds", "cost", "refused", "feedback"),
@@ -79,17 +80,23 @@ def ordered(table: pd.DataFrame, until: int | None) -> tuple[pd.DataFrame, dict[
     timed = table[table["time"] > 0]
     single = timed[~timed["id"].duplicated()]
     past = single[single["time"] <= (until if until is not None else np.iinfo(np.int64).max)]
-    counts = {"no time": len(table) - len(timed), "a repeated id": len(timed) - len(single), "after the present": len(single) - len(past)}
+    counts = {
+        "no time that can be believed": len(table) - len(timed),
+        "a repeated id": len(timed) - len(single),
+        "after the present": len(single) - len(past),
+    }
     return past.sort_values("time", kind="stable", ignore_index=True), counts
 
 
 def thinned(table: pd.DataFrame) -> pd.DataFrame:
     """Keep each row with the lowest probability of the table over its own, so that all had the same chance to be logged and kept.
 
-    A session is hashed, or the id of a question without one, so a growing log keeps the same rows. They change only if a lower probability appears.
+    That of fewer than 20 rows does not count, so that a few odd ones do not leave out all others. A session is hashed, or the id of a question without one,
+    so a growing log keeps the same rows. They change only if a lower probability appears.
     """
-    share = table["logged"].min() / table["logged"].to_numpy(dtype=np.float64)
-    if (share == 1).all():
+    logged = table["logged"].to_numpy(dtype=np.float64)
+    share = np.sort(logged)[:_FEWEST_ROWS][-1:].sum() / logged
+    if (share >= 1).all():
         return table
     keys = table["session"].fillna(table["id"]).astype(str).to_numpy(dtype=object)
     kept: pd.DataFrame = table[pd.util.hash_array(keys, hash_key=_HASH_KEY) / 2.0**64 < share].reset_index(drop=True)

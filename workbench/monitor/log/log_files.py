@@ -28,13 +28,15 @@ SEGMENT, COMPACTED = ".jsonl", ".parquet"
 COUNTS = b"workbench.log"
 # Reasons, names and paths can come from the log.
 _MOST_REASONS, _LONGEST, _LONGEST_PLACE = 100, 100, 300
+# A log can have any counts of lost records.
+_MOST_COUNTED = 10**15
 _OF = {field.name: frozenset(part.name for part in field.of) for field in FIELDS if field.of}
 
 
 class Tally(BaseModel):
     """A number and the `file:line` of the first case, safe to print."""
 
-    number: Annotated[int, Field(ge=0, lt=2**63)]
+    number: Annotated[int, Field(ge=0, le=_MOST_COUNTED)]
     first: str
 
 
@@ -65,7 +67,7 @@ def note(tallies: dict[str, Tally], reason: str, where: object, number: int = 1)
         reason = "others"
     if reason not in tallies:
         tallies[reason] = Tally(number=0, first=printable_line(str(where)[-_LONGEST_PLACE:]))
-    tallies[reason].number += number
+    tallies[reason].number = min(_MOST_COUNTED, tallies[reason].number + number)
 
 
 def log_files(paths: Sequence[Path], left_out: dict[str, Tally]) -> list[Path]:
@@ -224,7 +226,7 @@ def _row(line: bytes, where: str, counts: LogCounts) -> dict[str, Any] | None:
 
 def _note_lost(lost: object, where: str, counts: LogCounts) -> str:
     """Count records that a process could not log. Returns the fault of the line."""
-    if not isinstance(lost, dict) or not all(type(number) is int and number > 0 for number in lost.values()):
+    if not isinstance(lost, dict) or not all(type(number) is int and 0 < number <= _MOST_COUNTED for number in lost.values()):
         return "an object of whole numbers expected in lost"
     for reason, number in lost.items():
         note(counts.lost, reason, where, number)

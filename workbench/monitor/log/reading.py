@@ -26,7 +26,7 @@ from workbench.monitor.log.log_table import SCHEMA, logged_row
 # Of feedback that waits for its question.
 MAX_FEEDBACK_BYTES = 250_000_000
 # A time before this, or this long after now, is not believed. Requests end in another order than they begin, but not by an hour.
-EARLIEST, AHEAD, BACK = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1), timedelta(hours=1)
+EARLIEST, AHEAD, BACK = datetime(2000, 1, 1, tzinfo=UTC), timedelta(hours=1), timedelta(hours=1)
 DUPLICATE, UNMATCHED = "duplicate id", "feedback to a question that is not in the log"
 Feedback = dict[str, list[dict[str, Any]]]
 FEEDBACK_COLUMNS = ("id", "query", "feedback")
@@ -39,8 +39,8 @@ _Parts = Iterable[tuple[Path, Iterable[pa.RecordBatch]]]
 class LoggedQuestions:
     """The questions of a log: of a folder of segments, of files, or of several of them.
 
-    `counts` says what the last reading left out or did not believe. A time before the year 2000 or more than a day from now is not believed: it is
-    counted and missing. A clock that goes back by an hour is counted.
+    `counts` says what the last reading left out or did not believe. A time before the year 2000 or more than an hour from now is not believed: it is
+    counted and missing. Times that go back by an hour are counted.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class LoggedQuestions:
         times = batch.column("time")
         for reason, doubted in (
             ("time before the year 2000", pc.less(times, pa.scalar(EARLIEST, times.type))),
-            ("time in the future", pc.greater(times, pa.scalar(datetime.now(UTC) + AHEAD, times.type))),
+            ("time more than an hour from now", pc.greater(times, pa.scalar(datetime.now(UTC) + AHEAD, times.type))),
         ):
             if number := pc.sum(doubted).as_py():
                 note(self.counts.doubtful, reason, file, number)
@@ -153,7 +153,7 @@ class LoggedQuestions:
             return previous
         back = times - times.shift(fill_value=previous or times.iloc[0]) < -BACK
         if back.any():
-            note(self.counts.doubtful, "clock that goes back by an hour", file, int(back.sum()))
+            note(self.counts.doubtful, "time an hour before that of the line before", file, int(back.sum()))
         last: pd.Timestamp = times.iloc[-1]
         return last
 
