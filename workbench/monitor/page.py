@@ -14,6 +14,7 @@ from workbench.core.environment import find_upwards
 from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
 from workbench.monitor.alerts.detect import NEEDS, WatchedAlert
+from workbench.monitor.alerts.signals import THINNED
 from workbench.monitor.alerts.state import Alert, read_state
 from workbench.monitor.comparison import CHANGE, SLICED, daily, keyed, usual_range
 from workbench.monitor.comparison import COLUMNS as COMPARED
@@ -42,6 +43,7 @@ _READING = (
     "Latency and cost have no band: they are compared by the share of questions above last week's 95th percentile, not by the values of the line. "
     "Brackets are 95 % intervals; the questions of a conversation count as dependent. Today may be another weekday, or shorter, than the days before."
 )
+_WEIGHTED = " Values are of all questions that were asked: each logged one has the weight of those that its probability stands for."
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,8 @@ class MonitoringView:
         """The measures of today and of last week as cards, with their limits and their days."""
         if self.comparison.empty:
             return show()
-        return show(Indicators([self._indicator(name) for name in self._known], _READING))
+        weighted = any(THINNED in line for line in self.about.left_out)
+        return show(Indicators([self._indicator(name) for name in self._known], _READING + (_WEIGHTED if weighted else "")))
 
     def latency(self) -> Shown:
         """The median and the 95th percentile of each step, today and last week."""

@@ -49,7 +49,7 @@ def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> li
     shown = ordered[:-more] if more > 0 else ordered
     found: list[Block] = [_alert(one, about, folder, opened=one is shown[0]) for one in shown]
     found += [Prose(f"{plural(more, 'older resolved alert')} in {ALERTS}.")] if more > 0 else []
-    note = "Values are of conversations, and the times of changes are estimates. A version that changed before an alert need not be its reason."
+    note = "Values are of conversations, and the times of changes are estimates. A value when its alert is raised rather overstates the change. A version that changed before an alert need not be its reason."
     return [*found, Prose(note)] if found else [Prose("No alert was raised so far.")]
 
 
