@@ -33,6 +33,10 @@ class ChatClient(Component, ABC):
     def label(self) -> str:
         """Describe the model for errors."""
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the key that calls are made with. A reply that repeats it is kept without it."""
+        return ()
+
     @property
     def billed(self) -> bool:
         """Return whether calls may cost money."""

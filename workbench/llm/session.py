@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import fingerprint
@@ -16,6 +16,7 @@ from workbench.llm.client import ChatClient
 from workbench.llm.outages import Outage, OutageRecord
 from workbench.llm.replies.answers import answered
 from workbench.llm.tokens import most_prompt_tokens, most_tokens
+from workbench.printable import environment_secrets, without_secrets
 
 if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache
@@ -172,7 +173,7 @@ class _Session:
             call = self._calls[key]
             outcome: Outcome | None = self._outage.failure() or self._budget.start()
             if outcome is None:
-                outcome = await self._client.ask(call)
+                outcome = _without_secrets(await self._client.ask(call), self._client)
                 self._budget.finish(*_spent(call, outcome, self._client))
                 self._outage.note(outcome)
             # A process that is killed loses no more replies than the calls that it makes at once, however slow the disk.
@@ -213,6 +214,12 @@ def call_key(identity: Mapping[str, Any], call: ChatCall) -> str:
     messages = [(message.role, message.content) for message in call.messages]
     parameters = [call.max_tokens, call.temperature, call.seed, call.schema, call.top_logprobs, call.repeat]
     return fingerprint(_LAYOUT, identity, messages, parameters)
+
+
+def _without_secrets(outcome: Outcome, client: ChatClient) -> Outcome:
+    """Return an outcome in which no text repeats a secret."""
+    secrets = (*client.secrets(), *environment_secrets())
+    return replace(outcome, **{each.name: without_secrets(getattr(outcome, each.name), secrets) for each in fields(outcome)})
 
 
 def _value_of(reply: Reply) -> dict[str, Any]:

@@ -91,6 +91,10 @@ class ServedClient(ServedModel, ChatClient, ABC):
             raise ModelError(f"{self.stage} {self.kind!r} needs the package {self.package}", advice(self.extra))
         self._key()
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the key, if one is set."""
+        return (self._key(),)
+
     def identity(self) -> dict[str, Any]:
         """Return provider, address and model. A server's change to another model under the same name goes unnoticed."""
         return {"provider": self.kind, "version": self.version, "address": self.address, "model": self.model}
