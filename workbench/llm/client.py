@@ -43,6 +43,11 @@ class ChatClient(Component, ABC):
         return False
 
     @property
+    def most_tries(self) -> int:
+        """Return how often a call may be sent."""
+        return 1
+
+    @property
     def longest_call(self) -> float:
         """Return the seconds after which a call has ended with certainty."""
         return 3600
@@ -53,7 +58,7 @@ class ChatClient(Component, ABC):
 
     @abstractmethod
     async def ask(self, call: ChatCall) -> Reply | CallFailure:
-        """Make a call, with retries. Raises ModelError for a fault that every other call would share, such as a wrong key."""
+        """Make a call, with retries, and count lost ones. Raises ModelError for a fault that every other call would share, such as a wrong key."""
 
     async def close(self) -> None:
         """Close the connections that the running event loop has opened."""
