@@ -35,7 +35,12 @@ VARIABLES = (
 _LARGEST = 32 * 2**20
 _SHOWN = 20
 # As it is, and inside text in Base64 at any offset: whole groups of three bytes, without the edges that depend on their neighbours.
-_FORMS = [CANARY.encode(), CANARY.encode("utf-16-le"), *(base64.b64encode(b"x" * offset + CANARY.encode())[4:-4] for offset in range(3))]
+_FORMS = [
+    CANARY.encode(),
+    CANARY[::-1].encode(),
+    CANARY.encode("utf-16-le"),
+    *(base64.b64encode(b"x" * offset + CANARY.encode())[4:-4] for offset in range(3)),
+]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,13 +93,14 @@ def contains_canary(path: Path) -> bool:
     if CANARY in path.name:
         return True
     try:
-        return any(form in part for part in _contents(path) for form in _FORMS)
+        return any(form in part for part in contents(path) for form in _FORMS)
     except FileNotFoundError:
         # A lock or a process's file that is gone by now.
         return False
 
 
-def _contents(path: Path) -> Iterator[bytes]:
+def contents(path: Path) -> Iterator[bytes]:
+    """A file's content, as it is and unpacked."""
     content = path.read_bytes()
     yield content
     # Tests also leave damaged files, of which the bytes are all there is.

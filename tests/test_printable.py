@@ -1,6 +1,8 @@
 import ast
+import base64
 import random
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 import workbench
 from workbench.errors import ExperimentError, InputError, error_line
-from workbench.printable import passwords_of, printable, printable_line
+from workbench.printable import environment_secrets, passwords_of, printable, printable_line, without_secrets
 
 PACKAGE = Path(workbench.__file__).parent
 BIDI = [0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -108,3 +110,40 @@ def test_a_secret_of_any_length_is_left_out(length: int) -> None:
 
 def test_a_secret_is_left_out_of_a_url_without_its_host() -> None:
     assert printable("Max retries exceeded with url: /v1?api_key=abcdefgh123") == "Max retries exceeded with url: /v1?api_key=…"
+
+
+@given(
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=60),
+    st.text("abc 12\n", max_size=20),
+    st.integers(0, 80),
+    st.integers(12, 80),
+)
+def test_no_twelve_characters_of_a_secret_stay_in_a_reply_in_any_form(secret: str, around: str, start: int, length: int) -> None:
+    # Of Base64, what depends on the secret alone.
+    encoded = base64.b64encode(f"{around}{secret}{around}".encode()).decode()
+    encoded = encoded[-(-8 * len(around) // 6) : 8 * (len(around) + len(secret)) // 6]
+    for form in (secret, quote(secret, safe=""), secret[::-1], encoded, encoded.replace("+", "-").replace("/", "_")):
+        part = form[start : start + length]
+        kept = without_secrets({"a": [f"{around}{part}{around}", {f"{part}{around}{part}": 1}], "b": None}, [secret])
+        windows = {form[place : place + 12] for place in range(len(form) - 11)}
+        assert not [window for window in windows for each in (kept["a"][0], *kept["a"][1]) if window in each]
+        assert kept["b"] is None
+
+
+def test_what_is_no_part_of_a_secret_stays() -> None:
+    kept = "key sk-proj-ab 1 of 3 true"
+    assert without_secrets(kept, ["sk-proj-abcdefghijkl", "1", "", "tru"]) == kept
+    assert without_secrets(("hunter2", "hunter22", 7), ["hunter2"]) == ("…", "hunter22", 7)
+
+
+def test_secrets_of_the_environment_are_values_of_variables_with_such_names_that_are_no_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"MY_KEY": "k" * 12, "MY_TOKEN": "t" * 11, "KEY_FILE": "f" * 20, "DB_PASSWORD": "p" * 12, "SSH_KEY": "/home/me/.ssh/id_rsa"}
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    assert {*environment_secrets()} & {*values.values()} == {"k" * 12, "p" * 12}
+
+
+def test_a_hostile_reply_takes_no_time_to_search() -> None:
+    secret = "sk-0123456789abcdef"
+    for text in (secret[:6] * 300_000, secret[:11] * 200_000, "a" * 2_000_000):
+        without_secrets(text, [secret, "a" * 40])

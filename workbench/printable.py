@@ -2,11 +2,16 @@
 
 Documents, file names and servers can contain escape sequences that retitle a terminal, hide a line or reverse its letters. Messages of
 servers and libraries repeat keys and passwords. `printable` is applied where text leaves the process: to every error, to all lines on
-the terminal (`core/terminal.py`), to progress bars and to saved tracebacks. Tables keep the original text.
+the terminal (`core/terminal.py`), to progress bars and to saved tracebacks. Tables keep the original text, but without known secrets: `without_secrets` is
+applied to every reply of a model or a target, before it is cached.
 """
 
+import base64
+import functools
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 HIDDEN = "…"
@@ -20,8 +25,14 @@ _SCHEME = r"(?:basic|bearer|digest|token|key)\b"
 _HEADER = re.compile(
     rf"(?i)(\bauthorization['\"]?\s{{0,3}}[:=]\s{{0,3}}(?:b?['\"])?(?:{_SCHEME} +)?|\bbearer +)(?!{_SCHEME})[\w.~+/=-]{{6,}}"
 )
-# A shorter secret is replaced only as a whole word.
-_LONG = 8
+# A shorter secret is replaced only as a whole word, and a still shorter one, such as a flag of a program, in messages only.
+_LONG, _SHORT = 8, 4
+# Parts of a secret that are replaced. Each has a whole block of a text that is cut into blocks.
+_PART = 12
+_BLOCK = _PART // 2
+_SECRET_VARIABLE = re.compile(r"(?i).*(key|token|secret|passw(or)?d|pwd)")
+# A path to a key is none.
+_SECRET_VALUE = re.compile(rf"[^\s/~.]\S{{{_PART - 1},}}")
 
 
 def printable(text: str, secrets: Iterable[str] = ()) -> str:
@@ -35,8 +46,7 @@ def printable(text: str, secrets: Iterable[str] = ()) -> str:
     >>> print(printable("no model \x1b]0;owned\x07 at https://me:hunter2@host/v1?api_key=abc&page=2"))
     no model \x1b]0;owned\x07 at https://host/v1?api_key=…&page=2
     """
-    for secret in sorted({form for one in secrets for form in (one, quote(one, safe=""), unquote(one)) if form}, key=len, reverse=True):
-        text = _without(text, secret)
+    text = _without(text, secrets, _LONG)
     text = _QUERY.sub(rf"\1{HIDDEN}", _USER.sub("", text))
     return _CONTROLS.sub(_visible, _HEADER.sub(rf"\1{HIDDEN}", text))
 
@@ -58,16 +68,71 @@ def passwords_of(url: str) -> list[str]:
     return [password or user, *named]
 
 
-def _without(text: str, secret: str) -> str:
-    """Replace a secret in a text: a short one as a whole word, a long one also when it is cut off after its first letters."""
-    if len(secret) < 2 * _LONG:
-        pattern = re.escape(secret)
-        return re.sub(rf"(?<![^\W_]){pattern}(?![^\W_])" if len(secret) < _LONG else pattern, HIDDEN, text)
-    parts, place = list[str](), 0
-    while (found := text.find(secret[:_LONG], place)) >= 0:
-        parts += [text[place:found], HIDDEN]
-        place = found + next((n for n, letter in enumerate(secret) if text[found + n : found + n + 1] != letter), len(secret))
-    return "".join([*parts, text[place:]])
+def environment_secrets() -> tuple[str, ...]:
+    """Return values of at least 12 characters of environment variables whose names end with key, token, secret, password or pwd."""
+    return tuple(value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name) and _SECRET_VALUE.fullmatch(value))
+
+
+def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
+    """Return a text, or a value of JSON with the keys of its objects, with `…` for secrets.
+
+    These are the secrets themselves, their forms in URLs, in Base64 (also within a longer text) and reversed, and of all these the parts of at
+    least 12 characters. One of fewer than 8 characters is replaced as a whole word, of fewer than 4 not at all.
+    """
+    if isinstance(value, str):
+        return _without(value, [secret for secret in secrets if len(secret) >= _SHORT])
+    if isinstance(value, Mapping):
+        return {without_secrets(name, secrets): without_secrets(item, secrets) for name, item in value.items()}
+    return type(value)(without_secrets(item, secrets) for item in value) if isinstance(value, list | tuple) else value
+
+
+def _without(text: str, secrets: Iterable[str], prefix: int = _PART) -> str:
+    """Replace secrets in a text. Of their first characters, `prefix` are enough."""
+    parts, end = list[str](), 0
+    for start, stop in sorted(_spans(text, tuple(secrets), prefix)):
+        if start >= end:
+            parts += [text[end:start], HIDDEN]
+        end = max(end, stop)
+    return "".join([*parts, text[end:]])
+
+
+def _spans(text: str, secrets: tuple[str, ...], prefix: int) -> Iterator[tuple[int, int]]:
+    """Yield where secrets and their parts are in a text."""
+    whole, blocks, parts = _searched(secrets, prefix)
+    yield from (match.span() for match in (whole.finditer(text) if whole else ()))
+    for place in range(0, len(text), _BLOCK) if blocks else ():
+        if text[place : place + _BLOCK] in blocks:
+            starts = range(max(0, place - _BLOCK), place + 1)
+            yield from ((start, start + _PART) for start in starts if text[start : start + _PART] in parts)
+
+
+@functools.lru_cache(64)
+def _searched(secrets: tuple[str, ...], prefix: int) -> tuple[re.Pattern[str] | None, frozenset[str], frozenset[str]]:
+    """Return a pattern of what is replaced as a whole, the blocks and the parts of secrets."""
+    whole, forms = list[str](), list[str]()
+    for secret in map(str.strip, secrets):
+        if len(secret) >= _LONG:
+            forms += _forms(secret)
+            whole += [re.escape(secret[:length]) for length in range(prefix, min(_PART, len(secret) + 1))]
+        elif secret:
+            whole += [rf"(?<![^\W_]){re.escape(form)}(?![^\W_])" for form in (secret, quote(secret, safe=""), unquote(secret))]
+    whole += [re.escape(form) for form in forms if len(form) < _PART]
+    long = [form for form in forms if len(form) >= _PART]
+    blocks, parts = (
+        frozenset(form[place : place + size] for form in long for place in range(len(form) - size + 1)) for size in (_BLOCK, _PART)
+    )
+    return re.compile("|".join(sorted(whole, key=len, reverse=True))) if whole else None, blocks, parts
+
+
+def _forms(secret: str) -> list[str]:
+    """Return a secret as it is, in URLs, reversed, and in Base64."""
+    raw, quoted = secret.encode("utf-8", "replace"), quote(secret, safe="", errors="replace")
+    forms = [secret, quoted, re.sub("%..", lambda code: code[0].lower(), quoted), unquote(secret), secret[::-1]]
+    # Within a longer text, a secret begins at any of three places of a group of Base64. Its edges depend on the letters beside it.
+    for shift in range(3):
+        encoded = base64.b64encode(bytes(shift) + raw).decode()[-(-8 * shift // 6) : 8 * (shift + len(raw)) // 6]
+        forms += [encoded, encoded.translate({43: "-", 47: "_"})]
+    return forms
 
 
 def _visible(match: re.Match[str]) -> str:

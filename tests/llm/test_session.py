@@ -4,12 +4,15 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
 from workbench.llm.base import CallFailure, Reply
+from workbench.llm.client import ChatClient
+from workbench.llm.registry import CLIENTS
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all, call_key
 from workbench.storage.call_cache import CallCache
 
@@ -181,6 +184,83 @@ def test_a_budget_of_money_is_exceeded_by_the_calls_in_flight_at_most(provider: 
     assert 5 <= len(provider.asked) <= 6
     assert resources.budget.spent.usd == pytest.approx(0.01 * len(provider.asked))
     assert "the budget of 0.05 USD is spent" in {outcome.reason for outcome in outcomes.values() if isinstance(outcome, CallFailure)}
+
+
+def priced(provider: ChatProvider, **changes: Any) -> ChatClient:
+    """A client whose calls cost 0.2 USD at most with their 10,000 tokens of an answer."""
+    return make("openai", provider, price_input=0.0, price_output=20.0, **changes)
+
+
+def test_a_hanging_server_spends_the_money_of_all_tries(provider: ChatProvider) -> None:
+    provider.faults, provider.lasting = [{"hang": True}], True
+    resources = limited(usd=0.5)
+    client = priced(provider, timeout=0.05, retries=1, concurrency=8)
+    outcomes = dict(ask_all(client, [call(text, max_tokens=10_000) for text in questions(12)], resources))
+    # Two calls with two tries each are more than 0.5 USD.
+    assert len(provider.asked) == 4
+    spent = resources.budget.spent
+    assert (spent.calls, spent.lost_tries) == (2, 4)
+    assert spent.usd == spent.lost_usd == pytest.approx(0.8)
+    assert Counter(outcome.kind for outcome in outcomes.values() if isinstance(outcome, CallFailure)) == {"timeout": 2, "budget": 10}
+
+
+def test_tries_before_a_reply_count_too(provider: ChatProvider) -> None:
+    provider.faults = [{"hang": True}, {}]
+    resources = limited(usd=5)
+    client = priced(provider, timeout=0.5, retries=1, concurrency=1)
+    ((_, reply),) = ask_all(client, [call(max_tokens=10_000)], resources)
+    assert isinstance(reply, Reply)
+    assert (reply.lost.tries, reply.lost.output_tokens) == (1, 10_000)
+    assert resources.budget.spent.usd == pytest.approx(0.2 + 20e-6)
+
+
+@pytest.mark.parametrize(
+    ("fault", "tokens"),
+    [
+        ({"status": 429}, None),
+        ({"status": 500}, None),
+        ({"status": 400}, None),
+        ({"status": 504}, 64),
+        ({"status": 524}, 64),
+        ({"raw": b"<html>"}, 64),
+        ({"raw": b'{"choices": []}'}, 64),
+        ({"finish": "content_filter", "tokens": (7, 3)}, 3),
+        ({"finish": "network_error", "tokens": (7, 3)}, 3),
+        ({"finish": "content_filter", "tokens": None}, 64),
+    ],
+)
+def test_a_failed_try_takes_what_the_server_says_else_the_most(provider: ChatProvider, fault: dict[str, Any], tokens: int | None) -> None:
+    provider.faults, provider.lasting = [fault], True
+    resources = limited(tokens=10**6)
+    ((_, outcome),) = ask_all(make("openai", provider, retries=0), [call(max_tokens=64)], resources)
+    assert isinstance(outcome, CallFailure)
+    assert outcome.lost.output_tokens == (tokens or 0)
+    assert outcome.lost.tries == (tokens is not None)
+    assert resources.budget.spent.tokens == outcome.lost.input_tokens + outcome.lost.output_tokens
+
+
+def test_a_server_that_is_not_there_costs_nothing() -> None:
+    resources = limited(tokens=10**6)
+    client = CLIENTS["openai"](kind="openai", model="words", base_url="http://127.0.0.1:9/v1", retries=0)
+    list(ask_all(client, [call()], resources))
+    assert (resources.budget.spent.tokens, resources.budget.spent.lost_tries) == (0, 0)
+
+
+def test_many_calls_at_once_exceed_a_budget_by_one_call_at_most(provider: ChatProvider) -> None:
+    provider.seconds = 0.02
+    provider.reply_to = lambda _: {"tokens": (10, 10_000)}
+    resources = limited(usd=1.5)
+    client = priced(provider, retries=0, concurrency=64)
+    outcomes = dict(ask_all(client, [call(text, max_tokens=10_000) for text in questions(100)], resources))
+    assert resources.budget.spent.usd == pytest.approx(1.6)
+    assert len(provider.asked) == 8
+    assert Counter(type(outcome) for outcome in outcomes.values()) == {Reply: 8, CallFailure: 92}
+
+
+def test_calls_run_at_once_while_the_budget_is_large(provider: ChatProvider) -> None:
+    provider.seconds = 0.05
+    list(ask_all(priced(provider, concurrency=6), [call(text) for text in questions(24)], limited(usd=1)))
+    assert provider.most_at_once == 6
 
 
 def test_uncounted_tokens_are_estimated_generously(provider: ChatProvider) -> None:

@@ -247,10 +247,13 @@ def test_a_target_that_does_not_take_the_documents_is_asked_nothing(resources, t
     assert EchoSession.asked == ["ingest 1"]
 
 
-def test_a_reply_that_repeats_a_secret_is_stored_without_it(ask):
+@pytest.mark.parametrize("echo", ['a "secret" key', 'yek "terces" a', "a%20%22secret%22%20key", "YSAic2VjcmV0IiBrZX"])
+def test_a_reply_or_an_error_that_repeats_a_secret_is_stored_without_it(ask, echo):
     for _ in range(2):
-        (reply,) = ask(EchoTarget(name="echo"), 'a "secret" key')
+        (reply,) = ask(EchoTarget(name="echo"), echo)
         assert [hit.doc_id for hit in reply.hits] == ["… 0", "… 1"]
+    with pytest.raises(RunError, match="first with: cannot find …;"):
+        ask(EchoTarget(name="echo", fails=(echo,)), echo)
 
 
 def test_a_reply_that_is_nested_too_deeply_fails_alone(ask):

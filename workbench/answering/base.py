@@ -96,6 +96,11 @@ class Generator(Component, ABC):
         return 0
 
     @property
+    def most_tries(self) -> int:
+        """Return how often a call may be sent."""
+        return 1
+
+    @property
     def prices(self) -> tuple[float, float] | None:
         """Return the prices of a million tokens of prompts and of answers, None if they are not known."""
         return None

@@ -63,6 +63,11 @@ class PromptedGenerator(Generator):
         return self.max_tokens
 
     @property
+    def most_tries(self) -> int:
+        """Return how often a call may be sent."""
+        return self.client().most_tries
+
+    @property
     def prices(self) -> tuple[float, float] | None:
         """Return the prices of a million tokens of prompts and of answers, 0 for a model on this machine, None if they are not known."""
         client = self.client()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.core.files import store_errors, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
+from workbench.core.formatting import number, plural
 from workbench.datasets.formats.trec import NOT_SCORED, escaped
 from workbench.errors import RunError, WorkbenchError
 from workbench.execution.answering.missing import missing_answers
@@ -82,7 +83,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         judgements = missing_judgements(outcome)
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
-        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run), *cut_sentences(run)]
+        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run), *cut_sentences(run), *_lost_tries(outcome)]
         if notebooks:
             from workbench.notebook_runner.run_notebooks import run_notebooks  # Jupyter is heavy
 
@@ -90,6 +91,15 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
         else:
             shutil.rmtree(folder / "notebooks", ignore_errors=True)
         return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
+
+
+def _lost_tries(outcome: Outcome) -> list[str]:
+    """Say what tries without a usable reply may have cost."""
+    spent = outcome.context.calls.budget.spent
+    if not spent.lost_tries:
+        return []
+    money = f", up to {number(spent.lost_usd, 2)} of {number(spent.usd, 2)} USD" if spent.lost_usd else ""
+    return [f"{plural(spent.lost_tries, 'try', 'tries')} of calls had no usable reply and may have been billed{money}; limits count them"]
 
 
 def _nothing_to_publish(outcome: Outcome, tracebacks: Path) -> RunError:

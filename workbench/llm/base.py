@@ -47,6 +47,18 @@ class ChatCall:
     repeat: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class LostTries:
+    """Tries of a call that were sent and have no usable reply, with the most tokens that they can have taken."""
+
+    tries: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "LostTries") -> "LostTries":
+        return LostTries(self.tries + other.tries, self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+
+
 @dataclass(frozen=True)
 class Reply:
     """A complete reply of a model. Its `text` is the model's in full from a client, and the answer alone from `ask_all`.
@@ -54,8 +66,8 @@ class Reply:
     `finish_reason` is `stop` or `length`; another one says that the reply is no answer. `reasoned` says whether the model reasoned before it answered,
     `unopened` whether only the end of its reasoning was marked. Tokens are those that the server counted, None if it did not. `cost` is in the currency of the
     client's prices, None without prices. `logprobs` has the log-probability of each alternative of the first token, None if the server sent
-    none. `dropped` names the parameters that the model does not know. `seconds` is the time of the successful try; `cached` says whether
-    the reply came from the cache.
+    none. `dropped` names the parameters that the model does not know. `seconds` is the time of the successful try, `lost` are the tries before it; `cached` says
+    whether the reply came from the cache.
     """
 
     text: str
@@ -70,14 +82,16 @@ class Reply:
     cached: bool = False
     reasoned: bool = False
     unopened: bool = False
+    lost: LostTries = LostTries()
 
 
 @dataclass(frozen=True)
 class CallFailure:
-    """Why a call has no usable reply, in one line. `kind` is what failures are counted by."""
+    """Why a call has no usable reply, in one line. `kind` is what failures are counted by, `lost` are all tries that may cost something."""
 
     reason: str
     kind: Literal["server", "timeout", "reply", "refusal", "window", "budget", "key", "request"] = "server"
+    lost: LostTries = LostTries()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,10 +33,19 @@ class ChatClient(Component, ABC):
     def label(self) -> str:
         """Describe the model for errors."""
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the key that calls are made with. A reply that repeats it is kept without it."""
+        return ()
+
     @property
     def billed(self) -> bool:
         """Return whether calls may cost money."""
         return False
+
+    @property
+    def most_tries(self) -> int:
+        """Return how often a call may be sent."""
+        return 1
 
     @property
     def longest_call(self) -> float:
@@ -49,7 +58,7 @@ class ChatClient(Component, ABC):
 
     @abstractmethod
     async def ask(self, call: ChatCall) -> Reply | CallFailure:
-        """Make a call, with retries. Raises ModelError for a fault that every other call would share, such as a wrong key."""
+        """Make a call, with retries, and count lost ones. Raises ModelError for a fault that every other call would share, such as a wrong key."""
 
     async def close(self) -> None:
         """Close the connections that the running event loop has opened."""

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import fingerprint
@@ -16,6 +16,7 @@ from workbench.llm.client import ChatClient
 from workbench.llm.outages import Outage, OutageRecord
 from workbench.llm.replies.answers import answered
 from workbench.llm.tokens import most_prompt_tokens, most_tokens
+from workbench.printable import environment_secrets, without_secrets
 
 if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 Outcome = Reply | CallFailure
 # Raise it when the values of the cache change.
 _LAYOUT = 1
+# The seconds until a call that waits for the budget asks it again.
+_PAUSE = 0.01
 _CACHED = ("text", "finish_reason", "model", "input_tokens", "output_tokens", "logprobs", "dropped", "seconds")
 
 
@@ -37,19 +40,29 @@ class CallLimits:
 
 @dataclass(frozen=True)
 class Spending:
-    """Calls, tokens and money of a run so far."""
+    """Calls, tokens and money of a run, and what of them is of tries without a usable reply: the most that these can have cost."""
 
     calls: int = 0
     tokens: int = 0
     usd: float = 0.0
+    lost_tries: int = 0
+    lost_usd: float = 0.0
+
+    def __add__(self, other: "Spending") -> "Spending":
+        return Spending(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Spending)))
 
 
 class CallBudget:
-    """What a run has spent, shared by its threads. Once a limit is reached, no further call starts; those in flight are finished."""
+    """What a run has spent, shared by its threads. Once a limit is reached, no further call starts; those in flight are finished.
+
+    A call waits while those in flight could spend what is left, so a limit is exceeded by one call with its retries at most.
+    """
 
     def __init__(self, limits: CallLimits | None = None) -> None:
         self.limits = limits or CallLimits()
         self._spent = Spending()
+        # The most tokens and money of calls in flight.
+        self._reserved: dict[int, tuple[int, float]] = {}
         self._guard = threading.Lock()
 
     @property
@@ -58,24 +71,31 @@ class CallBudget:
         with self._guard:
             return self._spent
 
-    def start(self) -> CallFailure | None:
-        """Count a call that starts now, or return why it must not start."""
+    def start(self, call: int, tokens: int, usd: float) -> CallFailure | bool:
+        """Count a call that starts now and can spend this much. Return False if it must wait, and a failure if it must not start at all."""
         with self._guard:
             spent, limits = self._spent, self.limits
-            for limit, used, name in (
-                (limits.calls, spent.calls, plural(limits.calls or 0, "call")),
-                (limits.tokens, spent.tokens, plural(limits.tokens or 0, "token")),
-                (limits.usd, spent.usd, f"{limits.usd or 0:g} USD"),
+            taken, money = (sum(each) for each in zip(*self._reserved.values(), strict=True)) if self._reserved else (0, 0.0)
+            waits = False
+            for limit, used, reserved, name in (
+                (limits.calls, spent.calls, 0, plural(limits.calls or 0, "call")),
+                (limits.tokens, spent.tokens, taken, plural(limits.tokens or 0, "token")),
+                (limits.usd, spent.usd, money, f"{limits.usd or 0:g} USD"),
             ):
                 if limit is not None and used >= limit:
                     return CallFailure(f"the budget of {name} is spent", kind="budget")
-            self._spent = Spending(spent.calls + 1, spent.tokens, spent.usd)
-            return None
+                waits = waits or (limit is not None and used + reserved >= limit)
+            if waits:
+                return False
+            self._reserved[call] = (tokens, usd)
+            self._spent += Spending(calls=1)
+            return True
 
-    def finish(self, tokens: int, usd: float) -> None:
-        """Add the tokens and the cost of a call that ended."""
+    def finish(self, call: int, spent: Spending) -> None:
+        """Add what a call that ended has spent, in place of what it could spend."""
         with self._guard:
-            self._spent = Spending(self._spent.calls, self._spent.tokens + tokens, self._spent.usd + usd)
+            self._reserved.pop(call, None)
+            self._spent += spent
 
 
 @dataclass(frozen=True)
@@ -170,13 +190,26 @@ class _Session:
     async def _work(self) -> None:
         while (key := await self._ready.get()) is not None:
             call = self._calls[key]
-            outcome: Outcome | None = self._outage.failure() or self._budget.start()
-            if outcome is None:
-                outcome = await self._client.ask(call)
-                self._budget.finish(*_spent(call, outcome, self._client))
-                self._outage.note(outcome)
+            outcome = self._outage.failure() or await self._asked(call)
             # A process that is killed loses no more replies than the calls that it makes at once, however slow the disk.
             await self._finish(key, outcome).wait()
+
+    async def _asked(self, call: ChatCall) -> Outcome:
+        """Make a call once the budget allows it."""
+        client, mark, spent = self._client, object(), Spending()
+        tokens = most_prompt_tokens(call), call.max_tokens
+        most = client.most_tries * sum(tokens), client.most_tries * (client.cost(*tokens) or 0.0)
+        while (started := self._budget.start(id(mark), *most)) is not True:
+            if started:
+                return started
+            await asyncio.sleep(_PAUSE)
+        try:
+            outcome = _without_secrets(await client.ask(call), client)
+            spent = _spent(call, outcome, client)
+        finally:
+            self._budget.finish(id(mark), spent)
+        self._outage.note(outcome)
+        return outcome
 
     def _finish(self, key: str, outcome: Outcome) -> asyncio.Event:
         """Hand an outcome to the writer. Return the event of its delivery."""
@@ -215,6 +248,12 @@ def call_key(identity: Mapping[str, Any], call: ChatCall) -> str:
     return fingerprint(_LAYOUT, identity, messages, parameters)
 
 
+def _without_secrets(outcome: Outcome, client: ChatClient) -> Outcome:
+    """Return an outcome in which no text repeats a secret."""
+    secrets = (*client.secrets(), *environment_secrets())
+    return replace(outcome, **{each.name: without_secrets(getattr(outcome, each.name), secrets) for each in fields(outcome)})
+
+
 def _value_of(reply: Reply) -> dict[str, Any]:
     """Return a reply as a JSON value, without its cost, since prices are settings of the client."""
     return {name: getattr(reply, name) for name in _CACHED}
@@ -226,11 +265,13 @@ def _reply_of(value: Mapping[str, Any], client: ChatClient) -> Reply:
     return replace(reply, cost=client.cost(reply.input_tokens, reply.output_tokens))
 
 
-def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> tuple[int, float]:
-    """Return the tokens and the cost of a call, by a generous estimate where the server has not counted."""
-    reply = outcome if isinstance(outcome, Reply) else Reply("")
-    if isinstance(outcome, CallFailure) and outcome.kind not in ("reply", "refusal"):
-        return 0, 0.0
-    read = most_prompt_tokens(call) if reply.input_tokens is None else reply.input_tokens
-    written = most_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
-    return read + written, client.cost(read, written) or 0.0
+def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> Spending:
+    """Return the tokens and the cost of a call with its lost tries, by a generous estimate where the server has not counted."""
+    lost = outcome.lost
+    money = client.cost(lost.input_tokens, lost.output_tokens) or 0.0
+    spent = Spending(0, lost.input_tokens + lost.output_tokens, money, lost.tries, money)
+    if isinstance(outcome, CallFailure):
+        return spent
+    read = most_prompt_tokens(call) if outcome.input_tokens is None else outcome.input_tokens
+    written = most_tokens(outcome.text) if outcome.output_tokens is None else outcome.output_tokens
+    return spent + Spending(0, read + written, client.cost(read, written) or 0.0)

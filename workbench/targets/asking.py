@@ -11,7 +11,7 @@ from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
 from workbench.llm.replies.answers import separated
-from workbench.printable import HIDDEN
+from workbench.printable import environment_secrets, without_secrets
 from workbench.records import Passage, Query
 from workbench.targets.base import (
     SampledCall,
@@ -77,7 +77,7 @@ class _TargetAsking:
         self._target, self._requests, self._resources = target, requests, resources
         # Whether any request was served, now or before, and the errors until then.
         self._answered, self._errors = answered, list[str]()
-        self._secrets = target.secrets()
+        self._secrets = (*target.secrets(), *environment_secrets())
         self._thread = LoopThread[tuple[str, TargetReply]]("target")
 
     def replies(self) -> Iterator[tuple[str, TargetReply]]:
@@ -88,7 +88,7 @@ class _TargetAsking:
         try:
             await self._ask_in_session()
         except TargetError as error:
-            what = f"the target {self._target.name} failed: {error}"
+            what = without_secrets(f"the target {self._target.name} failed: {error}", self._secrets)
             raise RunError(what, "check that it runs and that its settings fit, then run again") from error
 
     async def _ask_in_session(self) -> None:
@@ -155,7 +155,7 @@ class _TargetAsking:
             error = str(failure)
         except Exception as failure:  # a target of another package can raise anything, and its other replies count
             error = error_line(failure)
-        return TargetReply(error=error, seconds=time.perf_counter() - started)
+        return TargetReply(error=without_secrets(error, self._secrets), seconds=time.perf_counter() - started)
 
 
 async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
@@ -184,9 +184,7 @@ def _value(reply: TargetReply, secrets: Sequence[str]) -> dict[str, Any]:
         written.encode("utf-8")
     except UnicodeEncodeError:
         raise TargetError("the reply contains half of a surrogate pair, which is no text") from None
-    for secret in secrets:
-        written = written.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
-    plain: dict[str, Any] = json.loads(written)
+    plain: dict[str, Any] = without_secrets(json.loads(written), secrets)
     return plain
 
 

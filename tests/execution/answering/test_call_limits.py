@@ -1,5 +1,6 @@
 """Sweeps with limits: they stop cleanly, finished answers are kept, and the next sweep makes only the other calls."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.asked_sweeps import AskedSweep
 from workbench.errors import ExperimentError
 from workbench.execution.answering.missing import missing_answers
+from workbench.execution.outputs import publish
 from workbench.results.run_tables import RunTables
 
 # The provider counts 10 tokens of each prompt and 1 of each answer.
@@ -63,3 +65,15 @@ def test_a_limit_of_money_needs_prices_of_a_model_that_may_cost_something(asked_
     assert fault == "limits.usd needs the prices of the model; add price_input and price_output to answering, for a million tokens each"
     # A model on this machine costs nothing, so its calls need no prices.
     assert asked_sweep.experiment(limits={"usd": 1}).limits.usd == 1
+
+
+def test_tries_without_a_reply_are_a_note_of_the_run(asked_sweep: AskedSweep) -> None:
+    asked_sweep.provider.faults_of = {"room 3 switched?": {"hang": True}}
+    outcome = asked_sweep.run(answering={"timeout": 0.5, "retries": 1, **PRICES})
+    (note,) = publish(outcome, lambda _: None, notebooks=False).notes
+    # Each has 64 tokens of an answer at most, which cost 1 USD each, and a prompt. The other 11 answers cost 2 USD each.
+    found = re.fullmatch(r"2 tries of calls had no usable reply and may have been billed, up to (.+) of (.+) USD; limits count them", note)
+    assert found
+    lost, spent = map(float, found.groups())
+    assert 128 < lost < 500
+    assert spent - lost == pytest.approx(22)

@@ -57,6 +57,15 @@ def test_a_sweep_stays_within_the_bounds_of_its_plan(asked_sweep: AskedSweep, co
     assert not any("answers cost" in line for line in plan_lines(planned(asked_sweep, **changes)))
 
 
+def test_a_plan_says_what_all_tries_would_cost(asked_sweep: AskedSweep) -> None:
+    (once,) = (each.bound for each in planned(asked_sweep, answering=PRICES).configurations)
+    (retried,) = (each.bound for each in planned(asked_sweep, answering=PRICES | {"retries": 4}).configurations)
+    assert once.usd == retried.usd is not None
+    assert (once.usd_retried, retried.usd_retried) == (once.usd, pytest.approx(5 * once.usd))
+    assert "if every call needs all of its tries" not in str(once)
+    assert str(retried).endswith(f"{once.usd:.2f} USD ({5 * once.usd:.2f} if every call needs all of its tries)")
+
+
 def test_a_pilot_asks_twenty_questions_whose_answers_the_sweep_reuses(asked_sweep: AskedSweep) -> None:
     provider = asked_sweep.provider
     provider.reply_to = counted

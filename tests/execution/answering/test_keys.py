@@ -1,12 +1,17 @@
 """The key of a provider stays in the environment: nothing that a sweep leaves behind contains it."""
 
+import base64
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.asked_sweeps import AskedSweep
-from tests.canary import CANARY, contains_canary
+from tests.canary import CANARY, contains_canary, contents
+from tests.judged_sweeps import JudgedSweep
 from workbench.errors import ExperimentError, RunError
+from workbench.execution.collect import collect
 from workbench.execution.outputs import publish, write_outputs
 
 ECHO = {"status": 401, "message": f"Incorrect API key provided: {CANARY}. Header: Authorization: Bearer {CANARY}"}
@@ -69,3 +74,50 @@ def test_a_key_in_place_of_the_name_of_its_variable_is_refused_without_repeating
         keyed_sweep.run(answering={"api_key_env": CANARY})
     assert "api_key_env is not the name of an environment variable" in str(raised.value)
     assert CANARY not in str(raised.value)
+
+
+# A key in a reply: as it is, parts of it, encoded and reversed.
+ECHOES = [
+    f"You sent {CANARY}, that is Bearer {CANARY}.",
+    f"Your key ends with {CANARY[-12:]} and begins with {CANARY[:12]}, and between them is {CANARY[9:30]}.",
+    base64.b64encode(f"user:{CANARY}@host".encode()).decode(),
+    base64.urlsafe_b64encode(CANARY.encode()).decode(),
+    CANARY[::-1],
+]
+
+
+def parts_left(folder: Path) -> list[str]:
+    """Return files that contain any 12 characters of the key, forwards, backwards or in Base64."""
+    forms = [CANARY, CANARY[::-1], *(base64.b64encode(b"x" * shift + CANARY.encode()).decode()[4:-4] for shift in range(3))]
+    parts = [form[place : place + 12].encode() for form in forms for place in range(len(form) - 11)]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [f"{path}: {part!r}" for path in files for content in contents(path) for part in parts if part in content]
+
+
+def echoing(_: dict[str, Any]) -> dict[str, Any]:
+    """Return a reply that has the key in every text that a provider can send."""
+    echo = " ".join(ECHOES)
+    logprobs = {"content": [{"token": echo, "logprob": -1.0, "top_logprobs": [{"token": echo, "logprob": -1.0}]}]}
+    choice = {"index": 0, "message": {"role": "assistant", "content": f"past noon {echo}"}, "finish_reason": "stop", "logprobs": logprobs}
+    answer = {"id": echo, "model": f"words-{CANARY}", "system_fingerprint": echo, "choices": [choice]}
+    return {"raw": json.dumps(answer | {"usage": {"prompt_tokens": 10, "completion_tokens": 5}}).encode()}
+
+
+def test_a_key_that_the_provider_repeats_in_every_field_is_kept_nowhere(keyed_sweep: AskedSweep) -> None:
+    keyed_sweep.provider.reply_to = echoing
+    keyed_sweep.provider.faults_of = {"room 3 switched?": {"status": 400, "message": " ".join(ECHOES)}}
+    outcome = keyed_sweep.run()
+    publish(outcome, lambda _: None)
+    answers = collect(outcome).answers.set_index("query_id")
+    assert answers.loc["q1", "answer"].startswith("past noon You sent …, that is Bearer ….")
+    assert answers.loc["q1", "model"] == "words-…"
+    assert "Your key ends with … and begins with …, and between them is …." in answers.loc["q3", "error"]
+    assert parts_left(keyed_sweep.folder) == []
+
+
+def test_a_key_that_a_judge_repeats_is_kept_nowhere(judged_sweep: JudgedSweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.setattr(judged_sweep.provider, "reply_to", echoing)
+    publish(judged_sweep.run(metrics=["recall@3", "faithfulness"]), lambda _: None)
+    assert judged_sweep.provider.headers[-1]["authorization"] == f"Bearer {CANARY}"
+    assert parts_left(judged_sweep.folder) == []

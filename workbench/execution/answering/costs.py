@@ -10,20 +10,26 @@ from workbench.pipeline.graph import Graph
 
 @dataclass(frozen=True)
 class CallBound:
-    """The most calls of models, the most tokens of their prompts and answers, and their cost, None if a model has no prices."""
+    """The most calls of models, the most tokens of their prompts and answers, and their cost, None if a model has no prices.
+
+    `usd` is the cost if each call succeeds at once, `usd_retried` if each succeeds at its last try and every try before is billed.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float | None = 0.0
+    usd_retried: float = 0.0
 
     def __add__(self, other: "CallBound") -> "CallBound":
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         tokens = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
-        return CallBound(self.calls + other.calls, *tokens, usd)
+        return CallBound(self.calls + other.calls, *tokens, usd, self.usd_retried + other.usd_retried)
 
     def __str__(self) -> str:
         money = "cost unknown without prices" if self.usd is None else f"{number(self.usd, 2)} USD"
+        if self.usd is not None and self.usd_retried > self.usd:
+            money += f" ({number(self.usd_retried, 2)} if every call needs all of its tries)"
         return (
             f"{plural(self.calls, 'call')}, {count(self.input_tokens)} tokens of prompts, {count(self.output_tokens)} of answers, {money}"
         )
@@ -45,7 +51,8 @@ def bounds_of(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[
         questions = [query.text for query in graph.run.dataset.queries] if missing else []
         calls, prompts = len(missing) * len(questions), sum(generator.most_prompt_tokens(text, context.budget) for text in questions)
         tokens = len(missing) * prompts, calls * generator.most_output_tokens
-        bounds[configuration.name] = CallBound(calls, *tokens, cost_of(generator.prices, *tokens))
+        usd = cost_of(generator.prices, *tokens)
+        bounds[configuration.name] = CallBound(calls, *tokens, usd, (usd or 0) * generator.most_tries)
     return bounds
 
 

@@ -94,7 +94,8 @@ def _bound(asker: AsksModel, call: ChatCall) -> CallBound:
     prices = (client.price_input, client.price_output)
     free = (0.0, 0.0) if not client.billed else None
     known = None if prices[0] is None or prices[1] is None else (prices[0], prices[1])
-    return CallBound(1, *tokens, cost_of(known or free, *tokens))
+    usd = cost_of(known or free, *tokens)
+    return CallBound(1, *tokens, usd, (usd or 0) * client.most_tries)
 
 
 class _Planned:

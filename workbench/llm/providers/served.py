@@ -15,11 +15,12 @@ from pydantic import Field
 from workbench.core.environment import advice
 from workbench.core.formatting import plural
 from workbench.errors import ModelError
-from workbench.llm.base import CallFailure, ChatCall, Reply, unfinished
+from workbench.llm.base import CallFailure, ChatCall, LostTries, Reply, unfinished
 from workbench.llm.client import ChatClient
 from workbench.llm.replies.answers import UnreadableContentError
 from workbench.llm.replies.rejections import error_text, refused_parameter, rejection, reported_error
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
+from workbench.llm.tokens import most_prompt_tokens
 from workbench.models.server import ServedModel
 from workbench.printable import printable
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 _DETAIL = 200
+_GATEWAYS = frozenset({502, 504, *range(520, 528)})
 # What each model on each server has refused, in this process.
 _refused: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -69,6 +71,11 @@ class ServedClient(ServedModel, ChatClient, ABC):
     timeout: float = Field(default=120, gt=0, le=3600, description="Seconds that a try may take in total.")
 
     @property
+    def most_tries(self) -> int:
+        """Return the first try and the retries."""
+        return self.retries + 1
+
+    @property
     def longest_call(self) -> float:
         """Return the seconds that all tries and the waits between them take at most."""
         return (self.retries + 1) * (self.timeout + 1.1 * LONGEST_WAIT)
@@ -91,22 +98,27 @@ class ServedClient(ServedModel, ChatClient, ABC):
             raise ModelError(f"{self.stage} {self.kind!r} needs the package {self.package}", advice(self.extra))
         self._key()
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the key, if one is set."""
+        return (self._key(),)
+
     def identity(self) -> dict[str, Any]:
         """Return provider, address and model. A server's change to another model under the same name goes unnoticed."""
         return {"provider": self.kind, "version": self.version, "address": self.address, "model": self.model}
 
     async def ask(self, call: ChatCall) -> Reply | CallFailure:
         """Make a call, with retries. Raises ModelError for a wrong key, an unknown or retired model, or an address that redirects."""
-        tries = 0
+        tries, lost = 0, LostTries()
         while True:
             outcome = await self._try(call)
-            if isinstance(outcome, Reply | CallFailure):
-                return outcome
             if outcome is None:
                 continue
+            lost += (outcome.failure if isinstance(outcome, _Setback) else outcome).lost
+            if not isinstance(outcome, _Setback):
+                return replace(outcome, lost=lost)
             tries += 1
             if tries > self.retries or (outcome.wait or 0) > LONGEST_WAIT:
-                return replace(outcome.failure, reason=f"{self.label} failed {plural(tries, 'time')}: {outcome.failure.reason}")
+                return replace(outcome.failure, reason=f"{self.label} failed {plural(tries, 'time')}: {outcome.failure.reason}", lost=lost)
             await asyncio.sleep(back_off(tries, outcome.status, outcome.wait))
 
     async def close(self) -> None:
@@ -138,9 +150,10 @@ class ServedClient(ServedModel, ChatClient, ABC):
             async with asyncio.timeout(self.timeout):
                 response = await post(connection.http, connection.address, connection.headers, body)
         except TimeoutError:
-            return _Setback(CallFailure(f"no complete answer within {self.timeout:g} seconds", "timeout"))
+            return _Setback(CallFailure(f"no complete answer within {self.timeout:g} seconds", "timeout", lost_try(call)))
         except Exception as error:
-            failure, again = failed_request(error)
+            failure, again, sent = failed_request(error)
+            failure = replace(failure, lost=lost_try(call)) if sent else failure
             return _Setback(failure) if again else failure
         if response.status_code >= 300:
             return self._rejected(response.status_code, response.content, response.headers, call, refused)
@@ -148,10 +161,10 @@ class ServedClient(ServedModel, ChatClient, ABC):
         try:
             answer = json.loads(response.content)
         except UnicodeDecodeError:
-            return CallFailure("the reply is not valid UTF-8", "reply")
+            return CallFailure("the reply is not valid UTF-8", "reply", lost_try(call))
         except (ValueError, RecursionError):
             what = "HTML" if response.content.lstrip()[:1] == b"<" else "no valid JSON"
-            return CallFailure(f"the reply is {what}", "reply")
+            return CallFailure(f"the reply is {what}", "reply", lost_try(call))
         if reported := reported_error(answer):
             return self._rejected(*reported, response.headers, call, refused)
         return self._reply(answer, call, body, seconds)
@@ -160,19 +173,20 @@ class ServedClient(ServedModel, ChatClient, ABC):
         try:
             outcome = self._read(answer, call, body)
         except UnreadableContentError as error:
-            return CallFailure(str(error), "reply")
+            return CallFailure(str(error), "reply", lost_try(call))
         except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
-            return CallFailure(f"the reply has no {self.returns} ({type(error).__name__})", "reply")
+            return CallFailure(f"the reply has no {self.returns} ({type(error).__name__})", "reply", lost_try(call))
         if isinstance(outcome, CallFailure):
-            return outcome
+            return replace(outcome, lost=lost_try(call))
         if failure := unfinished(outcome.finish_reason):
+            failure = replace(failure, lost=lost_try(call, outcome))
             return _Setback(failure) if failure.kind == "server" else failure
         return self._complete(outcome, call, seconds)
 
     def _complete(self, reply: Reply, call: ChatCall, seconds: float) -> Reply | CallFailure:
         """Add what all providers share to a reply, or return why its text cannot be used."""
         if any("\ud800" <= character <= "\udfff" for character in reply.text):
-            return CallFailure("the answer contains half of a surrogate pair, which is no text", "reply")
+            return CallFailure("the answer contains half of a surrogate pair, which is no text", "reply", lost_try(call, reply))
         dropped = set(self._refused() & asked_parameters(call)) - {"max_tokens"}
         if call.top_logprobs is not None and reply.logprobs is None:
             dropped.add("top_logprobs")
@@ -194,7 +208,9 @@ class ServedClient(ServedModel, ChatClient, ABC):
         if why == "window":
             return CallFailure(f"the prompt is longer than the model's window ({status}: {detail})", "window")
         if worth_retrying(status):
-            return _Setback(CallFailure(f"{status}: {detail}"), status, requested_wait(headers))
+            # A gateway that gives up does not know what the model behind it did.
+            lost = lost_try(call) if status in _GATEWAYS else LostTries()
+            return _Setback(CallFailure(f"{status}: {detail}", lost=lost), status, requested_wait(headers))
         if why == "refusal":
             return CallFailure(f"the provider's safety filter refused the prompt ({detail})", "refusal")
         return CallFailure(f"the server refused the request ({status}: {detail})", "request")
@@ -209,6 +225,12 @@ class ServedClient(ServedModel, ChatClient, ABC):
     @property
     def _replacement(self) -> str:
         return f"the model may be retired: check {self.stage}.model and {self.stage}.base_url"
+
+
+def lost_try(call: ChatCall, reply: Reply | None = None) -> LostTries:
+    """Return a try whose reply cannot be used, with the tokens that the server has counted, else the most that there can be."""
+    read, written = (reply.input_tokens, reply.output_tokens) if reply else (None, None)
+    return LostTries(1, most_prompt_tokens(call) if read is None else read, call.max_tokens if written is None else written)
 
 
 def asked_parameters(call: ChatCall) -> set[str]:

@@ -103,10 +103,14 @@ async def post(client: httpx2.AsyncClient, address: str, headers: Mapping[str, s
     return await client.send(httpx2.Request("POST", address, headers={**headers, "accept-encoding": "identity"}, content=content))
 
 
-def failed_request(error: Exception) -> tuple[CallFailure, bool]:
-    """Return the failure of a request without a response, and whether to try again. Raises the error if it is not one of requests."""
+def failed_request(error: Exception) -> tuple[CallFailure, bool, bool]:
+    """Return the failure of a request without a response, whether to try again, and whether it may have been sent. Raises any other error."""
     if isinstance(error, ReplyTooLargeError | CompressedReplyError):
-        return CallFailure(f"the server sent {error}", "reply"), False
+        return CallFailure(f"the server sent {error}", "reply"), False, True
     if isinstance(error, httpx2.HTTPError | OSError):
-        return CallFailure(f"no answer ({type(error).__name__})"), True
+        return (
+            CallFailure(f"no answer ({type(error).__name__})"),
+            True,
+            not isinstance(error, httpx2.ConnectError | httpx2.UnsupportedProtocol),
+        )
     raise error
