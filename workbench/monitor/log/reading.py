@@ -158,13 +158,13 @@ class LoggedQuestions:
         return last
 
 
-class _Part(NamedTuple):
+class _FileRows(NamedTuple):
     questions: list[pa.RecordBatch]
     feedback: list[pa.RecordBatch]
     counts: LogCounts
 
 
-def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_Part]:
+def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_FileRows]:
     """Yield the rows of each file, and the counts of what is left out of it."""
     size = 0
     for file in files:
@@ -189,9 +189,9 @@ def _end_with(parent: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _part(file: Path, columns: Sequence[str]) -> _Part:
+def _part(file: Path, columns: Sequence[str]) -> _FileRows:
     """Read a file. What is not needed any more is not sent to another process."""
-    part = _Part([], [], LogCounts())
+    part = _FileRows([], [], LogCounts())
     for batch in file_batches(file, columns, part.counts):
         part.questions.append(_rows_of_questions(batch))
         if "feedback" in columns:
