@@ -90,19 +90,23 @@ def test_support_separates_supported_from_unsupported_answers(tmp_path: Path) ->
 
 def test_what_would_take_hours_is_unscored_with_a_reason_and_judged_once(tmp_path: Path) -> None:
     judging, context = counting(tmp_path), [{"doc_id": "a", "text": "x" * 100_000}]
-    items = {"long": 20_000, "claims": 501, "context": 101, "read": 100}
+    items = {"long": 20_000, "claims": 501, "context": 101, "read": 99}
     rows = [row(name, answer="\n- ab" * number, hits=context) for name, number in items.items()]
+    rows.append(row("hits", answer="\n- ab" * 101, hits=[{"doc_id": "a", "text": "x"}] * 1000))
     found = judge(pd.DataFrame(rows), judging, RESOURCES, tmp_path).set_index(["metric", "id"])["reason"]
     assert found["faithfulness"].to_dict() == {
         "long": "an answer of more than 50,000 letters",
         "claims": "more than 500 claims",
         "context": "claims and a context that are too long together",
         "read": "",
+        "hits": "claims and a context that are too long together",
     }
-    assert found["answer_relevance"].to_dict() == {"long": "an answer of more than 50,000 letters"} | dict.fromkeys([*items][1:], "")
+    assert found["answer_relevance"].to_dict() == {"long": "an answer of more than 50,000 letters"} | dict.fromkeys(
+        ("claims", "context", "read", "hits"), ""
+    )
     made = requests(tmp_path)
     judge(pd.DataFrame(rows), judging, RESOURCES, tmp_path)
-    assert requests(tmp_path) == made == 4, "one distinct claim, and three answers"
+    assert requests(tmp_path) == made == 4, "one distinct claim, and three distinct answers"
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])

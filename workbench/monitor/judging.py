@@ -40,7 +40,7 @@ def judge(sample: pd.DataFrame, judging: Judging, resources: AnswerResources, fo
 
     Evaluations are appended to `judged.jsonl` in the folder by batches of 64, under a key of question, texts and judges, and not made again. Those with a failed
     call are not kept, so the next run makes the call again. An answer of more than 50,000 letters is unscored. So is the support of one with more than 500 claims,
-    or whose claims times the letters of its context are more than 10 million.
+    or whose claims times the letters of its context, and 100 for each passage, are more than 10 million.
 
     The sample is log rows with the columns of `fields.FIELDS`. Returns a row for each question and metric: id, metric (`faithfulness`, or `support_overlap` of a
     judge without verdicts; `answer_relevance`, `refusal_rate`, `feedback`), value, approved (the share of yes: supported, or a score of at least 0.5), state
@@ -108,7 +108,9 @@ def _too_large(claims: int, context: Sequence[Passage]) -> str:
     """Return why claims are not verified, or an empty text."""
     if claims > _MOST_CLAIMS:
         return "more than 500 claims"
-    return "claims and a context that are too long together" if claims * sum(len(one.text) for one in context) > _MOST_COMPARED else ""
+    # A passage takes time also if it is short.
+    letters = sum(100 + len(passage.text) for passage in context)
+    return "claims and a context that are too long together" if claims * letters > _MOST_COMPARED else ""
 
 
 def _evaluation(metric: str, judge: Judge, judgements: Sequence[Judgement]) -> dict[str, Any]:
