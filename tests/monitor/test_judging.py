@@ -1,6 +1,7 @@
 """Judging drawn questions: the judges of a sweep, each question once, failed calls again, and the reason for each missing value."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -12,6 +13,7 @@ from tests.monitor.production_traffic import recorded, traffic
 from workbench.answering.base import AnswerResources
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.embedding.static import StaticEmbedder
+from workbench.errors import StoreError
 from workbench.judging.base import Judge, Judgement, JudgeRequest
 from workbench.judging.claims.sentences import SentenceSplitter
 from workbench.judging.overlap import OverlapJudge
@@ -84,6 +86,35 @@ def test_support_separates_supported_from_unsupported_answers(tmp_path: Path) ->
     rows = pd.DataFrame([row("good"), row("bad", answer="The bishop collects 40 stamps."), row("bare", hits=[])])
     value = judge(rows, overlap(), RESOURCES, tmp_path).set_index(["metric", "id"])["value"]["support_overlap"]
     assert value["good"] == 1 > value["bad"] >= value["bare"] == 0
+
+
+def test_what_would_take_hours_is_unscored_with_a_reason_and_judged_once(tmp_path: Path) -> None:
+    judging, context = counting(tmp_path), [{"doc_id": "a", "text": "x" * 100_000}]
+    items = {"long": 20_000, "claims": 501, "context": 101, "read": 99}
+    rows = [row(name, answer="\n- ab" * number, hits=context) for name, number in items.items()]
+    rows.append(row("hits", answer="\n- ab" * 101, hits=[{"doc_id": "a", "text": "x"}] * 1000))
+    found = judge(pd.DataFrame(rows), judging, RESOURCES, tmp_path).set_index(["metric", "id"])["reason"]
+    assert found["faithfulness"].to_dict() == {
+        "long": "an answer of more than 50,000 letters",
+        "claims": "more than 500 claims",
+        "context": "claims and a context that are too long together",
+        "read": "",
+        "hits": "claims and a context that are too long together",
+    }
+    assert found["answer_relevance"].to_dict() == {"long": "an answer of more than 50,000 letters"} | dict.fromkeys(
+        ("claims", "context", "read", "hits"), ""
+    )
+    made = requests(tmp_path)
+    judge(pd.DataFrame(rows), judging, RESOURCES, tmp_path)
+    assert requests(tmp_path) == made == 4, "one distinct claim, and three distinct answers"
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_evaluations_are_appended_to_a_regular_file_only(kind: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE) if kind == "pipe" else (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match=r"judged.jsonl is a link, or not a regular file; move it away"):
+        judge(pd.DataFrame([row("a")]), counting(tmp_path), RESOURCES, tmp_path)
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_run_judges_nothing_twice(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The monitoring page: its numbers are those of the log, its words follow its alerts and intervals, and a hostile log does nothing to it."""
 
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -380,9 +381,17 @@ DAMAGE = {
     "other columns": lambda path: pd.read_parquet(path).rename(columns={"value": "values"}).to_parquet(path),
     "too few rows": lambda path: pd.read_parquet(path).query(f"{PERIOD[path.name]} != 'today'").to_parquet(path),
     "texts": lambda path: pd.read_parquet(path).astype(str).to_parquet(path),
+    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
     "negative counts": lambda path: pd.read_parquet(path).assign(n=-5).to_parquet(path),
     "rows twice": lambda path: pd.concat([pd.read_parquet(path)] * 2).to_parquet(path),
 }
+
+
+def test_a_record_of_a_pass_that_is_a_pipe_is_one_line(one_pass: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(one_pass, tmp_path / "monitoring")
+    DAMAGE["a pipe"](folder / "pass.json")
+    with pytest.raises(InputError, match="has no results of workbench monitor; run workbench monitor"):
+        wb.load_monitoring(folder)
 
 
 @pytest.mark.parametrize("name", ["comparison.parquet", "summary.parquet"])
@@ -395,8 +404,10 @@ def test_a_damaged_table_is_one_line(kind: str, name: str, one_pass: Path, tmp_p
     assert len(raised.value.lines) == 1
 
 
-@pytest.mark.parametrize("change", [{"until": 2**63}, {"until": -1}, {"changes": [[10**30, "a"]]}, {"skipped": {"a": 10**400}}])
-def test_a_record_of_a_pass_with_numbers_out_of_range_is_one_line(change, one_pass: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change", [{"until": 2**63}, {"until": -1}, {"changes": [[10**30, "a"]]}, {"skipped": {"a": 10**400}}, {"log": "a\0"}]
+)
+def test_a_record_of_a_pass_with_impossible_values_is_one_line(change, one_pass: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(one_pass, tmp_path / "monitoring")
     record = json.loads((folder / "pass.json").read_text())
     (folder / "pass.json").write_text(json.dumps(record | change))

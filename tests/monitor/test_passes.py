@@ -1,6 +1,7 @@
 """Passes over a log that grows: a sample is judged once, and alerts are raised once, sent once and resolved."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.monitor.log_lines import write_segment
 from tests.monitor.production_traffic import recorded
 from workbench.errors import InputError
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.monitor.passes import monitor
+from workbench.monitor.passes import monitor, read_evaluations
 from workbench.monitor.settings import MonitorSettings
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
@@ -130,6 +131,37 @@ def test_without_a_budget_every_question_is_counted_with_the_reason(tmp_path: Pa
     write_segment(tmp_path / "log" / "a.jsonl", rows(0, 3))
     found = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", MonitorSettings.of({"budget": 0}))
     assert found.skipped == {"the budget is 0": 3 * A_DAY}
+
+
+def test_pipes_links_and_impossible_paths_in_the_folder_stop_no_pass(tmp_path: Path) -> None:
+    write_segment(tmp_path / "log.jsonl", rows(0, 1))
+    folder = monitor(tmp_path / "log.jsonl", tmp_path / "out" / "monitoring", SETTINGS).folder
+    record = json.loads((folder / "pass.json").read_text())
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for log in ("a\0b", "a" * 5000, str(tmp_path / "loop")):
+        (folder / "pass.json").write_text(json.dumps(record | {"log": log}))
+        monitor(tmp_path / "log.jsonl", folder, SETTINGS)
+    for name in ("pass.json", "evaluations.parquet"):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+    with pytest.raises(InputError, match=r"has no table evaluations.parquet that can be read"):
+        read_evaluations(folder)
+    aside = folder / f".pass.json.{os.getpid()}.tmp"
+    aside.symlink_to(tmp_path / "elsewhere")
+    monitor(tmp_path / "log.jsonl", folder, SETTINGS)
+    assert json.loads((folder / "pass.json").read_text()) == record
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_latest_changes_of_versions_are_kept_and_the_others_counted(tmp_path: Path) -> None:
+    asked = [row | {"versions": {"index": f"{number}" + "x" * 1000}} for number, row in enumerate(rows(0, 2))]
+    write_segment(tmp_path / "log.jsonl", asked)
+    found = monitor(tmp_path / "log.jsonl", tmp_path / "out" / "monitoring", SETTINGS)
+    changes = json.loads((found.folder / "pass.json").read_text())["changes"]
+    assert len(changes) == 100
+    assert changes[-1][1].startswith("index changed from 198xxx")
+    assert len(changes[-1][1]) < 200
+    assert "80 changes of versions not kept: before the latest 100" in found.left_out
 
 
 def test_a_segment_of_feedback_alone_and_questions_of_megabytes_stop_no_pass(tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
-"""Write files atomically and report disk errors in one line with a fix."""
+"""Read, append and write files safely, and report disk errors in one line with a fix."""
 
 import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
+from typing import Literal
 
 from workbench.errors import InputError, StoreError, WorkbenchError
 
@@ -13,6 +16,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite and numpy raise this error without an error number.
 _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR, errno.ENAMETOOLONG)
+# The first is that of O_NOFOLLOW for a link.
+_NOT_REGULAR = (errno.ELOOP, errno.EISDIR)
 # A broken disk, or one that was unplugged or unmounted.
 _BROKEN = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE)
 
@@ -31,6 +36,9 @@ def store_errors(place: Path) -> Iterator[None]:
         if number in _UNWRITABLE:
             what = f"{getattr(error, 'filename', None) or place} cannot be written"
             raise StoreError(what, "choose another folder or change its permissions") from error
+        if number in _NOT_REGULAR:
+            what = f"{getattr(error, 'filename2', None) or getattr(error, 'filename', None) or place} is a link, or not a regular file"
+            raise StoreError(what, "move it away and run again") from error
         if number in _BROKEN:
             what = f"the disk failed at {getattr(error, 'filename', None) or place} ({os.strerror(number or 0)})"
             raise StoreError(what, "check the disk and run again: finished results are kept") from error
@@ -43,6 +51,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
+            # A link would lead the writing elsewhere, and a pipe would wait.
+            aside.unlink(missing_ok=True)
             write(aside)
             sync(aside)
             os.replace(aside, path)
@@ -54,6 +64,35 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
     write_atomically(path, lambda aside: aside.write_text(text, "utf-8"))
+
+
+def read_regular(path: Path) -> bytes:
+    """Read a regular file. Raises OSError for any other, such as a pipe, which would wait for a writer."""
+    with _opened(path, os.O_RDONLY, "rb") as file:
+        return file.read()
+
+
+def append_regular(path: Path, content: bytes, permissions: int = 0o666) -> None:
+    """Append to a regular file in one write. Raises OSError for any other, and for a link, which can lead to a file whose lines are commands."""
+    # Also for Windows, which has no O_NOFOLLOW.
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        raise _not_regular(path)
+    with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), "ab", permissions) as file:
+        if file.write(content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+def _opened(path: Path, flags: int, mode: Literal["rb", "ab"], permissions: int = 0o666) -> FileIO:
+    # Windows has neither of these. A pipe would wait for its other end.
+    file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), permissions)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise _not_regular(path)
+    return os.fdopen(file, mode, buffering=0)
+
+
+def _not_regular(path: Path) -> OSError:
+    return OSError(errno.ELOOP, "not a regular file", str(path))
 
 
 def table_fault(error: Exception) -> str:

@@ -12,6 +12,7 @@ from workbench.analysis.judging.items import YES
 from workbench.answering.base import AnswerResources
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
+from workbench.core.files import append_regular, read_regular, store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.judging.base import Judge, Judgement
 from workbench.judging.claims.base import SplitRequest
@@ -23,9 +24,11 @@ from workbench.records import Passage, Query
 
 FILE = "judged.jsonl"
 # Raise it when equal judgements begin to get other evaluations.
-_VERSION = 1
+_VERSION = 2
 # Questions that are judged and written together.
 _BATCH = 64
+# Limits of what is judged, since a made-up log could take hours: letters of an answer, its claims, and claims times letters of the context.
+_LONGEST, _MOST_CLAIMS, _MOST_COMPARED = 50_000, 500, 10_000_000
 # Of an answer, in order.
 _METRICS = [[support, "answer_relevance", "refusal_rate"] for support in ("faithfulness", "support_overlap")]
 _COLUMNS = {"id": "str", "metric": "str", "value": "float64", "approved": "float64", "state": "str", "reason": "str", "judge": "str"}
@@ -35,7 +38,8 @@ def judge(sample: pd.DataFrame, judging: Judging, resources: AnswerResources, fo
     """Judge drawn questions: how far the context supports their answers, how relevant these are, whether they refuse, and the users' feedback.
 
     Evaluations are appended to `judged.jsonl` in the folder by batches of 64, under a key of question, texts and judges, and not made again. Those with a failed
-    call are not kept, so the next run makes the call again.
+    call are not kept, so the next run makes the call again. An answer of more than 50,000 letters is unscored. So is the support of one with more than 500 claims,
+    or whose claims times the letters of its context, and 100 for each passage, are more than 10 million.
 
     The sample is log rows with the columns of `fields.FIELDS`. Returns a row for each question and metric: id, metric (`faithfulness`, or `support_overlap` of a
     judge without verdicts; `answer_relevance`, `refusal_rate`, `feedback`), value, approved (the share of yes: supported, or a score of at least 0.5), state
@@ -72,9 +76,13 @@ def _judged(rows: Sequence[Mapping[Any, Any]], judging: Judging, resources: Answ
     refused = [row.get("refused") is True or is_refusal(row["answer"], question=row["query"]) for row in rows]
     given = {place: str(row["answer"]) for place, row in enumerate(rows) if not refused[place]}
     contexts = {place: _passages(row) for place, row in enumerate(rows)}
+    too_large = {place: "an answer of more than 50,000 letters" for place, text in given.items() if len(text) > _LONGEST}
+    given = {place: text for place, text in given.items() if place not in too_large}
     requests = [SplitRequest(queries[place].text, text) for place, text in given.items()]
     split = dict(zip(given, claims_of(judging.claims, requests, resources, "claims"), strict=True))
-    claims = [(place, number, claim.text) for place, found in split.items() for number, claim in enumerate(found.claims)]
+    too_large |= {place: why for place, found in split.items() if (why := _too_large(len(found.claims), contexts[place]))}
+    read = {place: found for place, found in split.items() if place not in too_large}
+    claims = [(place, number, claim.text) for place, found in read.items() for number, claim in enumerate(found.claims)]
     asked = [claim for claim in claims if contexts[claim[0]]]
     verified = judgements_of(judging.support, list(support_requests(queries, contexts, given, asked)), resources, "verify")
     verdicts = dict(zip(asked, verified, strict=True))
@@ -85,11 +93,23 @@ def _judged(rows: Sequence[Mapping[Any, Any]], judging: Judging, resources: Answ
         own = [verdicts.get(claim) or unsupported(judging.support) for claim in claims if claim[0] == place]
         own += [Judgement(error=split[place].error, cached=split[place].replied)] if place in split and split[place].error else []
         answered = [each for (query, _), each in relevance.items() if query == place]
+        # Kept, since it would be the same again.
+        unread = [Judgement(error=too_large[place], cached=True)] if place in too_large else []
+        own, answered = own + unread, answered + ([] if place in given else unread)
         found = [_evaluation(support, judging.support, own), _evaluation("answer_relevance", judging.relevance, answered)]
         if is_refused:
             found = [{**row, "reason": "refused"} for row in found]
         kept = all(not call.error or call.replied for call in (*own, *answered))
         yield [*found, _row("refusal_rate", float(is_refused), "rules")], kept
+
+
+def _too_large(claims: int, context: Sequence[Passage]) -> str:
+    """Return why claims are not verified, or an empty text."""
+    if claims > _MOST_CLAIMS:
+        return "more than 500 claims"
+    # A passage takes time also if it is short.
+    letters = sum(100 + len(passage.text) for passage in context)
+    return "claims and a context that are too long together" if claims * letters > _MOST_COMPARED else ""
 
 
 def _evaluation(metric: str, judge: Judge, judgements: Sequence[Judgement]) -> dict[str, Any]:
@@ -117,7 +137,9 @@ def _row(metric: str, value: float | None, judge: str) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     """Return the kept evaluations by their keys. A line that is cut or has another form is left out, and its question is judged again."""
     found = {}
-    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+    with store_errors(path):
+        lines = read_regular(path).split(b"\n") if path.exists() else []
+    for line in lines:
         try:
             row = json.loads(line)
             if [each["metric"] for each in row["rows"]] in _METRICS and all(map(_is_evaluation, row["rows"])):
@@ -138,9 +160,9 @@ def _is_evaluation(row: Mapping[str, Any]) -> bool:
 def _append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Append lines. A line break precedes each, in case the last line was cut."""
     text = "".join(f"\n{json.dumps(row, ensure_ascii=False, allow_nan=False)}" for row in rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as stream:
-        stream.write(text.encode("utf-8", "surrogatepass"))
+    with store_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_regular(path, text.encode("utf-8", "surrogatepass"))
 
 
 def _rows_of(value: Any) -> list[Any]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from workbench.core.display import excerpt
 from workbench.core.environment import find_upwards
+from workbench.core.files import read_regular
 from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
 from workbench.monitor.alerts.detect import NEEDS, WatchedAlert
@@ -272,7 +273,7 @@ def load_monitoring(folder: str | Path = "outputs/monitoring") -> MonitoringView
     """
     place = find_upwards(folder) or Path(folder)
     try:
-        about = PassRecord.model_validate_json((place / PASS).read_bytes())
+        about = PassRecord.model_validate_json(read_regular(place / PASS))
         comparison = read_pass_table(place / COMPARISON, COMPARED, ("by", "group", "measure", "period"))
         summary = read_pass_table(place / SUMMARY, SUMMARISED, ("by", "group", "measure"))
         _check_rows(comparison, summary)

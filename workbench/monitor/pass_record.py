@@ -1,5 +1,6 @@
 """The results of a pass over a log for its page: the names of files, and the record beside the tables."""
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.core.files import read_regular
 from workbench.monitor.alerts.detect import Nanoseconds, WatchedAlert
 
 ALERTS, PASS, COMPARISON, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "summary.parquet"
@@ -31,7 +33,8 @@ class PassRecord(BaseModel):
     """The results of a pass besides tables: the log, the present, tests, changes of versions, counts of what is left out, and texts of questions."""
 
     model_config = ConfigDict(frozen=True)
-    log: str
+    # A path without a NUL, which no system takes.
+    log: Annotated[str, Field(pattern=r"^[^\x00]*$")]
     until: Nanoseconds
     tested: tuple[WatchedAlert, ...]
     changes: tuple[tuple[Nanoseconds, str], ...]
@@ -45,7 +48,7 @@ class PassRecord(BaseModel):
 def read_pass_table(path: Path, columns: tuple[str, ...], key: tuple[str, ...]) -> pd.DataFrame:
     """Read a table that a pass wrote. Raises ValueError or OSError if it is not one with these columns and distinct keys."""
     try:
-        table: pd.DataFrame = pq.read_table(path).to_pandas(ignore_metadata=True)
+        table: pd.DataFrame = pq.read_table(io.BytesIO(read_regular(path))).to_pandas(ignore_metadata=True)
     except (pa.ArrowException, TypeError) as error:
         raise ValueError("not a table of a pass") from error
     if tuple(table.columns) != columns:

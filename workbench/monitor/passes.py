@@ -1,6 +1,8 @@
 """One pass over a log: judge a sample, estimate, decide on alerts, and send them. A later pass continues where this one ended."""
 
+import io
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +15,8 @@ import pandas as pd
 from pydantic import ValidationError
 
 from workbench.answering.base import AnswerResources
-from workbench.core.files import write_atomically, write_text
+from workbench.core.display import excerpt
+from workbench.core.files import read_regular, write_atomically, write_text
 from workbench.core.formatting import count, plural
 from workbench.datasets.sources import recognise
 from workbench.embedding.static import StaticEmbedder
@@ -47,6 +50,8 @@ from workbench.statistics.judging.sampled import FEWEST_SCORES
 NEWS, METRICS, EVALUATIONS, TRACES, EVENTS = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl", "evaluations.otlp.jsonl"
 # The metrics of judged answers on which alerts are decided.
 _ALERTED = {"faithfulness": "faithfulness", "support_overlap": "faithfulness", "refusal_rate": "refusal_rate"}
+# The latest changes of versions that are kept. A made-up log can have one in each row.
+_MOST_CHANGES = 100
 # New questions that the page counts and proposes to label.
 _TAKE = 24
 
@@ -125,7 +130,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         errors = _errors(settings)
         estimates = tuple(estimate(evaluations, drawn, metric, errors) for metric in evaluations["metric"].unique() if metric != "feedback")
         embedder = StaticEmbedder()
-        changes = _changes(table)
+        changes, earlier = _changes(table)
         comparison = compare_days(table, drawn, evaluations, errors, changes[-1][0] if changes else None)
         watch = detect(table, settings.limits(), _scores(evaluations, drawn), partial(_encoded, embedder))
         state, news = update(read_state(folder / ALERTS), watch, settings.limits())
@@ -137,7 +142,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         write_text(folder / METRICS, prometheus(state, watch))
         for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
             write_atomically(folder / name, written.to_parquet)
-        left_out = (*remarks, *counted, *_uncompared(table), *_unwatched(watch))
+        left_out = (*remarks, *counted, *_uncompared(table), *earlier, *_unwatched(watch))
         seen = {row for alert in state.alerts for row in alert.first.evidence}
         record = PassRecord(
             log=str(path),
@@ -158,10 +163,11 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
 def _require_same_log(path: Path, folder: Path) -> None:
     """Raise InputError if a folder has the results of another log."""
     try:
-        known = PassRecord.model_validate_json((folder / PASS).read_bytes()).log
+        known = PassRecord.model_validate_json(read_regular(folder / PASS)).log
     except (OSError, ValidationError):
         return
-    if Path(known).resolve() != path.resolve() and Path(known).exists():
+    # Unlike those of Path, these take a path that is too long or leads to itself.
+    if os.path.realpath(known) != os.path.realpath(path) and os.path.exists(known):
         raise InputError(f"{folder} has the results of {known}", "give another --name")
 
 
@@ -178,7 +184,7 @@ def acknowledge_alert(folder: Path, name: str) -> None:
 def read_evaluations(folder: Path, *, missing_ok: bool = False) -> pd.DataFrame | None:
     """Return the evaluations that passes wrote to a folder. Raises InputError if there are none, unless that is `missing_ok`."""
     try:
-        return pd.read_parquet(folder / EVALUATIONS)
+        return pd.read_parquet(io.BytesIO(read_regular(folder / EVALUATIONS)))
     except (OSError, ValueError) as error:
         if missing_ok and isinstance(error, FileNotFoundError):
             return None
@@ -255,11 +261,15 @@ def _errors(settings: MonitorSettings) -> Mapping[str, JudgeErrors]:
     return judge_errors(RunTables.read(settings.calibration).calibration, settings.judges().support.label)
 
 
-def _changes(table: pd.DataFrame) -> tuple[tuple[int, str], ...]:
-    """Return the changes of versions with their times, in nanoseconds since 1970."""
+def _changes(table: pd.DataFrame) -> tuple[tuple[tuple[int, str], ...], list[str]]:
+    """Return the latest changes of versions with their times, in nanoseconds since 1970, and a line on earlier ones."""
     rows = ordered(table, None)[0]
     found = version_changes(rows["setup"])
-    return tuple((int(rows["time"].iloc[row]), f"{name} changed from {old} to {new}") for row, name, old, new in found)
+    latest, more = found[-_MOST_CHANGES:], len(found) - _MOST_CHANGES
+    changes = tuple(
+        (int(rows["time"].iloc[row]), " ".join(map(excerpt, (name, "changed from", old, "to", new)))) for row, name, old, new in latest
+    )
+    return changes, [f"{plural(more, 'change')} of versions not kept: before the latest {_MOST_CHANGES}"] if more > 0 else []
 
 
 def _uncompared(table: pd.DataFrame) -> list[str]:

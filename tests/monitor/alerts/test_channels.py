@@ -1,8 +1,13 @@
 import hashlib
 import hmac
 import json
+import os
 import re
+import socket
+import threading
 import time
+from contextlib import suppress
+from functools import partial
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,7 +18,7 @@ from tests.monitor.alerts.test_state import RAISED, SETTINGS, watch
 from workbench.errors import RunError
 from workbench.monitor.alerts.channels import SIGNATURE, Webhook, append_alert, content, prometheus
 from workbench.monitor.alerts.detect import WatchedAlert
-from workbench.monitor.alerts.state import AlertState, deliver, update
+from workbench.monitor.alerts.state import Alert, AlertState, deliver, update
 
 SECRET = "a secret of the webhook"
 
@@ -86,12 +91,60 @@ def test_a_request_that_is_refused_is_not_repeated(serve, alert) -> None:
 def test_a_server_that_hangs_and_one_that_does_not_listen_are_given_up(serve, alert) -> None:
     server = serve()
     server.faults, server.lasting = [{"hang": True}], True
-    with pytest.raises(RunError, match=r"did not answer [(]ReadTimeout"):
+    with pytest.raises(RunError, match=r"did not answer [(]TimeoutError"):
         hook(server, timeout=0.2, tries=1)(alert)
-    with pytest.raises(RunError, match=r"did not answer [(]ConnectionError") as error:
+    with pytest.raises(RunError, match=r"did not answer [(]ConnectError") as error:
         Webhook(url=f"http://127.0.0.1:{closed_port()}/T0/path-of-the-hook", secret="HOOK_SECRET", tries=2)(alert)
     assert "path-of-the-hook" not in str(error.value)
     assert error.value.__cause__ is None
+
+
+def answering(first: bytes, then: bytes, pause: float) -> str:
+    """Return the address of a server that sends some bytes, and then others again and again for at most 10 seconds."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        end = time.monotonic() + 10
+        with suppress(OSError), listening, listening.accept()[0] as client:
+            client.settimeout(10)
+            client.recv(65_536)
+            client.sendall(first)
+            while then and time.monotonic() < end:
+                client.sendall(then)
+                time.sleep(pause)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return f"http://127.0.0.1:{listening.getsockname()[1]}/T0/path-of-the-hook"
+
+
+def refused(url: str, alert: Alert, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the failure of a try of half a second, which must not take longer."""
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    began = time.monotonic()
+    (failure,) = deliver(AlertState(alerts=(alert,)), {"webhook": Webhook(url=url, secret="HOOK_SECRET", timeout=0.5, tries=1)})[1]
+    assert time.monotonic() - began < 5
+    return failure
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "pause"),
+    [(b"HTTP/1.1 200 OK\r\nX: ", b"x", 0.05), (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0), (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.05)],
+)
+def test_a_server_that_goes_on_sending_is_given_up_after_the_time_of_a_try(first, then, pause, alert, monkeypatch) -> None:
+    failure = refused(answering(first, then, pause), alert, monkeypatch)
+    assert failure == "webhook: the webhook at 127.0.0.1 did not answer (TimeoutError); the next run sends the alert again"
+
+
+def test_the_body_of_an_answer_is_not_read_also_not_of_a_redirect(alert, monkeypatch) -> None:
+    for status, pause in ((302, 0), (500, 0.05)):
+        head = b"HTTP/1.1 %d X\r\nLocation: http://127.0.0.1:1/\r\n\r\n" % status
+        assert f"answered {status}" in refused(answering(head, b"x" * 1000, pause), alert, monkeypatch)
+
+
+@pytest.mark.parametrize("location", [b"\xff\xfe", b"http://[", "http://\u2100.com/".encode(), b"http://a:99999999999/", b"http://\x00"])
+def test_the_location_of_a_redirect_is_not_parsed(location, alert, monkeypatch) -> None:
+    head = b"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % location
+    assert refused(answering(head, b"", 0), alert, monkeypatch).startswith("webhook: the webhook at 127.0.0.1 ")
 
 
 def test_proxies_of_the_environment_are_ignored(serve, alert, monkeypatch) -> None:
@@ -140,6 +193,16 @@ def test_a_file_gets_one_line_for_each_alert(tmp_path, alert) -> None:
     first, second = (tmp_path / "alerts.jsonl").read_bytes().splitlines()
     assert first == second == content(alert)
     assert json.loads(first)["id"] == alert.id
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_alerts_are_appended_to_a_regular_file_only(kind, tmp_path, alert) -> None:
+    path, other = tmp_path / "alerts.jsonl", tmp_path / "commands"
+    other.write_text("# precious")
+    {"link": lambda: path.symlink_to(other), "pipe": lambda: os.mkfifo(path), "folder": path.mkdir}[kind]()
+    state, failures = deliver(AlertState(alerts=(alert,)), {"file": partial(append_alert, path)})
+    assert failures == (f"file: {path} is a link, or not a regular file; move it away and run again",)
+    assert (other.read_text(), state.alerts[0].sent) == ("# precious", {})
 
 
 def test_the_parser_of_prometheus_reads_its_text_with_hostile_labels(alert) -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 from datetime import timedelta
 
@@ -6,12 +7,14 @@ import pandas as pd
 import pytest
 
 from tests.monitor.alerts.logs import START, alert_settings, rates, table
-from workbench.errors import InputError, RunError
+from workbench.errors import InputError, RunError, StoreError
 from workbench.monitor.alerts.channels import content
 from workbench.monitor.alerts.detect import RaisedAlert, Watch, detect, iso
 from workbench.monitor.alerts.signals import DAY
 from workbench.monitor.alerts.state import AlertState, acknowledge, deliver, lock, read_state, update, write_state
 
+# Not the time of an alert in the form of `iso`.
+CHANGES = [("change", f"a{time}") for time in ("", " at b", " at NaT", " at now", " at 12", " at 0001-01-01", " at 9999-12-31T00:00:00Z")]
 SETTINGS = alert_settings({"refusals": {"limit": 0.1}, "quiet_days": 3})
 RAISED = RaisedAlert(
     "cost", "share of questions that cost more than 2", 100 * DAY, 99 * DAY, 40, ("q1", "q2"), value=0.2, low=0.1, high=0.3, limit=0.05
@@ -129,6 +132,26 @@ def test_an_alert_that_a_channel_refuses_does_not_silence_the_others() -> None:
     assert sorted(got) == ["latency", "no_results"]
 
 
+def test_whatever_a_channel_raises_is_a_failure_without_its_message() -> None:
+    def send(_) -> None:
+        raise UnicodeError("a secret")
+
+    state, _ = after(watch(RAISED))
+    assert deliver(state, {"hook": send}) == (state, ("hook: unexpected UnicodeError",))
+
+
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_a_lock_that_is_no_regular_file_is_one_line(kind, tmp_path) -> None:
+    file = tmp_path / ".alerts.json.lock"
+    file.mkdir() if kind == "folder" else file.symlink_to(tmp_path / "elsewhere")
+    with (
+        pytest.raises(StoreError, match=r"alerts.json.lock is a link, or not a regular file; move it away"),
+        lock(tmp_path / "alerts.json"),
+    ):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_what_a_log_names_leaves_as_valid_json_of_bounded_size() -> None:
     odd = replace(RAISED, evidence=('9-0?key=a"', "\\", "x" * 100_000), change='index changed from ?token=b"c to ' + "v" * 100_000)
     state, _ = after(watch(odd))
@@ -145,10 +168,15 @@ def test_a_state_is_written_and_read_as_it_was(tmp_path) -> None:
         write_state(path, state)
     assert read_state(path) == state
     kept = json.loads(path.read_text())
-    for name, value in (("since", -1), ("raised", 2**63), ("resolved", 10**30), ("count", -5), ("change", "a at b"), ("change", "a")):
+    for name, value in (("since", -1), ("raised", 2**63), ("resolved", 10**30), ("count", -5), *CHANGES):
         path.write_text(json.dumps(kept | {"alerts": [kept["alerts"][0] | {"first": kept["alerts"][0]["first"] | {name: value}}]}))
         with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):
             read_state(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):
+        read_state(path)
+    path.unlink()
     for wrong in ('{"version": 1, "alerts": [{"id": 3}]}', '{"version": true}', '{"version": 2}', '{"version": "1"}'):
         path.write_text(wrong)
         with pytest.raises(InputError, match=r"alerts.json is not a state of alerts; restore it"):

@@ -1,19 +1,23 @@
 """Send alerts to a file, a webhook and Prometheus."""
 
+import asyncio
 import hashlib
 import hmac
 import json
 import os
 import re
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-import requests
+import httpx2
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from workbench.core.files import store_errors
+from workbench.core.files import append_regular, store_errors
+from workbench.core.loop_thread import run_in_thread
 from workbench.errors import InputError, RunError
 from workbench.llm.retries import back_off, requested_wait, worth_retrying
 from workbench.models.server import is_local
@@ -68,16 +72,20 @@ class Webhook(BaseModel):
     def _tried(self, body: bytes, secret: str) -> tuple[int | None, float | None, str]:
         """Send a body once. Return the status, the wait that the server asks for, and why it failed."""
         now = int(time.time())
-        headers = {"Content-Type": "application/json", SIGNATURE: f"t={now},v1={signature(secret, now, body)}"}
+        headers = {"Content-Type": "application/json", "User-Agent": "workbench", SIGNATURE: f"t={now},v1={signature(secret, now, body)}"}
         try:
-            with requests.Session() as session:
-                session.trust_env = False
-                # The body of an answer is not read: it may have any length.
-                with session.post(self.url, body, headers=headers, timeout=self.timeout, allow_redirects=False, stream=True) as answer:
-                    fault = "" if 200 <= answer.status_code < 300 else f"answered {answer.status_code}"
-                    return answer.status_code, requested_wait(answer.headers), fault
-        except requests.RequestException as error:  # their messages contain the URL
+            status, given = run_in_thread("webhook", partial(self._answer, body, headers))
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:  # their messages contain the URL
             return None, None, f"did not answer ({type(error).__name__})"
+        return status, requested_wait(given), "" if 200 <= status < 300 else f"answered {status}"
+
+    async def _answer(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str]]:
+        """Return the status and headers of the answer. Its body is not read, and a transport, unlike a client, does not parse redirects."""
+        # Of the whole try, since a server can send a byte now and then.
+        async with asyncio.timeout(self.timeout), httpx2.AsyncHTTPTransport(trust_env=False) as transport:
+            answer = await transport.handle_async_request(httpx2.Request("POST", self.url, headers=headers, content=body))
+            await answer.aclose()
+            return answer.status_code, answer.headers
 
 
 def signature(secret: str, now: int, body: bytes) -> str:
@@ -100,8 +108,8 @@ def _safe(value: Any) -> Any:
 
 def append_alert(path: Path, alert: Alert) -> None:
     """Append an alert to a file of JSON Lines."""
-    with store_errors(path), path.open("ab", buffering=0) as file:
-        file.write(content(alert) + b"\n")
+    with store_errors(path):
+        append_regular(path, content(alert) + b"\n")
 
 
 def prometheus(state: AlertState, watch: Watch) -> str:

@@ -28,8 +28,10 @@ Nanoseconds = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 def _is_change(text: str) -> str:
-    """Return the text of a change, which ends with its time. Raises ValueError for another text."""
-    _ = pd.Timestamp(text.rpartition(" at ")[2]).value if text else 0
+    """Return the text of a change, which ends with its time in the form of `iso`. Raises ValueError for another text."""
+    time = text.rpartition(" at ")[2]
+    if text and iso(int(nanoseconds(pd.Series([time]))[0])) != time:
+        raise ValueError("a change without a time since 1970")
     return text
 
 

@@ -1,6 +1,7 @@
 """Remember alerts between runs over a growing log."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +10,7 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.core.display import excerpt
-from workbench.core.files import write_text
+from workbench.core.files import read_regular, store_errors, write_text
 from workbench.errors import InputError, WorkbenchError
 from workbench.monitor.alerts.detect import Nanoseconds, RaisedAlert, Watch, began, iso
 from workbench.monitor.alerts.settings import AlertSettings
@@ -99,8 +100,8 @@ def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) 
                 continue
             try:
                 send(alert)
-            except WorkbenchError as error:
-                failures.append(f"{name}: {error}")
+            except Exception as error:  # a server decides what a library raises, and its message can contain a secret
+                failures.append(f"{name}: {error if isinstance(error, WorkbenchError) else f'unexpected {type(error).__name__}'}")
                 # Each waits for its tries.
                 if sum(failure.startswith(f"{name}: ") for failure in failures) >= _MOST_FAILURES:
                     break
@@ -109,15 +110,20 @@ def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) 
     return AlertState(alerts=tuple(alerts)), tuple(failures)
 
 
-def lock(path: Path) -> FileLock:
-    """Return the lock of a state, in a folder that exists, to be held from reading it until it is written."""
-    return FileLock(path.with_name(f".{path.name}.lock"))
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a state, in a folder that exists, from reading it until it is written."""
+    file = path.with_name(f".{path.name}.lock")
+    with store_errors(file):
+        held = FileLock(file).acquire()
+    with held:
+        yield
 
 
 def read_state(path: Path) -> AlertState:
     """Read a state; a file that does not exist has no alerts. Raises InputError if it is not a state."""
     try:
-        return AlertState.model_validate_json(path.read_bytes()) if path.exists() else AlertState()
+        return AlertState.model_validate_json(read_regular(path)) if path.exists() else AlertState()
     except (OSError, ValidationError):
         raise InputError(f"{path} is not a state of alerts", "restore it, or delete it to begin again") from None
 

@@ -4,9 +4,7 @@ Source: open-telemetry/opentelemetry-proto, `docs/specification.md`, OTLP/HTTP.
 """
 
 import json
-import os
 import socket
-import stat
 import threading
 import time
 import zlib
@@ -19,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from workbench.core.files import append_regular
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
 from workbench.models.server import is_local
@@ -104,16 +103,8 @@ class _OtlpServer(ThreadingHTTPServer):
         """Append a line in one write, so that a killed process loses none that was confirmed. Raises OSError if the disk is full."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / f"{signal}-{datetime.now(UTC).date()}.jsonl"
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-        try:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise OSError(0, "not a regular file", str(path))
-            # The line before can be cut off, by a full disk.
-            written = os.write(file, b"\n" + line + b"\n")
-        finally:
-            os.close(file)
-        if written < len(line) + 2:
-            raise OSError(None, "the disk is full")
+        # The line before can be cut off, by a full disk.
+        append_regular(path, b"\n" + line + b"\n", 0o600)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if len(self._deadlines) >= self.limits.connections:
