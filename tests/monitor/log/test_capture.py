@@ -386,3 +386,56 @@ def test_of_hits_without_an_end_the_first_are_logged(log: wb.QueryLog, tmp_path:
     log.record("why?", hits=({"doc_id": f"d{number}"} for number in itertools.count()))
     (row,) = written(log, tmp_path)
     assert [hit["doc_id"] for hit in row["hits"]] == [f"d{number}" for number in range(1_000)]
+
+
+def test_what_is_sent_and_thrown_into_a_stream_reaches_the_function(log: wb.QueryLog, tmp_path: Path) -> None:
+    def stream(query: str) -> Generator[str, str, str]:
+        try:
+            query += yield query
+        except ValueError as error:
+            query += str(error)
+        query += yield query
+        return query
+
+    async def stream_later(query: str) -> AsyncGenerator[str, str]:
+        try:
+            query += yield query
+        except ValueError as error:
+            query += str(error)
+        query += yield query
+        yield query
+
+    def read(parts: Generator[str, str, str]) -> tuple[str, ...]:
+        seen = next(parts), parts.throw(ValueError(" thrown"))
+        with pytest.raises(StopIteration) as ended:
+            parts.send(" sent")
+        return (*seen, ended.value.value)
+
+    async def read_later(parts: AsyncGenerator[str, str]) -> tuple[str, ...]:
+        seen = await anext(parts), await parts.athrow(ValueError(" thrown")), await parts.asend(" sent")
+        assert [part async for part in parts] == []
+        return seen
+
+    expected = ("q", "q thrown", "q thrown sent")
+    assert read(stream("q")) == read(log.watch(stream)("q")) == expected
+    assert asyncio.run(read_later(stream_later("q"))) == asyncio.run(read_later(log.watch(stream_later)("q"))) == expected
+    parts = log.watch(stream)("q")
+    next(parts)
+    with pytest.raises(KeyError):
+        parts.throw(KeyError("k"))
+    assert [row.get("error") for row in written(log, tmp_path)] == [None, None, "KeyError: 'k'"]
+
+
+def test_a_stream_that_cannot_be_closed_is_logged(log: wb.QueryLog, tmp_path: Path) -> None:
+    def stream(_: str) -> Iterator[str]:
+        try:
+            yield "a"
+        finally:
+            raise ValueError("not closed")
+
+    parts = log.watch(stream)("q")
+    next(parts)
+    with pytest.raises(ValueError, match="not closed"):
+        parts.close()
+    (row,) = written(log, tmp_path)
+    assert row["answer"] == "a"

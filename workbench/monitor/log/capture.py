@@ -238,29 +238,48 @@ async def _awaited(question: LoggedQuestion, result: Coroutine[Any, Any, Any]) -
 
 
 def _stream(question: LoggedQuestion, stream: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    # As `yield from`, which cannot be used: the question is current only while the function runs.
+    step: Callable[[Any], Any] = stream.send
+    given: Any = None
     try:
         while True:
             with question.active():
-                part = next(stream)
+                part = step(given)
             question.add_part(part)
-            yield part
+            try:
+                step, given = stream.send, (yield part)
+            except GeneratorExit:
+                raise
+            except BaseException as thrown:
+                step, given = stream.throw, thrown
     except BaseException as ended:
-        stream.close()
-        question.finish_stream(ended)
+        try:
+            stream.close()
+        finally:
+            question.finish_stream(ended)
         if not isinstance(ended, StopIteration):
             raise
         return ended.value
 
 
-async def _async_stream(question: LoggedQuestion, stream: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, None]:
+async def _async_stream(question: LoggedQuestion, stream: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    step: Callable[[Any], Any] = stream.asend
+    given: Any = None
     try:
         while True:
             with question.active():
-                part = await anext(stream)
+                part = await step(given)
             question.add_part(part)
-            yield part
+            try:
+                step, given = stream.asend, (yield part)
+            except GeneratorExit:
+                raise
+            except BaseException as thrown:
+                step, given = stream.athrow, thrown
     except BaseException as ended:
-        await stream.aclose()
-        question.finish_stream(ended)
+        try:
+            await stream.aclose()
+        finally:
+            question.finish_stream(ended)
         if not isinstance(ended, StopAsyncIteration):
             raise
