@@ -42,8 +42,9 @@ class LoggedRoute(PathSettings):
 class QueryLogMiddleware:
     """Log the questions of an ASGI application by path: `app.add_middleware(QueryLogMiddleware, log=log, routes={"/ask": LoggedRoute()})`.
 
-    Requests and replies pass unchanged, streams part by part. At most 1 MB of each and 5,000 events are copied and read. If the reply is longer or cannot be read, the
-    question is logged without it and counted in `log.lost` as `reply`. A request whose question cannot be read is only counted, as `request`. Handlers can add fields: `log.current.set(user=…)`.
+    Requests and replies pass unchanged, streams part by part. At most 1 MB of each is copied and read, and at most 5,000 events. If the reply is longer or
+    cannot be read, the question is logged without it and counted in `log.lost` as `reply`. A request whose question cannot be read is only counted, as
+    `request`. Handlers can add fields: `log.current.set(user=…)`.
     """
 
     def __init__(self, app: Application, log: QueryLog, routes: Mapping[str, LoggedRoute]) -> None:
