@@ -60,6 +60,24 @@ def test_a_reply_without_a_usual_name_is_counted_and_its_question_logged(tmp_pat
     assert losses(tmp_path) == {"reply": 1}
 
 
+def test_a_stream_of_very_many_events_is_counted_and_its_question_logged(tmp_path: Path) -> None:
+    assert len(asked(tmp_path / "read", b'data: {"answer": "a"}\n\n' * 5_000, b"text/event-stream")["answer"]) == 5_000
+    assert losses(tmp_path / "read") == {}
+    assert "answer" not in asked(tmp_path / "counted", b'data: {"answer": "a"}\n\n' * 5_001, b"text/event-stream")
+    assert losses(tmp_path / "counted") == {"reply": 1}
+
+
+@pytest.mark.parametrize("scope", [{"type": "http", "path": ["/ask"]}, {"type": "http"}, {}])
+def test_a_wrong_scope_is_the_application_s(tmp_path: Path, scope: dict[str, Any]) -> None:
+    seen = []
+
+    async def application(*given: Any) -> None:
+        seen.append(given)
+
+    asyncio.run(QueryLogMiddleware(application, wb.QueryLog(tmp_path), {"/ask": LoggedRoute()})(scope, None, None))  # type: ignore[arg-type]
+    assert seen == [(scope, None, None)]
+
+
 @pytest.mark.parametrize("routes", [{"ask": LoggedRoute()}, {"/ask": {}}, {"/ask": LoggedRoute}, ["/ask"], None])
 def test_routes_are_logged_routes_by_path(tmp_path: Path, routes: Any) -> None:
     with pytest.raises(InputError, match="routes are no LoggedRoute by path"):

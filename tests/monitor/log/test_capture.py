@@ -5,13 +5,14 @@ import inspect
 import itertools
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import workbench as wb
 from tests.monitor.written_log import rows
@@ -386,3 +387,114 @@ def test_of_hits_without_an_end_the_first_are_logged(log: wb.QueryLog, tmp_path:
     log.record("why?", hits=({"doc_id": f"d{number}"} for number in itertools.count()))
     (row,) = written(log, tmp_path)
     assert [hit["doc_id"] for hit in row["hits"]] == [f"d{number}" for number in range(1_000)]
+
+
+class HostileMapping(Mapping[str, str]):
+    def __getitem__(self, name: str) -> str:
+        raise SystemExit(3)
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError("no keys")
+
+    def __len__(self) -> int:
+        raise RuntimeError("no length")
+
+
+class HostileClass:
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError("no class")
+
+
+class NoNumber(BaseModel):
+    number: int
+
+
+class HostileModel:
+    def __getattr__(self, name: str) -> Any:
+        NoNumber(number=name)  # type: ignore[arg-type]
+
+
+class Nameless(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        raise RuntimeError("no name")
+
+
+class NamelessError(Exception, metaclass=Nameless):
+    pass
+
+
+class HostileError:
+    def __getattr__(self, name: str) -> Any:
+        raise NamelessError
+
+
+@pytest.mark.parametrize("kind", [HostileMapping, HostileClass, HostileModel, HostileError])
+def test_a_hostile_argument_or_result_does_not_fail_a_watched_function(log: wb.QueryLog, tmp_path: Path, kind: type) -> None:
+    value = kind()
+    assert log.watch(lambda _: "a")(value) == "a"
+    assert log.watch(lambda _: value)("q") is value
+    assert log.record("q", hits=[value])
+    assert len(written(log, tmp_path)) == 1
+    assert log.lost == {"invalid": 2, "result": 1}
+
+
+def test_an_iterator_that_a_function_returns_is_left_to_the_caller(log: wb.QueryLog, tmp_path: Path) -> None:
+    assert [*log.watch(lambda _: iter(["d1", "d2"]))("q")] == ["d1", "d2"]
+    assert [*log.watch(lambda _: {"answer": "a", "sources": iter(["d1"])})("q")["sources"]] == ["d1"]
+    assert [row.get("answer") for row in written(log, tmp_path)] == [None, "a"]
+    assert log.lost == {"result": 1}
+
+
+def test_what_is_sent_and_thrown_into_a_stream_reaches_the_function(log: wb.QueryLog, tmp_path: Path) -> None:
+    def stream(query: str) -> Generator[str, str, str]:
+        try:
+            query += yield query
+        except ValueError as error:
+            query += str(error)
+        query += yield query
+        return query
+
+    async def stream_later(query: str) -> AsyncGenerator[str, str]:
+        try:
+            query += yield query
+        except ValueError as error:
+            query += str(error)
+        query += yield query
+        yield query
+
+    def read(parts: Generator[str, str, str]) -> tuple[str, ...]:
+        seen = next(parts), parts.throw(ValueError(" thrown"))
+        with pytest.raises(StopIteration) as ended:
+            parts.send(" sent")
+        return (*seen, ended.value.value)
+
+    async def read_later(parts: AsyncGenerator[str, str]) -> tuple[str, ...]:
+        seen = await anext(parts), await parts.athrow(ValueError(" thrown")), await parts.asend(" sent")
+        assert [part async for part in parts] == []
+        return seen
+
+    expected = ("q", "q thrown", "q thrown sent")
+    assert read(stream("q")) == read(log.watch(stream)("q")) == expected
+    assert asyncio.run(read_later(stream_later("q"))) == asyncio.run(read_later(log.watch(stream_later)("q"))) == expected
+    parts = log.watch(stream)("q")
+    next(parts)
+    with pytest.raises(KeyError):
+        parts.throw(KeyError("k"))
+    assert [row.get("error") for row in written(log, tmp_path)] == [None, None, "KeyError: 'k'"]
+
+
+def test_a_stream_that_cannot_be_closed_is_logged(log: wb.QueryLog, tmp_path: Path) -> None:
+    def stream(_: str) -> Iterator[str]:
+        try:
+            yield "a"
+        finally:
+            raise ValueError("not closed")
+
+    parts = log.watch(stream)("q")
+    next(parts)
+    with pytest.raises(ValueError, match="not closed"):
+        parts.close()
+    (row,) = written(log, tmp_path)
+    assert row["answer"] == "a"

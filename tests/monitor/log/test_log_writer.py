@@ -1,10 +1,13 @@
 """The thread and the files of a log: killed and forked processes, threads, full disks, full memory, segments."""
 
+import gc
 import json
+import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from asyncio import CancelledError
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +295,103 @@ def test_lines_are_readable_by_the_group_alone(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o007 == 0
     assert path.name.split("-")[1] == str(os.getpid())
     assert len(lines(tmp_path)) == 1
+
+
+def test_no_cause_of_a_loss_ends_the_thread(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    log.lose("half \ud800", "of a pair \udfff")
+    log.record("q", hits=[{"\ud800": 1, "y": [1]}])
+    wait_for(lambda: bool(losses(tmp_path)))
+    log.record("later")
+    log.close()
+    assert [row["query"] for row in rows(tmp_path)] == ["later"]
+    assert losses(tmp_path) == {"half ?": 1, "invalid": 1}
+
+
+def test_causes_are_of_a_bounded_length_and_number(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    for number in range(1_000):
+        log.lose(f"reason {number} " + "x" * 1_000_000, "y" * 1_000_000)
+    log.close()
+    assert len(log.lost) <= 101
+    assert sum(log.lost.values()) == sum(losses(tmp_path).values()) == 1_000
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 200_000
+
+
+@pytest.fixture(params=[RuntimeError("no disk"), SystemExit(3), CancelledError()])
+def failing_handler(request: pytest.FixtureRequest) -> Iterator[BaseException]:
+    """A handler of logging that raises."""
+    handler = logging.Handler()
+
+    def emit(_: logging.LogRecord) -> None:
+        raise request.param
+
+    handler.emit = emit  # type: ignore[method-assign]
+    logger, disabled = logging.getLogger("workbench.monitor.log"), logging.root.manager.disable
+    logging.disable(logging.NOTSET)
+    logger.addHandler(handler)
+    yield request.param
+    logger.removeHandler(handler)
+    logging.disable(disabled)
+
+
+def test_a_handler_of_logging_that_fails_does_not_end_the_thread(failing_handler: BaseException, tmp_path: Path) -> None:  # noqa: ARG001
+    log = wb.QueryLog(tmp_path / "log")
+    (tmp_path / "log").write_text("a file in the way")
+    log.record("lost")
+    wait_for(lambda: log.lost == {"write": 1})
+    (tmp_path / "log").unlink()
+    log.record("kept")
+    wait_for(lambda: bool(rows(tmp_path / "log")))
+    log.close()
+    assert losses(tmp_path / "log") == {"write": 1}
+
+
+def test_a_handler_of_logging_that_fails_does_not_fail_the_caller(failing_handler: BaseException, tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    if not isinstance(failing_handler, CancelledError):  # which is the caller's own
+        log.record("q", turn="x")
+        log.record("q", unknown="field")
+        log.close()
+        assert log.lost == {"invalid": 1}
+        assert len(rows(tmp_path)) == 1
+
+
+def test_a_log_without_a_thread_is_written_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_more(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", no_more)
+    log = wb.QueryLog(tmp_path)
+    log.record("a")
+    log.record("b", turn="x")
+    log.close()
+    assert [row["query"] for row in rows(tmp_path)] == ["a"]
+    assert losses(tmp_path) == {"invalid": 1}
+
+
+@pytest.mark.parametrize("end", ["pass", "raise ValueError", "sys.exit(3)"])
+def test_a_child_of_multiprocessing_writes_what_waits(run_python: Callable[..., str], tmp_path: Path, end: str) -> None:
+    script = f"""
+import multiprocessing, sys
+import workbench as wb
+log = wb.QueryLog(sys.argv[1])
+log.record("parent")
+def record():
+    log.record("child")
+    {end}
+sys.stderr = None
+child = multiprocessing.get_context("fork").Process(target=record)
+child.start()
+child.join()
+"""
+    run_python(script, tmp_path, options=("-W", "ignore"))
+    assert sorted(row["query"] for row in rows(tmp_path)) == ["child", "parent"]
+
+
+def test_logs_that_are_dropped_are_written_and_keep_no_thread(tmp_path: Path) -> None:
+    for number in range(20):
+        wb.QueryLog(tmp_path / str(number % 5)).record("q")
+    gc.collect()
+    wait_for(lambda: "query log" not in {thread.name for thread in threading.enumerate()})
+    assert sum(len(rows(folder)) for folder in tmp_path.iterdir()) == 20

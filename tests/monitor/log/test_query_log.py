@@ -328,6 +328,72 @@ def test_lost_records_of_different_causes_are_counted_apart_in_the_log(tmp_path:
     assert all(cause.startswith("invalid: ") for cause in causes)
 
 
+@pytest.mark.parametrize(
+    "hits",
+    [{"error": "a secret"}, [{"a secret": [1]}], [SimpleNamespace(secret=[1])], [{"secret" * 500_000: [1]}], "a secret", {"secret": []}],
+)
+def test_no_cause_repeats_what_the_service_gave(tmp_path: Path, warned: list[logging.LogRecord], hits: Any) -> None:
+    log = wb.QueryLog(tmp_path, redact=lambda _: None)
+    log.record("q", hits=hits)
+    with log.question("q") as question:
+        question.hits(hits)
+    log.watch(lambda _: 7 if isinstance(hits, str) else hits)("q")
+    log.close()
+    assert log.lost["invalid"] == 1
+    assert "secret" not in str(lines(tmp_path)) + str([record.getMessage() for record in warned])
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 1_000
+
+
+MANY: dict[str, Callable[[], Any]] = {
+    "a list": lambda: [{"id": "a"}] * 1_200,
+    "a tuple": lambda: ("a",) * 1_200,
+    "an iterator": lambda: iter(["a"] * 1_200),
+    "a table": lambda: pd.DataFrame({"doc_id": ["a"] * 1_200}),
+    "scores": lambda: {str(number): 0.5 for number in range(1_200)},
+    "in a mapping": lambda: {"hits": ["a"] * 1_200},
+}
+
+
+@pytest.mark.parametrize("form", MANY)
+def test_of_many_hits_the_first_are_logged_and_the_others_counted(tmp_path: Path, form: str) -> None:
+    log = wb.QueryLog(tmp_path)
+    log.record("q", hits=MANY[form](), sources=MANY[form]())
+    log.record("q", hits=["a"] * 1_000)
+    log.close()
+    assert [len(row["hits"]) for row in rows(tmp_path)] == [1_000, 1_000]
+    assert len(rows(tmp_path)[0]["sources"]) == 1_000
+    assert losses(tmp_path) == {"hits": 2}
+
+
+def test_hits_beyond_those_that_are_logged_are_not_read(tmp_path: Path) -> None:
+    read = []
+
+    class Counted:
+        def __getattr__(self, name: str) -> Any:
+            read.append(name)
+            raise AttributeError(name)
+
+    log = wb.QueryLog(tmp_path)
+    log.record("q", hits=[*["d"] * 1_001, Counted()])
+    log.watch(lambda _: SimpleNamespace(answer="a", sources=[*["d"] * 1_001, Counted()]))("q")
+    log.close()
+    assert read == []
+    assert losses(tmp_path) == {"hits": 2}
+
+
+def test_an_id_that_has_no_text_is_replaced(tmp_path: Path) -> None:
+    log = wb.QueryLog(tmp_path)
+    ids = [log.record("q", id=10**5000), log.question("q", id=10**5000).id]
+    with log.question("q") as question:
+        question.set(id=10**5000)
+        ids.append(question.id)
+    log.feedback(10**5000)  # type: ignore[arg-type]
+    log.close()
+    assert all(len(given) == 32 for given in ids)
+    assert [row["id"] for row in rows(tmp_path)] == [ids[0], ids[2]]
+    assert log.lost == {"invalid": 1}
+
+
 def test_an_unknown_field_is_written_with_one_warning(tmp_path: Path, warned: list[logging.LogRecord]) -> None:
     log = wb.QueryLog(tmp_path)
     for _ in range(3):

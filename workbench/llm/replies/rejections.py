@@ -15,8 +15,8 @@ _GONE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance", re.IGNORECASE)
-# How far from its beginning a text can have the brace of a JSON object in a block of code.
-_FENCE = 20
+# How far from its beginning a text can have the brace of a JSON object in a block of code, and the words of an error.
+_FENCE, _WORDED = 20, 2000
 _FILTERED = re.compile(
     r"content_filter|(input|output) (new_)?sensitive|content management policy|content_policy|safety (system|filter)|usage policies",
     re.IGNORECASE,
@@ -74,7 +74,7 @@ def error_text(content: bytes) -> str:
     try:
         error: Any = json.loads(content)
     except (ValueError, RecursionError):
-        return content[:2000].decode("utf-8", "replace")
+        return content[:_WORDED].decode("utf-8", "replace")
     if isinstance(error, dict):
         error = error.get("error", error)
     if not isinstance(error, dict):
@@ -105,7 +105,7 @@ def reported_error(answer: Any, nothing: bool = True) -> tuple[int, bytes] | Non
         return None
     content = json.dumps({"error": error}, default=str).encode()
     numbers = [value for part in (error, *places) if isinstance(part, Mapping) for name in _NUMBERS if (value := _status(part.get(name)))]
-    words = error_text(content)
+    words = error_text(content)[:_WORDED]
     return next((number for number in [*numbers, *(status for status, said in _WORDS if said.search(words))]), 400), content
 
 
@@ -164,7 +164,7 @@ def _suggested(place: Mapping[str, Any]) -> Any:
         return None
     listed = any(isinstance(value, list) for value in place.values())
     null = None in place.values() and not isinstance(place.get("detail"), str)
-    return {"message": said} if not (listed or null) or _TELLING.search(said) else None
+    return {"message": said} if not (listed or null) or _TELLING.search(said[:_WORDED]) else None
 
 
 def _status(value: Any) -> int | None:

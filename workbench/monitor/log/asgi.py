@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -20,8 +21,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
-# The part of a request or a reply that is copied.
-COPIED_BYTES = 1_000_000
+# The part of a request or a reply that is copied, and the events of a reply that are read, which blocks other requests.
+COPIED_BYTES, MOST_EVENTS = 1_000_000, 5_000
 
 
 class LoggedRoute(PathSettings):
@@ -41,8 +42,9 @@ class LoggedRoute(PathSettings):
 class QueryLogMiddleware:
     """Log the questions of an ASGI application by path: `app.add_middleware(QueryLogMiddleware, log=log, routes={"/ask": LoggedRoute()})`.
 
-    Requests and replies pass unchanged, streams part by part. At most 1 MB of each is copied and read. If the reply is longer or cannot be read, the
-    question is logged without it and counted in `log.lost` as `reply`. A request whose question cannot be read is only counted, as `request`. Handlers can add fields: `log.current.set(user=…)`.
+    Requests and replies pass unchanged, streams part by part. At most 1 MB of each is copied and read, and at most 5,000 events. If the reply is longer or
+    cannot be read, the question is logged without it and counted in `log.lost` as `reply`. A request whose question cannot be read is only counted, as
+    `request`. Handlers can add fields: `log.current.set(user=…)`.
     """
 
     def __init__(self, app: Application, log: QueryLog, routes: Mapping[str, LoggedRoute]) -> None:
@@ -55,7 +57,9 @@ class QueryLogMiddleware:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request by the application."""
-        route = self._routes.get(scope.get("path", "")) if scope["type"] == "http" else None
+        route = None
+        with contained():  # the application refuses a wrong scope
+            route = self._routes.get(scope["path"]) if scope["type"] == "http" else None
         if route is None:
             return await self._app(scope, receive, send)
         exchange = _Exchange(self._log, route)
@@ -105,7 +109,7 @@ class _Exchange:
         self._finished = True
         if not self._read_request():
             return
-        with contained(lambda fault: self._log.lose("reply", type(fault).__name__)):  # too long, compressed, or no JSON
+        with contained(partial(self._log.lose, "reply")):  # too long, compressed, or no JSON
             try:
                 if error is None:
                     self._read_reply(bytes(self._bodies["http.response.body"]))
@@ -115,7 +119,7 @@ class _Exchange:
 
     def _read_request(self) -> bool:
         """Set the fields in the request. Return whether it has a question."""
-        with contained(lambda fault: self._log.lose("request", type(fault).__name__)):  # no question, too long, or no JSON
+        with contained(partial(self._log.lose, "request")):  # no question, too long, or no JSON
             body = orjson.loads(self._bodies["http.request"][:COPIED_BYTES])
             found = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), body)) is not None}
             self.question.set(**{"query": found["query"], **found})
@@ -130,7 +134,10 @@ class _Exchange:
         if self._type == "text/plain":
             return self.question.answer(body.decode())
         if self._type == "text/event-stream":
-            return self._read_events([orjson.loads(line[5:]) for line in body.splitlines() if line.startswith((b"data: {", b"data:{"))])
+            events = [line[5:] for line in body.splitlines() if line.startswith((b"data: {", b"data:{"))]
+            if len(events) > MOST_EVENTS:
+                raise ValueError
+            return self._read_events([*map(orjson.loads, events)])
         reply = orjson.loads(body)
         self._read_id([reply])
         if self._route.hits:

@@ -8,15 +8,15 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from functools import partialmethod
+from functools import partial, partialmethod
 from io import StringIO
 from time import perf_counter
-from types import TracebackType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from workbench.errors import error_line
-from workbench.monitor.log.hit_rows import HitRows, hit_rows
+from workbench.monitor.log.hit_rows import MOST_HITS, HitRows, hit_rows
 from workbench.targets.base import TargetAnswer, TargetError
 from workbench.targets.callable.answers import answer_of, text_of
 from workbench.targets.callable.hits import SOURCES, raise_reported
@@ -55,7 +55,10 @@ def writable(value: Any) -> Any:
 
 def new_id(given: object = None) -> str:
     """Return a given id as text, or a new one."""
-    return str(writable(str(given))) if type(given) in (str, int, UUID) and given != "" else os.urandom(16).hex()
+    with suppress(ValueError):  # Python writes no number of more than 4,300 digits
+        if type(given) in (str, int, UUID) and given != "":
+            return str(writable(str(given)))
+    return os.urandom(16).hex()
 
 
 class LoggedQuestion:
@@ -64,7 +67,9 @@ class LoggedQuestion:
     `embedding()`, `retrieval()`, `reranking()` and `generation()` measure the time of a `with` block as that of a step. Blocks of a step add up.
     """
 
-    def __init__(self, record: Callable[..., str], lose: Callable[[str, str], None], query: str, fields: Mapping[str, Any]) -> None:
+    def __init__(
+        self, record: Callable[..., str], lose: Callable[[str, BaseException], None], query: str, fields: Mapping[str, Any]
+    ) -> None:
         self._record, self._lose = record, lose
         self._fields: dict[str, Any] = {"query": query, "time": datetime.now(UTC), **fields, "id": new_id(fields.get("id"))}
         self._searches: list[tuple[list[dict[str, Any]], str | None]] = []
@@ -77,7 +82,7 @@ class LoggedQuestion:
 
     def set(self, **fields: object) -> None:
         """Set fields of the line, such as `user`, `model` or `input_tokens`."""
-        self._fields.update(fields)
+        self._fields.update(fields | {"id": new_id(fields["id"])} if "id" in fields else fields)
 
     def answer(self, text: str, **fields: object) -> None:
         """Set the answer, and further fields."""
@@ -85,7 +90,7 @@ class LoggedQuestion:
 
     def hits(self, hits: object, query: str | None = None) -> None:
         """Add the hits of a retrieval, best first, and the text that was searched. Later retrievals are later hops."""
-        with contained(lambda error: self._lose("hits", type(error).__name__)):
+        with contained(partial(self._lose, "hits")):
             self._searches.append((hit_rows(hits), query))
 
     @contextmanager
@@ -115,10 +120,10 @@ class LoggedQuestion:
         """Log the question."""
         fields = {"seconds": perf_counter() - self._started, **self._timed, **self._fields}
         if error is not None:
-            fields["error"] = type(error).__name__
-            with contained():  # the text of an error can fail
+            with contained():  # the text of an error can fail, and its name
+                fields["error"] = type(error).__name__
                 fields["error"] = error_line(error)[:_LONGEST_ERROR]
-        with contained(lambda failure: self._lose("invalid", type(failure).__name__)):
+        with contained(partial(self._lose, "invalid")):
             if len(self._searches) > 1 or any(query for _, query in self._searches):
                 fields.setdefault("hops", [{"query": query} for _, query in self._searches])
             if self._searches:
@@ -139,7 +144,7 @@ class LoggedQuestion:
 
     def finish_with(self, result: object) -> None:
         """Log the question with the result of a function."""
-        with contained(lambda error: self._lose("result", type(error).__name__)):
+        with contained(partial(self._lose, "result")):
             self.set(**_result_fields(result))
         self.finish()
 
@@ -166,6 +171,8 @@ class LoggedQuestion:
 
 
 def _result_fields(value: Any) -> dict[str, Any]:
+    if isinstance(value, Iterator):
+        raise TargetError("an iterator, which the caller is to read")
     pair = type(value) is tuple and len(value) == 2 and number(value[1]) is None and text_of(value[0]) is not None
     is_answer = not isinstance(value, list | tuple) and (text_of(value) is not None or read(value, "refused") is True)
     try:
@@ -175,8 +182,12 @@ def _result_fields(value: Any) -> dict[str, Any]:
             raise_reported(value)
         names = [name for name in SOURCES if not isinstance(value, str) and isinstance(read(value, name), list | tuple)]
         # Lists of a mapping are converted faster here.
-        rest = {name: found for name, found in value.items() if name not in names} if isinstance(value, dict) else value
-        fields = answer_fields(answer_of(rest, "ids")) if is_answer else {}
+        rest = (
+            {name: found for name, found in value.items() if name not in names and not isinstance(found, Iterator)}
+            if isinstance(value, dict)
+            else value
+        )
+        fields = answer_fields(answer_of(rest, "ids", MOST_HITS + 1)) if is_answer else {}
     except TargetError as error:
         return {"error": str(error)}
     if not is_answer:
@@ -205,16 +216,18 @@ def watched(begin: Callable[[Any], LoggedQuestion], function: Callable[P, R]) ->
     @functools.wraps(function)
     def call(*args: P.args, **given: P.kwargs) -> Any:
         value = given.get(name, args[place] if place < len(args) else "")
-        question = begin(read(value, *_QUESTION) if isinstance(value, Mapping) else value)
+        query: Any = ""
+        with contained():  # an argument can be any object
+            query = read(value, *_QUESTION) if isinstance(value, Mapping) else value
+        question = begin(query)
         try:
             with question.active():
                 result: Any = function(*args, **given)
         except BaseException as error:
             question.finish(error)
             raise
-        for is_kind, later in ((inspect.isgenerator, _stream), (inspect.isasyncgen, _async_stream), (inspect.iscoroutine, _awaited)):
-            if is_kind(result):
-                return later(question, result)
+        if later := _LATER.get(type(result)):
+            return later(question, result)
         question.finish_with(result)
         return result
 
@@ -238,29 +251,56 @@ async def _awaited(question: LoggedQuestion, result: Coroutine[Any, Any, Any]) -
 
 
 def _stream(question: LoggedQuestion, stream: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    # As `yield from`, which cannot be used: the question is current only while the function runs.
+    step: Callable[[Any], Any] = stream.send
+    given: Any = None
     try:
         while True:
             with question.active():
-                part = next(stream)
+                part = step(given)
             question.add_part(part)
-            yield part
+            try:
+                step, given = stream.send, (yield part)
+            except GeneratorExit:
+                raise
+            except BaseException as thrown:
+                step, given = stream.throw, thrown
     except BaseException as ended:
-        stream.close()
-        question.finish_stream(ended)
+        try:
+            stream.close()
+        finally:
+            question.finish_stream(ended)
         if not isinstance(ended, StopIteration):
             raise
         return ended.value
 
 
-async def _async_stream(question: LoggedQuestion, stream: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, None]:
+async def _async_stream(question: LoggedQuestion, stream: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    step: Callable[[Any], Any] = stream.asend
+    given: Any = None
     try:
         while True:
             with question.active():
-                part = await anext(stream)
+                part = await step(given)
             question.add_part(part)
-            yield part
+            try:
+                step, given = stream.asend, (yield part)
+            except GeneratorExit:
+                raise
+            except BaseException as thrown:
+                step, given = stream.athrow, thrown
     except BaseException as ended:
-        await stream.aclose()
-        question.finish_stream(ended)
+        try:
+            await stream.aclose()
+        finally:
+            question.finish_stream(ended)
         if not isinstance(ended, StopAsyncIteration):
             raise
+
+
+# How results that come later are logged.
+_LATER: Mapping[type, Callable[[LoggedQuestion, Any], Any]] = {
+    GeneratorType: _stream,
+    AsyncGeneratorType: _async_stream,
+    CoroutineType: _awaited,
+}

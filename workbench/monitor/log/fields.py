@@ -143,9 +143,9 @@ def fault(error: ValidationError) -> str:
     if first["type"] == "json_invalid":
         return "line with deep nesting" if "recursion limit" in first["msg"] else "line that is not JSON"
     names = [part for part in first["loc"] if isinstance(part, str)]
-    if not names:
+    field = next((field for field in FIELDS if field.name in names[:1]), None)
+    if field is None:  # also an error of another schema
         return "line that is not an object"
-    field = next(field for field in FIELDS if field.name == names[0])
     inner = next((part for part in field.of if part.name in names[1:2]), None)
     return expected(field, *([inner] if inner else []))
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Collection
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -20,8 +21,8 @@ _USUAL: tuple[tuple[str, Collection[str], type], ...] = (
     ("hop", ("hop",), int),
     ("metadata", ("metadata",), dict),
 )
-# Of an iterator, which may have no end.
-_MOST_HITS = 1_000
+# The hits of a question that are logged. More would block its caller, and an iterator may have no end.
+MOST_HITS = 1_000
 _DOCUMENT = ("id", "page_content", "metadata")
 # The metadata that names a hit's document or its place, and the usual types of it.
 _IN_METADATA = frozenset((*IDS, *STARTS, *ENDS))
@@ -33,12 +34,10 @@ class HitRows(list[dict[str, Any]]):
 
 
 def hit_rows(hits: object) -> HitRows:
-    """Convert hits to rows of a log, of an iterator at most 1,000. Raises TargetError for another shape."""
-    return (
-        hits
-        if isinstance(hits, HitRows)
-        else HitRows(map(_row, hits if isinstance(hits, list | tuple) else hits_of(hits, "ids", _MOST_HITS)))
-    )
+    """Convert hits to rows of a log: the first 1,000, and one more if there are more. Raises TargetError for another shape."""
+    if isinstance(hits, HitRows):
+        return hits
+    return HitRows(map(_row, islice(hits, MOST_HITS + 1) if isinstance(hits, list | tuple) else hits_of(hits, "ids", MOST_HITS + 1)))
 
 
 def _row(hit: Any) -> dict[str, Any]:

@@ -7,14 +7,17 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from multiprocessing.util import Finalize, register_after_fork
 from pathlib import Path
 
 import orjson
 
 from workbench.core.files import sync
+from workbench.monitor.log.capture import contained, writable
 
 _LOGGER = logging.getLogger(__name__)
 # The size after which the next segment begins, that of the lines that wait, and the time within which a line is in its file.
@@ -22,18 +25,19 @@ SEGMENT_BYTES, MEMORY_BYTES, FLUSH_SECONDS = 64_000_000, 64_000_000, 0.2
 # The bytes of a waiting line beside its own.
 _OVERHEAD = 64
 _EXIT_SECONDS = 10
-# Causes of lost records that are counted apart in a line.
-_MOST_CAUSES = 100
+# Causes of lost records that are counted apart, and the characters of one.
+_MOST_CAUSES, _LONGEST_CAUSE = 100, 200
 
 
 class LogWriter:
     """Lines that wait, and the thread that writes them. Each process has a segment to itself, locked (flock) while it is open.
 
     A line `{"time": …, "lost": {reason: number}}` counts the records that its process lost since the last such line.
+    The thread ends when `owner` was dropped.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._file = folder, -1
+    def __init__(self, folder: Path, owner: object) -> None:
+        self._folder, self._file, self._owner = folder, -1, weakref.ref(owner)
         self.begin()
         _OPEN.add(self)
 
@@ -64,36 +68,51 @@ class LogWriter:
 
     def lose(self, reason: str, detail: str = "", count: int = 1) -> None:
         """Count lost records: by reason, and in the log by reason and detail. The first of a reason is a warning."""
+        reason, detail = writable(reason[:_LONGEST_CAUSE]), writable(detail[:_LONGEST_CAUSE])
         with self._lock:
-            first = not self._lost[reason]
+            if reason not in self._lost and len(self._lost) >= _MOST_CAUSES:
+                reason = "others"
+            first = reason not in self._lost
             self._lost[reason] += count
-            self._unwritten[f"{reason}: {detail}" if detail and len(self._unwritten) < _MOST_CAUSES else reason] += count
+            self._count(reason, detail, count)
             if not self._closing.is_set():
                 self._start()
         if first:
-            _LOGGER.warning("the log %s lost a record or a part of one (%s: %s); later ones are counted only", self._folder, reason, detail)
+            with contained():  # a handler of logging can fail
+                _LOGGER.warning(
+                    "the log %s lost a record or a part of one (%s: %s); later ones are counted only", self._folder, reason, detail
+                )
 
     def close(self) -> None:
         """Write the lines that wait and end the thread. Later records are counted as lost."""
         with self._lock:
             self._closing.set()
+            if self._thread is None:  # there is nothing to write, or no thread could start
+                self._finish()
         if self._thread:
             self._thread.join(_EXIT_SECONDS)
-        _OPEN.discard(self)
+
+    def _count(self, reason: str, detail: str, count: int) -> None:
+        apart = detail and len(self._unwritten) < _MOST_CAUSES
+        self._unwritten[f"{reason}: {detail}" if apart else reason] += count
 
     def _start(self) -> None:
         if self._thread is None:
-            with contextlib.suppress(RuntimeError):  # no thread starts while Python ends
+            with contextlib.suppress(RuntimeError):  # no thread starts while Python ends, or if there are too many
                 thread = threading.Thread(target=self._run, name="query log", daemon=True)
                 thread.start()
                 self._thread = thread
 
     def _run(self) -> None:
         # Half of the time is for writing.
-        while not self._closing.wait(FLUSH_SECONDS / 2):
+        while not self._closing.wait(FLUSH_SECONDS / 2) and self._owner() is not None:
             self._write()
+        self._finish()
+
+    def _finish(self) -> None:
         self._write()
         self._close_file()
+        _OPEN.discard(self)
 
     def _write(self) -> None:
         """Write the lines that wait, and one that counts lost records. If that fails, the lines are lost."""
@@ -102,16 +121,17 @@ class LogWriter:
             self._lines, self._unwritten = [], Counter()
         if not lines and not lost:
             return
-        counted = (
-            [orjson.dumps({"time": datetime.now(UTC), "lost": lost}, option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE)] if lost else []
-        )
+        counted = {"time": datetime.now(UTC), "lost": lost}
         try:
-            self._append(b"".join([*lines, *counted]))
-        except Exception as error:  # the thread must live
+            last = [orjson.dumps(counted, option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE)] if lost else []
+            self._append(b"".join([*lines, *last]))
+        except BaseException as error:  # the thread must live
             with self._lock:
-                self._unwritten += lost
+                for cause, count in lost.items():
+                    self._count(*cause.partition(": ")[::2], count)
             if lines:
-                self.lose("write", str(error), len(lines))
+                with contextlib.suppress(BaseException):  # its warning
+                    self.lose("write", str(error), len(lines))
         with self._lock:
             self._waiting -= sum(map(len, lines)) + _OVERHEAD * len(lines)
 
@@ -163,5 +183,12 @@ def _for_all(act: Callable[[LogWriter], None]) -> None:
         act(writer)
 
 
+def _close_at_exit(_: object = None) -> None:
+    Finalize(None, _for_all, (LogWriter.close,), exitpriority=-100)
+
+
 atexit.register(_for_all, LogWriter.close)
+# Children of multiprocessing end without `atexit`, and forget what was to be done at their end when they begin.
+_close_at_exit()
+register_after_fork(LogWriter, _close_at_exit)
 os.register_at_fork(after_in_child=lambda: _for_all(LogWriter.begin))

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -17,7 +18,7 @@ from workbench.errors import InputError
 from workbench.guessed_names import checked_init, unknown_argument
 from workbench.monitor.log.capture import CURRENT, LoggedQuestion, contained, new_id, watched, writable
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault, values_of
-from workbench.monitor.log.hit_rows import hit_rows
+from workbench.monitor.log.hit_rows import MOST_HITS, hit_rows
 from workbench.monitor.log.log_writer import LogWriter
 from workbench.targets.base import TargetError
 from workbench.targets.callable.values import identifier, number, plain
@@ -36,7 +37,8 @@ class QueryLog:
     """A log of questions, hits, answers and feedback: a folder of JSON Lines, to which any number of processes write.
 
     It neither blocks the service nor raises errors into it. Records that cannot be written are counted in `lost` and in the log. A record is in its file within
-    0.2 seconds, and a killed process loses no more than that. At most 64 MB wait to be written. Make one in each process, or before forking.
+    0.2 seconds, and a killed process loses no more than that. At most 64 MB wait to be written. Make one in each process, or before forking: each has a
+    thread and a file, until it is closed or dropped.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class QueryLog:
         self._key = blake2b(salt.encode() if isinstance(salt, str) else salt).digest() if salt else b""
         self._redact, self._head, self._tail, self._warned = redact, head, tail, set[str]()
         self._fields = {name: writable(value) for name, value in fields.items() if value is not None}
-        self._writer = LogWriter(require_folder(Path(path), "the log"))
+        self._writer = LogWriter(require_folder(Path(path), "the log"), self)
 
     @property
     def lost(self) -> Mapping[str, int]:
@@ -95,19 +97,24 @@ class QueryLog:
     def record(self, query: str = "", hits: object = None, answer: str | None = None, **fields: object) -> str:
         """Log a question with further fields of a log, and return its id. Hits are of any form that `wb.evaluate` takes of functions.
 
-        A hit that is a text is an id, or a passage if it has a space. Later changes of these values do not change the log.
+        A hit that is a text is an id, or a passage if it has a space. Hits after the first 1,000 are left out, which is counted as `hits`. Later changes of
+        these values do not change the log.
         """
         question_id = new_id(fields.get("id"))
-        with contained(self._lose_invalid):
+        with contained(partial(self.lose, "invalid")):
             given = {"query": query, "answer": answer, **fields, "id": question_id}
             row = {"time": datetime.now(UTC), **self._fields, **{name: value for name, value in given.items() if value is not None}}
             lists = {name: hit_rows(value) for name, value in (("hits", hits), ("sources", row.pop("sources", None))) if value is not None}
+            for rows in lists.values():
+                if len(rows) > MOST_HITS:
+                    del rows[MOST_HITS:]
+                    self.lose("hits", f"those after the first {MOST_HITS:,} of a question")
             self._add(row, lists)
         return question_id
 
     def feedback(self, question_id: str, kind: str = "thumb", value: float | None = None, text: str | None = None) -> None:
         """Log feedback to a question: `thumb` with 1 or -1, `edit` with the corrected text, `follow_up` with the next question, or another kind."""
-        with contained(self._lose_invalid):
+        with contained(partial(self.lose, "invalid")):
             row = writable({"id": question_id, "feedback": [{"kind": kind, "value": value, "text": text, "time": datetime.now(UTC)}]})
             ROWS.validate_python(row)
             self._put(row, FEEDBACK)
@@ -127,14 +134,15 @@ class QueryLog:
         """Write the lines that wait and end the log. It is done when Python exits, except by SIGKILL, an unhandled SIGTERM or `os._exit`."""
         self._writer.close()
 
-    def lose(self, reason: str, detail: str = "") -> None:
-        """Count a record, or a part of one, that could not be logged."""
-        self._writer.lose(reason, detail)
-
-    def _lose_invalid(self, error: BaseException) -> None:
-        reason = fault(error) if isinstance(error, ValidationError) else type(error).__name__
-        # They describe types, and name no value.
-        self.lose("invalid", str(error) if isinstance(error, TargetError) else reason)
+    def lose(self, reason: str, detail: str | BaseException = "") -> None:
+        """Count a record, or a part of one, that could not be logged. Of an error only its type is kept: its text can have secrets."""
+        cause = detail if isinstance(detail, str) else ""
+        with contained():  # errors of the service can be of any class
+            if isinstance(detail, ValidationError):
+                cause = fault(detail)
+            elif isinstance(detail, BaseException):
+                cause = f"hits in an unknown form ({type(detail).__name__})" if isinstance(detail, TargetError) else type(detail).__name__
+        self._writer.lose(reason, cause)
 
     def _add(self, row: Row, lists: Row) -> None:
         """Check, hash and sample a row, of which the lists of hits are checked already. Raises ValidationError for a wrong value."""
@@ -151,7 +159,7 @@ class QueryLog:
             row = writable(plain(row)) | {"time": row["time"]}
             ROWS.validate_python(row)
         if not NAMES.issuperset(row):
-            self._warn("fields", f"{min(row.keys() - NAMES)} is no field that a reader knows")
+            self._warn("fields", f"{excerpt(min(row.keys() - NAMES), _LONGEST)} is no field that a reader knows")
         row |= lists
         if "versions" in row:
             row["versions"] = {**self._fields.get("versions", {}), **row["versions"]}
@@ -183,7 +191,7 @@ class QueryLog:
 
     def _redacted(self, redact: Redact, line: bytes, required: Sequence[str]) -> bytes:
         """Return a line without its secrets, or nothing if it must not be written, which is counted."""
-        with contained(lambda error: self.lose("redaction", type(error).__name__)):  # the message can have a secret
+        with contained(partial(self.lose, "redaction")):
             # A copy: the hook can change it, and sees nothing but what would be written.
             row = redact(orjson.loads(line))
             if row is None:
@@ -197,7 +205,8 @@ class QueryLog:
     def _warn(self, of: str, message: str) -> None:
         if of not in self._warned:
             self._warned.add(of)
-            _LOGGER.warning("the query log: %s; said once", message)
+            with contained():  # a handler of logging can fail
+                _LOGGER.warning("the query log: %s; said once", message)
 
 
 def _json_value(value: object) -> object:

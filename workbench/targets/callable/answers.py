@@ -13,15 +13,15 @@ _BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function
 _ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
 
 
-def answer_of(value: object, strings: Strings) -> TargetAnswer:
-    """Convert a result to an answer. Raises TargetError with its type for another shape."""
+def answer_of(value: object, strings: Strings, most: int | None = None) -> TargetAnswer:
+    """Convert a result to an answer with at most `most` sources. Raises TargetError with its type for another shape."""
     if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) == 2:
         text, sources = value
         if isinstance(sources, str):
             raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
         found = _required(text)
         raise_reported(text, nothing=not found.strip())
-        return TargetAnswer(text=found, sources=None if sources is None else hits_of(sources, strings), **_use(text, found))
+        return TargetAnswer(text=found, sources=None if sources is None else hits_of(sources, strings, most), **_use(text, found))
     text = None if isinstance(value, list) else text_of(value)
     refused = read(value, "refused") if not isinstance(value, str) else None
     if refused is not True:
@@ -33,7 +33,7 @@ def answer_of(value: object, strings: Strings) -> TargetAnswer:
         return TargetAnswer(text=str(value))
     return TargetAnswer(
         text=text or "",
-        sources=_sources(value, strings),
+        sources=_sources(value, strings, most),
         refused=refused if isinstance(refused, bool) else None,
         confidence=number(read(value, "confidence")),
         **_use(value, text if refused is not True else None),
@@ -60,11 +60,11 @@ def _required(value: object) -> str:
     return text
 
 
-def _sources(value: object, strings: Strings) -> tuple[TargetHit, ...] | None:
+def _sources(value: object, strings: Strings, most: int | None) -> tuple[TargetHit, ...] | None:
     """Return the sources of an answer, None if it has no field for them. A single text is a prompt's context, not a list of sources."""
     for name in SOURCES:
         if has(value, name) and not isinstance(found := read(value, name), str | None) and not callable(found):
-            return hits_of({name: found} if isinstance(found, list | tuple) else found, strings)
+            return hits_of({name: found} if isinstance(found, list | tuple) else found, strings, most)
     return None
 
 

@@ -41,7 +41,8 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
                 raise_reported(value)
             return hits_of(found, "texts" if name in _PASSAGES else strings, most)
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
-        value = value.to_dict("records")
+        table: Any = value
+        value = (table if most is None else table.head(most)).to_dict("records")
     if not isinstance(value, Iterable) or not _is_list(value):
         raise_reported(value, nothing=False)
         raise TargetError(f"the result is no list of hits but {described(value)}; {_ANSWERS if isinstance(value, str) else FORMS}")
