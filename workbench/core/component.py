@@ -25,6 +25,10 @@ _MESSAGES = {
     "less_than_equal": "larger than {le}",
     "less_than": "not smaller than {lt}",
     "literal_error": "not {expected}",
+    "model_type": "not a mapping of settings",
+    "dict_type": "not a mapping of settings",
+    "datetime_from_date_parsing": "not a time such as 2026-11-01T08:00:00Z",
+    "datetime_parsing": "not a time such as 2026-11-01T08:00:00Z",
     "dataclass_type": "not a mapping such as {{tokens: 2000}}",
     "unexpected_keyword_argument": "an unknown key",
 }

@@ -10,6 +10,7 @@ import pandas as pd
 
 from workbench.core.display import excerpt
 from workbench.core.formatting import capitalised, count, listed, plural, shortened
+from workbench.monitor.alerts.detect import counted
 from workbench.monitor.alerts.state import Alert
 from workbench.monitor.comparison import CHANGE, keyed
 from workbench.monitor.log.summary import TODAY, WEEK
@@ -58,8 +59,7 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
     notes = [f"{one.status} since {when(first.since, until)}"]
     if not is_open:
         notes = [f"resolved {when(first.resolved or 0, until)}: {first.reason}", f"since {when(first.since, until)}"]
-    unit = "question" if first.limit is None else "conversation"
-    notes.append(f"raised {when(first.raised, until)} after {plural(first.count, unit)}")
+    notes.append(f"raised {when(first.raised, until)} after {counted(first)}")
     terms = [Term("Value", raised_text(first), f"{first.about}, from then until the alert")] if first.value is not None else []
     terms += [Term("Last change", f"It began {change_text(first, until)}.")] if first.change else []
     if one.status == "open":

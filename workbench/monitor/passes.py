@@ -210,7 +210,7 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
         found = read_traces(path)
     except InputError:
         # A service that was just started has asked nothing.
-        if not any(each.stat().st_size for each in (path.iterdir() if path.is_dir() else [path])):
+        if not any(each.lstat().st_size for each in (path.iterdir() if path.is_dir() else [path])):
             write_text(folder / TRACES, "")
             return LoggedQuestions(folder / TRACES), (f"{path} has no question yet",)
         seen = f" ({'; '.join(unread)})" if unread else ""

@@ -124,10 +124,11 @@ class _BadParts:
         return self.offset + self.factor * part
 
     def worst(self, since: int, until: int) -> tuple[str, ...]:
-        """Return the ids of the worst values of a time, of equal ones the latest."""
+        """Return the ids of the worst values of a time, of equal ones the latest, and each text of a question once."""
         times = self.rows["time"].to_numpy()
         inside = np.flatnonzero((times >= since) & (times <= until) & (self.parts > 0))
-        return tuple(self.rows["id"].iloc[inside[np.lexsort((-times[inside], -self.parts[inside]))[:_EVIDENCE]]])
+        ordered = self.rows.iloc[inside[np.lexsort((-times[inside], -self.parts[inside]))]]
+        return tuple(ordered["id"][~ordered["query"].duplicated()][:_EVIDENCE])
 
 
 def detect(
@@ -179,6 +180,11 @@ def iso(time: int) -> str:
     return pd.Timestamp(time, unit="ns", tz="UTC").strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def counted(alert: RaisedAlert) -> str:
+    """Say from how many conversations, or questions of an alert without a test, an alert was raised."""
+    return plural(alert.count, "question" if alert.limit is None else "conversation")
+
+
 def began(alerts: Sequence[RaisedAlert], changed: str) -> str:
     """Say whether alerts began after a time in the form of `iso`, or about then: the times since when are estimates."""
     time = pd.to_datetime(changed, utc=True, errors="coerce")
@@ -198,7 +204,7 @@ def _judged(log: _Log, judged: pd.DataFrame | None, left_out: dict[str, int]) ->
     if judged is None or judged.empty:
         return log.table.iloc[:0].assign(score=np.nan)
     scores = judged[(judged["metric"] == "faithfulness") & judged["uniform"].astype(bool)].drop_duplicates("id")
-    known = scores.merge(log.table[["id", "session", "time"]], on="id", suffixes=("", "_asked"))
+    known = scores.merge(log.table[["id", "session", "time", "query"]], on="id", suffixes=("", "_asked"))
     number = pd.to_numeric(known["score"], errors="coerce").astype(float)
     valid = number.between(0, 1)
     unknown = int((~scores["id"].isin(log.whole["id"])).sum())

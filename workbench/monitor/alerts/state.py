@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workbench.core.display import excerpt
 from workbench.core.files import read_regular, store_errors, write_text
 from workbench.errors import InputError, WorkbenchError
-from workbench.monitor.alerts.detect import Nanoseconds, RaisedAlert, Watch, began, iso
+from workbench.monitor.alerts.detect import Nanoseconds, RaisedAlert, Watch, began, counted, iso
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.printable import printable_line
@@ -39,7 +39,7 @@ class Alert(BaseModel):
         if found.value is not None:
             bounds = "" if found.low is None or found.high is None else f" ({found.low:.3g} to {found.high:.3g})"
             parts[0] += f": {found.value:.3g}{bounds}" + ("" if found.limit is None else f", limit {found.limit:.3g}")
-        parts.append(f"since {iso(found.since)}, raised {iso(found.raised)} after {found.count}")
+        parts.append(f"since {iso(found.since)}, raised {iso(found.raised)} after {counted(found)}")
         parts += [f"began {began([found], found.change.rpartition(' at ')[2])} {found.change}"] if found.change else []
         parts += [f"resolved {iso(found.resolved)}: {found.reason}"] if found.resolved else []
         shown = [excerpt(one, _SHOWN_OF_ID) for one in found.evidence[:_SHOWN_IDS]]
