@@ -121,6 +121,11 @@ def test_github_gets_a_step_summary_and_annotations(folder, names, tmp_path):
     words = (folder, "--configuration", names["base"], "--fail-below", f"{PRIMARY}=0.99")
     shown = gate(*words, code=1, env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
     assert f"::error title=fail%3A {PRIMARY} >= 0.99::" in shown
+    # Commands are stopped while lines of the data are printed.
+    first, *lines = shown.splitlines()
+    token = first.removeprefix("::stop-commands::")
+    assert len(token) == 32
+    assert lines.index(f"::{token}::") < min(place for place, line in enumerate(lines) if line.startswith("::error"))
     assert "❌ fail" in summary.read_text("utf-8")
     assert "::error" not in gate(*words, "--no-annotations", code=1, env={"GITHUB_ACTIONS": "true"})
     assert "::error" not in gate(*words, code=1)

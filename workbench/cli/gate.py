@@ -1,6 +1,7 @@
 """The command `gate`."""
 
 import os
+import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.core.files import store_errors
-from workbench.core.terminal import say, say_aside
+from workbench.core.terminal import say, say_aside, say_command
 from workbench.errors import InputError, WorkbenchError, error_line
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _errors_shown(places: _Places) -> Iterator[None]:
         if places.annotations:
             from workbench.gate.formats.annotations import annotation
 
-            say(annotation("error", "the gate could not be checked", error_line(error)))
+            say_command(annotation("error", "the gate could not be checked", error_line(error)))
         raise
 
 
@@ -208,10 +209,14 @@ def _write(report: "GateReport", places: _Places) -> None:
     from workbench.gate.formats.annotations import annotation_lines
     from workbench.gate.formats.terminal import gate_lines
 
+    token = secrets.token_hex(16)
+    if places.annotations:
+        # The lines have ids and texts of the data.
+        say_command(f"::stop-commands::{token}")
     for line in gate_lines(report):
         say(line)
-    for line in annotation_lines(report, places.warn_undecided) if places.annotations else ():
-        say(line)
+    for line in (f"::{token}::", *annotation_lines(report, places.warn_undecided)) if places.annotations else ():
+        say_command(line)
     for place, write in ((places.summary, _write_summary), (places.junit, _write_junit), (places.folder, _write_folder)):
         if place is None:
             continue
