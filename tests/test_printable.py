@@ -1,6 +1,7 @@
 import ast
 import base64
 import random
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -147,3 +148,23 @@ def test_a_hostile_reply_takes_no_time_to_search() -> None:
     secret = "sk-0123456789abcdef"
     for text in (secret[:6] * 300_000, secret[:11] * 200_000, "a" * 2_000_000):
         without_secrets(text, [secret, "a" * 40])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "::error::owned",
+        "::stop-commands::x",
+        "  ::add-mask::a",
+        "##[error]owned",
+        "q1 ##[command]x",
+        "##vso[task.setvariable]x",
+        "##teamcity[x]",
+    ],
+)
+def test_no_text_is_a_command_of_ci(command: str) -> None:
+    for text in (command, f"first\n{command}"):
+        shown = printable(text)
+        assert not re.search(r"(?m)^\s*::|##\w*\[", shown)
+        assert re.sub(r"[: #]", "", shown) == re.sub(r"[: #]", "", text)
+    assert printable("a::b, ## [x] and std::move") == "a::b, ## [x] and std::move"

@@ -18,6 +18,8 @@ HIDDEN = "…"
 # C0 without tab and newline, DEL and C1, the bidirectional controls, line and paragraph separators, and lone surrogates, which no
 # terminal can encode, and the two characters that XML does not allow besides. Joiners and other characters of zero width stay, because emoji and several scripts need them.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+# Where the logs of GitHub, Azure and TeamCity read commands: at the beginning of a line, or in it after two hashes.
+_COMMAND = re.compile(r"(?m)^[^\S\n]*:(?=:)|#(?=#\w*\[)")
 _NAME = r"[^\s=&?#;]{0,60}(?:key|token|secret|sig|passw|pwd|auth|credential)[^\s=&?#;]{0,60}"
 _USER = re.compile(r"(?<=://)[^\s/?#@'\"<>]{0,300}(?::[^\s@'\"<>]{0,300})?@")
 _QUERY = re.compile(rf"(?i)([?&;]{_NAME}=)[^\s&#;'\"<>)]+")
@@ -36,7 +38,7 @@ _SECRET_VALUE = re.compile(rf"[^\s/~.]\S{{{_PART - 1},}}")
 
 
 def printable(text: str, secrets: Iterable[str] = ()) -> str:
-    r"""Return the text with visible control characters and without secrets. Newlines and tabs stay.
+    r"""Return the text with visible control characters, without secrets, and without what CI takes for a command. Newlines and tabs stay.
 
     Secrets are `secrets`, users and passwords of URLs, the values of query parameters whose names contain key, token, secret, sig, passw,
     pwd, auth or credential, and the values of Authorization headers.
@@ -48,7 +50,7 @@ def printable(text: str, secrets: Iterable[str] = ()) -> str:
     """
     text = _without(text, secrets, _LONG)
     text = _QUERY.sub(rf"\1{HIDDEN}", _USER.sub("", text))
-    return _CONTROLS.sub(_visible, _HEADER.sub(rf"\1{HIDDEN}", text))
+    return _COMMAND.sub(r"\g<0> ", _CONTROLS.sub(_visible, _HEADER.sub(rf"\1{HIDDEN}", text)))
 
 
 def printable_line(text: str) -> str:

@@ -45,10 +45,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the table of the suite."""
     if options_of(terminalreporter.config) is None:
         return
+    from workbench.printable import printable_line
     from workbench.suite.table import suite_table
 
     reports = [each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)]
     if lines := suite_table(reports):
         terminalreporter.section("RAG test suite")
         for line in lines:
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(printable_line(line))

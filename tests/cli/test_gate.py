@@ -1,6 +1,8 @@
 """The command `gate`: options, exit codes and files."""
 
 import json
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from dataclasses import replace
@@ -59,6 +61,53 @@ def test_the_exit_code_says_pass_fail_undecided_or_wrong_input(folder, names, ba
     assert "FAIL" in against("worse", "--warn-undecided", code=1)
     assert "have no value" in against("many", code=2)
     assert "against the direction" in gate(folder, "--fail-above", f"{PRIMARY}=0.5", code=2)
+
+
+def test_a_drop_does_not_pass_unseen_because_another_metric_is_compared(folder, names, baseline, tmp_path):
+    """After an edit of `primary`, the metric that fell was compared no more."""
+    chosen = ("--configuration", names["worse"])
+    gate(folder, *chosen, "--baseline", baseline, code=1)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (other,) = [name for name in manifest["metrics"] if name != PRIMARY][:1]
+    before = tmp_path / "before"
+    shutil.copytree(folder, before)
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"primary": other}))
+    for place in (baseline, before):
+        shown = gate(folder, *chosen, "--baseline", place, code=2)
+        assert f"was written to compare {PRIMARY}, and this gate compares {other}; " in shown
+    shown = CliRunner().invoke(main, ["gate", *map(str, (folder, *chosen, "--baseline", baseline, "--accept-change"))])
+    assert "was written to compare" not in shown.output
+    gate(folder, *chosen, "--baseline", baseline, "--compare", PRIMARY, code=1)
+
+
+def test_every_output_names_the_commit_that_was_checked_and_another_checkout(folder, names, tmp_path, monkeypatch):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"commit": "1" * 40}))
+    words = (
+        folder,
+        "--configuration",
+        names["base"],
+        "--fail-below",
+        f"{PRIMARY}=0.5",
+        "--junit",
+        tmp_path / "gate.xml",
+        "--summary",
+        tmp_path / "gate.md",
+    )
+    places = [tmp_path / "gate.xml", tmp_path / "gate.md", folder / "gate.json"]
+    monkeypatch.chdir(tmp_path)
+    for text in (gate(*words), *(place.read_text("utf-8") for place in places)):
+        assert "1" * 40 in text
+        assert "this checkout is at" not in text
+    for command in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one"]):
+        subprocess.run(["git", *command], check=True)
+    assert f", and the run is of {'1' * 40}: sweep again" in gate(*words)
+
+
+def test_a_run_is_not_its_own_baseline(folder, names):
+    for option in ("--baseline", "--release"):
+        shown = gate(folder, "--configuration", names["base"], option, folder, code=2)
+        assert f"{option} {folder} is the run itself" in shown
 
 
 @pytest.mark.slow
@@ -121,6 +170,11 @@ def test_github_gets_a_step_summary_and_annotations(folder, names, tmp_path):
     words = (folder, "--configuration", names["base"], "--fail-below", f"{PRIMARY}=0.99")
     shown = gate(*words, code=1, env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
     assert f"::error title=fail%3A {PRIMARY} >= 0.99::" in shown
+    # Commands are stopped while lines of the data are printed.
+    first, *lines = shown.splitlines()
+    token = first.removeprefix("::stop-commands::")
+    assert len(token) == 32
+    assert lines.index(f"::{token}::") < min(place for place, line in enumerate(lines) if line.startswith("::error"))
     assert "❌ fail" in summary.read_text("utf-8")
     assert "::error" not in gate(*words, "--no-annotations", code=1, env={"GITHUB_ACTIONS": "true"})
     assert "::error" not in gate(*words, code=1)

@@ -1,6 +1,7 @@
 """The command `gate`."""
 
 import os
+import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.core.files import store_errors
-from workbench.core.terminal import say, say_aside
+from workbench.core.terminal import say, say_aside, say_command
 from workbench.errors import InputError, WorkbenchError, error_line
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class _Places:
 @click.option("--release", type=_path, metavar="FILE", help="Compare with this frozen baseline, too, against slow drift.")
 @click.option("--tolerance", metavar="SHARE", help="The drop that is tolerated: 5% of the baseline's mean, or 0.05.  [default: 5%]")
 @click.option("--compare", multiple=True, metavar="METRIC", help="A metric to compare with the baselines; can be repeated.")
+@click.option("--accept-change", is_flag=True, help="Compare also if the baseline was written to compare other metrics.")
 @click.option("--max-unscored", metavar="SHARE", help="The share of questions that may lack a value.  [default: 2%]")
 @click.option("--rules", "rules_file", type=_path, metavar="FILE", help="Read the key gate of this experiment instead of the run's.")
 @click.option("--again", type=_path, metavar="OUTPUTS/NAME", help="A second run of this commit, which decides an alarm.")
@@ -109,6 +111,9 @@ def _gate(
         raise InputError("--run adds a run to a baseline", "add --update-baseline FILE, or give one run only")
     from workbench.gate.check import check_gate
 
+    for option, path in (("--baseline", settings.baseline), ("--release", settings.release)):
+        if path is not None and path.resolve() == folder.resolve():
+            raise InputError(f"{option} {path} is the run itself", "give the file or the run that it is compared with")
     report = check_gate(run, settings, _second_runs(folder, run, settings, options))
     if settings.stale is not None:
         report = replace(report, notes=[*report.notes, _STALE])
@@ -131,7 +136,7 @@ def _errors_shown(places: _Places) -> Iterator[None]:
         if places.annotations:
             from workbench.gate.formats.annotations import annotation
 
-            say(annotation("error", "the gate could not be checked", error_line(error)))
+            say_command(annotation("error", "the gate could not be checked", error_line(error)))
         raise
 
 
@@ -154,7 +159,7 @@ def _settings(run: "RunTables", rules_file: Path | None, options: Mapping[str, A
         settings["compare"] = list(options["compare"])
     chosen = {name: options[name] for name in ("configuration", "floors", "tolerance", "max_unscored", "baseline", "release")}
     settings |= {name: str(value) for name, value in chosen.items() if value is not None}
-    return gate_of({"gate": settings}, "the rules")
+    return replace(gate_of({"gate": settings}, "the rules"), accept_change=options["accept_change"])
 
 
 def _limit(text: str, bound: str, option: str) -> str:
@@ -189,12 +194,14 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
     from workbench.core.formatting import plural
     from workbench.gate.baseline import baseline_of
     from workbench.gate.baseline_file import write_baseline
-    from workbench.gate.check import gated_configuration
+    from workbench.gate.check import compared_subjects, gated_configuration
     from workbench.report.text.drafts import unaccepted_drafts
 
     if path.exists() and not path.is_file():
         raise InputError(f"--update-baseline {path} is not a file", "name a file, such as baselines/NAME.json")
-    baseline = baseline_of([run, *more], gated_configuration(run, settings), path)
+    name = gated_configuration(run, settings)
+    compared = [str(subject) for subject in compared_subjects(run, name, settings)]
+    baseline = replace(baseline_of([run, *more], name, path), compared=compared)
     with store_errors(path.parent):
         write_baseline(baseline, path)
     kinds = f"{plural(len(baseline.questions), 'question')}, {plural(len(baseline.means), 'metric')}, {plural(baseline.runs, 'run')}"
@@ -208,10 +215,14 @@ def _write(report: "GateReport", places: _Places) -> None:
     from workbench.gate.formats.annotations import annotation_lines
     from workbench.gate.formats.terminal import gate_lines
 
+    token = secrets.token_hex(16)
+    if places.annotations:
+        # The lines have ids and texts of the data.
+        say_command(f"::stop-commands::{token}")
     for line in gate_lines(report):
         say(line)
-    for line in annotation_lines(report, places.warn_undecided) if places.annotations else ():
-        say(line)
+    for line in (f"::{token}::", *annotation_lines(report, places.warn_undecided)) if places.annotations else ():
+        say_command(line)
     for place, write in ((places.summary, _write_summary), (places.junit, _write_junit), (places.folder, _write_folder)):
         if place is None:
             continue

@@ -13,6 +13,11 @@ def say(line: str = "", err: bool = False) -> None:
     click.echo(printable_line(line), err=err)
 
 
+def say_command(line: str) -> None:
+    """Print a workflow command of GitHub Actions, whose values are printable."""
+    click.echo(line)
+
+
 def say_aside(line: str) -> None:
     """Print a line to stderr, apart from a command's output."""
     say(line, err=True)

@@ -27,7 +27,8 @@ class Baseline:
 
     `values` has the columns condition, metric, query_id, value, state: means over `runs` runs. `hits` are HIT_COLUMNS of
     the first hits and documents, and of what is delivered. `means` are the means over all questions by metric, in the condition `retrieved`. A plain baseline has only `means`. `documents`
-    maps each doc_id to its fingerprint, and is empty if they are too many or the run is of an older version.
+    maps each doc_id to its fingerprint, and is empty if they are too many or the run is of an older version. `compared` are the metrics that it was written to
+    compare, none if an older version wrote it.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class Baseline:
     corpus: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     provenance: Sequence[Mapping[str, Any]] = ()
+    compared: Sequence[str] = ()
 
 
 def known_configuration(run: RunTables, name: str, where: str) -> str:

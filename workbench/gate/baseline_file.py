@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,7 @@ class _BaselineFile(BaseModel):
     provenance: list[dict[str, Any]]
     settings: dict[str, Any]
     corpus: str
+    compared: list[str] = []
     means: dict[str, float]
     documents: dict[str, str]
     questions: list[_Question]
@@ -57,6 +59,7 @@ def write_baseline(baseline: Baseline, path: Path) -> None:
         "provenance": list(baseline.provenance),
         "settings": baseline.settings,
         "corpus": baseline.corpus,
+        "compared": list(baseline.compared),
         "means": dict(baseline.means),
         "documents": dict(baseline.documents),
     }
@@ -87,7 +90,8 @@ def read_baseline(path: Path, configuration: str = "") -> Baseline:
     if path.is_dir():
         run = RunTables.read(path)
         name = known_configuration(run, configuration if configuration in run.names or not run.baseline else run.baseline, str(path))
-        return baseline_of([run], name, path, fewest=1)
+        named = (run.manifest["experiment"].get("gate") or {}).get("compare") or str(run.primary)
+        return replace(baseline_of([run], name, path, fewest=1), compared=[named] if isinstance(named, str) else named)
     content = _json(path)
     if not isinstance(content, dict):
         raise InputError(f"{path} is not a baseline: it contains no JSON object", _FIX)
@@ -124,6 +128,7 @@ def _baseline(path: Path, file: _BaselineFile) -> Baseline:
         questions=prints,
         documents=file.documents,
         corpus=file.corpus,
+        compared=file.compared,
         settings=file.settings,
         provenance=file.provenance,
     )

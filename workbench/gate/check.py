@@ -24,6 +24,7 @@ from workbench.gate.rules import Subject
 from workbench.gate.settings import GateSettings
 from workbench.gate.subjects import GatedConfiguration
 from workbench.report.text.drafts import unaccepted_drafts
+from workbench.results.commit import commit
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import holm
 from workbench.statistics.gates.paired import ALARM, Decision
@@ -76,6 +77,8 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     rules = [floor_result(own, floor, settings) for floor in dict.fromkeys(settings.floors)]
     subjects = compared_subjects(run, own.name, settings)
     for kind, each in baselines:
+        if not settings.accept_change:
+            _require_same_comparison(each, subjects)
         rules += [baseline_result(own, subject, each, settings, kind, again) for subject in _subjects(each, subjects, settings)]
     rules += [result for test in settings.retrieval_tests for result in retrieval_results(own, test)]
     main = baselines[0][1] if baselines else None
@@ -83,9 +86,12 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     drafts = unaccepted_drafts(run)
     notes = [drafts] if drafts else []
     notes += [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
+    checked, present = run.manifest["commit"], commit()
+    if checked and present not in (None, checked):
+        notes.append(f"this checkout is at {present}, and the run is of {checked}: sweep again to check this one")
     waiting = unaccepted(run)
     rules = [_preview(rule, drafts) if drafts and (not rule.query_id or rule.query_id in waiting) else rule for rule in _holm(rules)]
-    return GateReport(run.name, own.name, rules, lost, found[0] if found else None, notes)
+    return GateReport(run.name, own.name, rules, lost, found[0] if found else None, notes, checked or "")
 
 
 def _subjects(baseline: Baseline, subjects: Sequence[Subject], settings: GateSettings) -> Sequence[Subject]:
@@ -99,6 +105,16 @@ def _require_same_questions(baseline: Baseline, found: Differences) -> None:
             shown = f"{plural(len(names), 'question')}: {listed(names, _NAMED)}"
             problem = f"the {what} differ from those of {baseline.path}, at {shown}"
             raise InputError(problem, "compare on the same questions, or accept the change with --update-baseline")
+
+
+def _require_same_comparison(baseline: Baseline, subjects: Sequence[Subject]) -> None:
+    """Raise InputError if a metric is not compared any more, as after a change of the primary one: its drop would pass unseen."""
+    names = [str(subject) for subject in subjects]
+    if missing := [name for name in baseline.compared if str(Subject.parse(name)) not in names]:
+        what = f"{baseline.path} was written to compare {listed(missing)}, and this gate compares {listed(names)}"
+        raise InputError(
+            what, "compare it again (primary, or compare in gate), or accept the change with --accept-change or a new baseline"
+        )
 
 
 def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[RuleKind, Baseline]], again: SecondRuns | None) -> None:

@@ -52,6 +52,7 @@ class GateReport:
     """The outcome of a gate. It fails if a rule fails, else it is undecided if a rule is, else it passes.
 
     `lost` are the questions that lost something since the baseline. `notes` are remarks that change nothing, such as documents that were removed.
+    `commit` is that of the run, empty outside git.
     """
 
     name: str
@@ -60,6 +61,7 @@ class GateReport:
     lost: Sequence[LostQuestion] = ()
     differences: Differences | None = None
     notes: Sequence[str] = ()
+    commit: str = ""
 
     @property
     def outcome(self) -> Decision:

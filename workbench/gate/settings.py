@@ -11,13 +11,14 @@ class GateSettings:
     """The rules of a gate.
 
     `compare` are the metrics compared with `baseline` and `release`; empty: the primary metric, and with answers the run's first metric of their content.
-    `max_unscored` is the share of questions that may lack a value. `stale` is a file of questions about replaced documents, for the pytest plugin.
+    `accept_change`: also if a baseline was written to compare other metrics. `max_unscored` is the share of questions that may lack a value. `stale` is a file of questions about replaced documents, for the pytest plugin.
     """
 
     configuration: str | None = None
     floors: tuple[Floor, ...] = ()
     floor_kind: FloorKind | None = None
     compare: tuple[Subject, ...] = ()
+    accept_change: bool = False
     baseline: Path | None = None
     release: Path | None = None
     tolerance: Tolerance = field(default_factory=Tolerance)

@@ -36,7 +36,13 @@ def gate_table(report: GateReport) -> pd.DataFrame:
 
 def gate_json(report: GateReport) -> dict[str, Any]:
     """Return the outcome as JSON values, with null for numbers that do not apply."""
-    head = {"run": report.name, "configuration": report.configuration, "outcome": str(report.outcome), "exit_code": report.exit_code}
+    head = {
+        "run": report.name,
+        "configuration": report.configuration,
+        "outcome": str(report.outcome),
+        "exit_code": report.exit_code,
+        "commit": report.commit,
+    }
     rules = json.loads(pd.DataFrame([asdict(rule) | {"outcome": str(rule.outcome)} for rule in report.rules]).to_json(orient="records"))
     lost = json.loads(pd.DataFrame([asdict(each) for each in report.lost]).to_json(orient="records")) if report.lost else []
     return head | {"alarms": list(report.alarms), "notes": list(report.notes), "rules": rules, "lost": lost}

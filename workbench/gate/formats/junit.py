@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ElementTree
 
+from workbench.gate.formats.terminal import remarks
 from workbench.gate.report import GateReport
 from workbench.printable import printable
 from workbench.statistics.gates.paired import Decision
@@ -18,9 +19,9 @@ def gate_junit(report: GateReport, warn_undecided: bool = False) -> str:
     numbers = {name: str(count) for name, count in counts.items()}
     suites = ElementTree.Element("testsuites", numbers)
     suite = ElementTree.SubElement(suites, "testsuite", {"name": f"workbench gate {printable(report.name)}"} | numbers)
-    if report.notes:
+    if notes := remarks(report):
         properties = ElementTree.SubElement(suite, "properties")
-        for note in report.notes:
+        for note in notes:
             ElementTree.SubElement(properties, "property", {"name": "note", "value": printable(note)})
     for rule in report.rules:
         names = {"classname": printable(f"{report.name}.{report.configuration}"), "name": printable(rule.rule)}

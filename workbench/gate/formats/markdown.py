@@ -4,7 +4,7 @@ import html
 from collections.abc import Iterator, Sequence
 
 from workbench.core.formatting import plural
-from workbench.gate.formats.terminal import HITS, again_lines, compared, headline, shown_rules
+from workbench.gate.formats.terminal import HITS, again_lines, compared, headline, remarks, shown_rules
 from workbench.gate.losses.rendering import lost_markdown
 from workbench.gate.lost import LostQuestion, RankedHit
 from workbench.gate.report import GateReport
@@ -33,7 +33,7 @@ def _lines(report: GateReport) -> Iterator[str]:
         yield f"| | and {plural(len(rules) - MOST_RULES, 'rule')} | |"
     if more:
         yield f"| {MARKS[Decision.PASS]} | {more} | |"
-    for note in report.notes:
+    for note in remarks(report):
         yield from ("", escaped(note))
     if again := list(again_lines(report)):
         yield from ("", escaped(again[0]), "", "```", *(line.strip() for line in again[1:-1]), "```", "", escaped(again[-1]))

@@ -25,12 +25,17 @@ def gate_lines(report: GateReport) -> Iterator[str]:
         yield printable_line(f"{_MARKS[result.outcome]:<9}  {result.rule}: {result.reason}")
     if more:
         yield f"{_MARKS[Decision.PASS]:<9}  {more}"
-    yield from (printable_line(note) for note in report.notes)
+    yield from map(printable_line, remarks(report))
     yield from again_lines(report)
     if report.lost:
         yield ""
         yield from map(printable_line, lost_lines(report.lost))
         yield from (printable_line(line) for lost in compared(report, _COMPARED) for line in _side_by_side(lost))
+
+
+def remarks(report: GateReport) -> list[str]:
+    """Return the notes, and the commit that was checked."""
+    return [*report.notes, *([f"commit {report.commit}"] if report.commit else [])]
 
 
 def headline(report: GateReport) -> str:
