@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.small_sweep import write_experiment
-from workbench.errors import InputError
+from workbench.errors import InputError, StoreError
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.results.run_tables import RunTables
@@ -90,7 +90,7 @@ def test_a_folder_that_is_only_partly_written_is_no_run(few: Outcome, tmp_path: 
     table = outcome.folder / "hits.parquet"
     table.unlink()
     table.mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(StoreError, match=r"hits.parquet is a link, or not a regular file; move it away and run again"):
         write_outputs(outcome)
     with pytest.raises(InputError, match="contains no run"):
         RunTables.read(outcome.folder)

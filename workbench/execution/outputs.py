@@ -99,7 +99,9 @@ def _lost_tries(outcome: Outcome) -> list[str]:
     if not spent.lost_tries:
         return []
     money = f", up to {number(spent.lost_usd, 2)} of {number(spent.usd, 2)} USD" if spent.lost_usd else ""
-    return [f"{plural(spent.lost_tries, 'try', 'tries')} of calls had no usable reply and may have been billed{money}; limits count them"]
+    return [
+        f"{plural(spent.lost_tries, 'try', 'tries')} of calls without a usable reply: limits count such tries, which may be billed{money}"
+    ]
 
 
 def _nothing_to_publish(outcome: Outcome, tracebacks: Path) -> RunError:

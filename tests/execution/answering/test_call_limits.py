@@ -72,7 +72,9 @@ def test_tries_without_a_reply_are_a_note_of_the_run(asked_sweep: AskedSweep) ->
     outcome = asked_sweep.run(answering={"timeout": 0.5, "retries": 1, **PRICES})
     (note,) = publish(outcome, lambda _: None, notebooks=False).notes
     # Each has 64 tokens of an answer at most, which cost 1 USD each, and a prompt. The other 11 answers cost 2 USD each.
-    found = re.fullmatch(r"2 tries of calls had no usable reply and may have been billed, up to (.+) of (.+) USD; limits count them", note)
+    found = re.fullmatch(
+        r"2 tries of calls without a usable reply: limits count such tries, which may be billed, up to (.+) of (.+) USD", note
+    )
     assert found
     lost, spent = map(float, found.groups())
     assert 128 < lost < 500
