@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from workbench.chunking.base import Chunker
@@ -28,17 +28,18 @@ documents = st.builds(Document, st.just("d"), texts, st.sampled_from(["", "Headi
 @every
 @pytest.mark.parametrize("law", CHUNKER_LAWS)
 def test_it_keeps_the_law(law: Callable[[Chunker], None], kind: type[Chunker]) -> None:
-    for example in SETTINGS[kind]:
-        law(kind(**example))
+    for values in SETTINGS[kind]:
+        law(kind(**values))
 
 
 @every
 @given(document=documents)
+@example(document=Document("d", "The mitochondrion is the powerhouse. " * 3 + "\n\x00\nThe mitochondrion is the powerhouse. "))
 @settings(max_examples=25)
 def test_it_keeps_the_laws_on_any_document(kind: type[Chunker], document: Document) -> None:
-    for example in SETTINGS[kind]:
+    for values in SETTINGS[kind]:
         for law in DOCUMENT_LAWS:
-            law(kind(**example), [document])
+            law(kind(**values), [document])
 
 
 @pytest.mark.slow

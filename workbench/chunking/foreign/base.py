@@ -4,7 +4,7 @@ import json
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import AfterValidator, Field, JsonValue
@@ -15,6 +15,7 @@ from workbench.chunking.text.headers import Headers
 from workbench.chunking.text.packing import Slice
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, RunError, WorkbenchError, error_line
+from workbench.models.tokenizers import count
 from workbench.records import Document
 
 _PLAIN = re.compile(r"[a-z0-9]+(\.[0-9]+)?")
@@ -71,9 +72,19 @@ class ForeignChunker(CuttingChunker, ABC):
         except Exception as error:  # foreign code may raise anything
             raise RunError(f"{place} failed ({reason(error)})") from error
         try:
-            return [(start, end, None) for start, end in sorted(placed(document.text, chunks))]
+            found = sorted(placed(document.text, chunks))
         except ValueError as error:
             raise InputError(f"{place}: {error}") from None
+        return [(start, end, None) for start, end in self._without_repeats(document.text, found)]
+
+    def _without_repeats(self, text: str, found: Sequence[Slice]) -> Iterator[Slice]:
+        """Yield slices. Without an overlap, one begins after characters without a token, such as NUL, that LangChain repeats from the one before."""
+        before = 0
+        for start, end in found:
+            if self.sizes[1] == 0 and start < before < end and not count(text[start:before], self.vocabulary):
+                start = before
+            before = end
+            yield start, end
 
 
 class _Part(NamedTuple):
