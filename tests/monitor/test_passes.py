@@ -121,7 +121,7 @@ def test_a_log_without_a_question_yet_is_no_error(tmp_path: Path, name: str) -> 
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / name).touch() if name else None
     found = monitor(tmp_path / "log", tmp_path / "out" / "monitoring", SETTINGS)
-    assert f"{tmp_path / 'log'} has no question yet" in found.lines()
+    assert f"no question yet in {tmp_path / 'log'}" in found.lines()
     assert "No alert is open" in (found.folder / "monitoring.html").read_text("utf-8")
     write_segment(tmp_path / "log" / "b.jsonl", rows(0, 1))
     assert monitor(tmp_path / "log", found.folder, SETTINGS).lines()[0].startswith("100 questions logged")

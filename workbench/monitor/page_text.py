@@ -95,7 +95,7 @@ def change_text(alert: RaisedAlert, until: int) -> str:
     if not alert.change:
         return ""
     versions, _, time = alert.change.rpartition(" at ")
-    return f"{began([alert], time)} {excerpt(versions, _LONGEST_CHANGE)} ({when(pd.Timestamp(time).value, until)})"
+    return f"{began(alert)} {excerpt(versions, _LONGEST_CHANGE)} ({when(pd.Timestamp(time).value, until)})"
 
 
 def happened(alerts: Sequence[RaisedAlert], until: int) -> str:

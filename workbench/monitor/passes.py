@@ -212,7 +212,7 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
         # A service that was just started has asked nothing.
         if not any(each.lstat().st_size for each in (path.iterdir() if path.is_dir() else [path])):
             write_text(folder / TRACES, "")
-            return LoggedQuestions(folder / TRACES), (f"{path} has no question yet",)
+            return LoggedQuestions(folder / TRACES), (f"no question yet in {path}",)
         seen = f" ({'; '.join(unread)})" if unread else ""
         raise InputError(
             f"{path} has neither a question of a log{seen} nor a trace", "give what QueryLog wrote, OTLP, or an export"

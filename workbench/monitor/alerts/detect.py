@@ -1,6 +1,6 @@
 """Decide from logged questions when each alert was raised and resolved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
@@ -152,13 +152,12 @@ def detect(
     until = until if until is not None else int(whole["time"].max()) if len(whole) else 0
     begins = nanoseconds(pd.Series([settings.reference_from])) if settings.reference_from else whole["time"].to_numpy()
     start, length = int(begins.min(initial=until)), round(settings.reference_days * DAY)
-    times = whole["time"].to_numpy()
+    times, first = whole["time"].to_numpy(), start
     # Some rows with old times are no reference: it begins again after a long silence, before which nothing was tested.
     while not settings.reference_from and (later := times[times >= start + length]).size and later[0] - start > length + _SILENCE:
         start = int(later[0])
-    left_out[f"before {_SILENCE // DAY} days of silence, after which the reference period begins"] = int((times < start).sum()) * (
-        not settings.reference_from
-    )
+    silent = f"before {_SILENCE // DAY} days of silence, after which the reference period begins"
+    left_out[silent] = int((times < start).sum()) if start > first else 0
     period = (start, start + length)
     # In the first half of the reference period questions become known, and the second half shows which share is usual.
     lost = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
@@ -185,10 +184,10 @@ def counted(alert: RaisedAlert) -> str:
     return plural(alert.count, "question" if alert.limit is None else "conversation")
 
 
-def began(alerts: Sequence[RaisedAlert], changed: str) -> str:
-    """Say whether alerts began after a time in the form of `iso`, or about then: the times since when are estimates."""
-    time = pd.to_datetime(changed, utc=True, errors="coerce")
-    return "after" if all(alert.since >= time.value for alert in alerts) else "about when"
+def began(alert: RaisedAlert) -> str:
+    """Say whether an alert began after the last change of a version, or about then: the time since when is an estimate."""
+    changed = pd.to_datetime(alert.change.rpartition(" at ")[2], utc=True, errors="coerce")
+    return "after" if alert.since >= changed.value else "about when"
 
 
 def _refused(table: pd.DataFrame, judged: pd.DataFrame | None) -> "pd.Series[float]":

@@ -40,7 +40,7 @@ class Alert(BaseModel):
             bounds = "" if found.low is None or found.high is None else f" ({found.low:.3g} to {found.high:.3g})"
             parts[0] += f": {found.value:.3g}{bounds}" + ("" if found.limit is None else f", limit {found.limit:.3g}")
         parts.append(f"since {iso(found.since)}, raised {iso(found.raised)} after {counted(found)}")
-        parts += [f"began {began([found], found.change.rpartition(' at ')[2])} {found.change}"] if found.change else []
+        parts += [f"began {began(found)} {found.change}"] if found.change else []
         parts += [f"resolved {iso(found.resolved)}: {found.reason}"] if found.resolved else []
         shown = [excerpt(one, _SHOWN_OF_ID) for one in found.evidence[:_SHOWN_IDS]]
         more = len(found.evidence) - len(shown)
