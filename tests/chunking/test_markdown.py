@@ -1,7 +1,10 @@
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.chunking.markdown import Block, MarkdownChunker, blocks, parts_of
+from workbench.chunking.text import headers
+from workbench.chunking.text.headers import outline
 from workbench.records import Document
 
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"
@@ -119,6 +122,62 @@ def test_text_parts_are_sentences_and_the_others_are_lines() -> None:
     text = "  One. Two.\nThree"
     assert parts_of(text, Block(2, len(text), "text")) == [(2, 6), (7, 11), (12, 17)]
     assert parts_of(text, Block(2, len(text), "lines")) == [(2, 11), (12, 17)]
+
+
+@given(
+    lines=st.lists(
+        st.sampled_from(
+            [
+                *(
+                    "# a",
+                    "## b",
+                    "text",
+                    "- item",
+                    "  - nested",
+                    "  more",
+                    "1. x",
+                    "> q",
+                    "> - y",
+                    "```",
+                    "~~~",
+                    "    code",
+                    "a : b",
+                    "===",
+                ),
+                *(
+                    "---",
+                    "<div>",
+                    "</div>",
+                    "<!-- c",
+                    "-->",
+                    "[a]: /u",
+                    "'t'",
+                    "***",
+                    "<pre>",
+                    "",
+                    "| a | b |",
+                    "|---|---|",
+                    "",
+                    "",
+                    "\t- tab",
+                ),
+                *("a|b", "-|-", "+++"),
+            ]
+        ),
+        max_size=25,
+    ),
+    newline=st.sampled_from(["\n", "\r\n", "\r"]),
+    size=st.integers(1, 60),
+)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_long_text_that_is_parsed_in_parts_has_the_same_blocks(
+    monkeypatch: pytest.MonkeyPatch, lines: list[str], newline: str, size: int
+) -> None:
+    text = newline.join(lines)
+    whole = blocks(text), outline(text)
+    with monkeypatch.context() as patch:
+        patch.setattr(headers, "_PART", size)
+        assert (blocks(text), outline(text)) == whole
 
 
 def test_a_blank_text_has_no_blocks() -> None:

@@ -1,7 +1,11 @@
 import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from workbench.chunking.text import packing
 from workbench.chunking.text.headers import Headers, TokenBudget
-from workbench.chunking.text.packing import alone, pack, pieces, slices, trimmed, words
+from workbench.chunking.text.packing import alone, pack, packed_words, pieces, slices, trimmed, words
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import tokenise
 from workbench.records import Document
@@ -47,6 +51,30 @@ def test_words_are_not_cut_unless_one_is_longer_than_its_room() -> None:
     cut = words(tokens, 0, len(text), TokenBudget(3))
     assert len(cut.starts) > 2
     assert "".join(text[a:b] for a, b in zip(cut.starts, cut.ends, strict=True)) == text
+
+
+@given(
+    parts=st.lists(
+        st.sampled_from(["unbelievable ", "a ", "kilometres", "naïve. ", "\u0301", "😀", "日本", " ", "antidisestablishmentarianism "]),
+        max_size=40,
+    ),
+    vocabulary=st.sampled_from([MINILM, "cl100k", "characters"]),
+    size=st.integers(1, 12),
+    overlap=st.integers(0, 8),
+    block=st.integers(1, 30),
+)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_words_that_are_packed_in_blocks_have_the_runs_of_all_words_together(
+    monkeypatch: pytest.MonkeyPatch, parts: list[str], vocabulary: str, size: int, overlap: int, block: int
+) -> None:
+    text, room = "".join(parts), TokenBudget(size)
+    tokens = tokenise([text], vocabulary)[0]
+    together = words(tokens, 0, len(text), room)
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "_TOKENS", block)
+        found = list(packed_words(tokens, 0, len(text), room, min(overlap, size - 1)))
+    assert [(start, end) for start, end, _ in found] == slices(together, room, min(overlap, size - 1))
+    assert [after for *_, after in found] == [int(together.last[j - 1]) for _, j in pack(together, room, min(overlap, size - 1))]
 
 
 def test_words_of_a_part_keep_characters_without_a_token() -> None:

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,25 @@ def test_repeated_sentences_have_their_own_places() -> None:
 
 def test_blank_text_has_no_sentences() -> None:
     assert sentences("") == sentences(" \n\n ") == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "times"),
+    [("「今日は。」彼は言った。", 20_000), ("![", 60_000), ("1. a\n", 40_000)],
+    ids=["Japanese", "pictures", "list"],
+)
+def test_a_paragraph_of_very_many_marks_has_the_sentences_that_it_has_when_it_is_short(sentence: str, times: int) -> None:
+    few = read(sentence * 100)
+    unit = few[50 : 50 + len(read(sentence * 51)) - len(read(sentence * 50))]
+    many = read(sentence * times)
+    assert len(many) - len(few) == (times - 100) * len(unit)
+    assert set(many) == set(few)
+
+
+def test_a_sentence_that_is_longer_than_a_window_stays_one() -> None:
+    marks, long = "「今日は。」彼は言った。" * 20_000, "Then he wrote (" + "word, " * 3_000 + "end)."
+    found = read(f"{marks} {long} {marks}")
+    assert [part for part in found if "word" in part] == [long]
 
 
 @given(st.text(alphabet="ab. !?\n\r\t\u00a0\u2028\u200b。é\u0301😀'\")", max_size=80))

@@ -5,12 +5,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import Unigram
 
 from workbench.core.environment import advice
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
-from workbench.models.tokenizers import CHARACTERS, CL100K, count, input_lengths, special_tokens, tokenise, vocabulary_digest
+from workbench.models.tokenizers import (
+    CHARACTERS,
+    CL100K,
+    count,
+    input_lengths,
+    model_tokenizer,
+    special_tokens,
+    tokenise,
+    vocabulary_digest,
+)
 
 VOCABULARIES = [MINILM, CL100K, CHARACTERS]
 # Everything but half characters, which no data set is read with.
@@ -25,7 +36,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.list
 @settings(max_examples=100)
 def test_tokens_are_slices_in_order_inside_their_text(vocabulary: str, text: str) -> None:
     (tokens,) = tokenise([text], vocabulary)
-    assert tokens.starts.dtype == tokens.ends.dtype == tokens.words.dtype == np.int64
+    assert tokens.starts.dtype == tokens.ends.dtype == tokens.words.dtype == np.int32
     assert len(tokens.starts) == len(tokens.ends) == len(tokens.words) == count(text, vocabulary)
     assert (tokens.starts >= 0).all()
     assert (tokens.starts <= tokens.ends).all()
@@ -42,6 +53,35 @@ def test_cl100k_and_characters_hold_every_character(text: str) -> None:
         for start, end in zip(tokens.starts, tokens.ends, strict=True):
             held[start:end] = True
         assert held.all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The crew keeps a log of every dive, and reads it aloud. " * 12_000,
+        "我们今天去学校。他说「你好」！" * 40_000,
+        "one\ntwo, naïve 😀 e\u0301 " * 30_000,
+        "a" + " " * 600_000 + "b c",
+        "start " + "supercalifragilistic" * 30_000 + " end. " * 60_000,
+    ],
+    ids=["sentences", "Chinese", "lines", "blanks", "one word"],
+)
+def test_a_long_text_has_the_tokens_that_the_model_gives_it_whole(text: str) -> None:
+    (tokens,) = tokenise([text], MINILM)
+    whole = model_tokenizer(MINILM).encode(text, add_special_tokens=False)
+    words = np.array(whole.word_ids)
+    assert np.array_equal(np.stack([tokens.starts, tokens.ends], axis=1), np.array(whole.offsets))
+    assert np.array_equal(np.diff(tokens.words) > 0, np.diff(words) > 0)
+
+
+def test_a_vocabulary_without_words_takes_a_long_text_whole(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(Unigram([("<unk>", -9.0), ("ab", -1.0), ("ba", -1.1), ("a", -3.0), ("b", -3.0), (" ", -2.0)], unk_id=0))
+    (tmp_path / "config.json").write_text("{}")
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    text = "ab ba aab " * 30_000
+    (tokens,) = tokenise([text], str(tmp_path))
+    assert np.array_equal(np.stack([tokens.starts, tokens.ends], axis=1), np.array(tokenizer.encode(text).offsets))
+    assert set(tokens.words.tolist()) == {0}
 
 
 @pytest.mark.parametrize("vocabulary", [MINILM, CL100K])

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from workbench.answering.base import Generator
 from workbench.context.assembly import PromptTokens
-from workbench.models.tokenizers import Ints, tokenise
+from workbench.models.tokenizers import Places, tokenise
 
 
 def prompt_tokens(generator: Generator, overhead: int) -> PromptTokens:
     """Return the counts of a prompt whose system prompt, template and question have `overhead` tokens."""
 
-    def starts(texts: Sequence[str]) -> list[Ints]:
+    def starts(texts: Sequence[str]) -> list[Places]:
         return [tokens.starts for tokens in tokenise(texts, generator.vocabulary)]
 
     return PromptTokens(starts, overhead, generator.passage_overhead)

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from workbench.chunking.base import Cut, SlidingChunker
 from workbench.chunking.text.headers import Headers
-from workbench.chunking.text.packing import pack, trimmed, words
+from workbench.chunking.text.packing import packed_words, trimmed
 from workbench.records import Document
 
 
@@ -23,10 +23,8 @@ class FixedChunker(SlidingChunker):
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         """Return windows of at most `size` tokens."""
         tokens, room = self._tokens(document), self._room(self.size, headers)
-        pieces = words(tokens, 0, len(document.text), room)
-        for i, j in pack(pieces, room, self.overlap):
-            start = int(pieces.starts[i])
-            end = trimmed(document.text, start, int(pieces.ends[j - 1]))[1]
+        for start, run_end, after in packed_words(tokens, 0, len(document.text), room, self.overlap):
+            end = trimmed(document.text, start, run_end)[1]
             # The last token may be blank. Characters without a token count only if they are not blank.
-            token_end = int(tokens.ends[pieces.last[j - 1] - 1]) if pieces.last[j - 1] else 0
+            token_end = int(tokens.ends[after - 1]) if after else 0
             yield start, max(end, token_end), None

@@ -1,13 +1,15 @@
 """Cut Markdown along its structure."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
-from workbench.chunking.text.headers import NEWLINE, VERSION, Headers, TokenBudget, is_heading, markdown_tokens
+from workbench.chunking.text.headers import NEWLINE, Headers, TokenBudget, is_heading, markdown_parts
+from workbench.chunking.text.headers import VERSION as HEADINGS_VERSION
 from workbench.chunking.text.packing import Slice, pieces, slices, trimmed
+from workbench.chunking.text.sentences import VERSION as SENTENCES_VERSION
 from workbench.chunking.text.sentences import cut_long, partition, sentences
 from workbench.models.tokenizers import Tokens
 from workbench.records import Document
@@ -26,19 +28,22 @@ class Block(NamedTuple):
 
 def blocks(text: str) -> list[Block]:
     """Return the blocks of a text in order. They cover every character that is not blank."""
-    tokens, lines = markdown_tokens(text)
-    untrimmed: list[Block] = []
-    done = 0
-    for index, token in enumerate(tokens):
-        item = token.type == "list_item_open" and token.level == 1
-        if token.map and (item or (token.level == 0 and token.type not in ("bullet_list_open", "ordered_list_open"))):
-            start, end = max(done, lines[token.map[0]]), max(done, lines[min(token.map[1], len(lines) - 1)])
-            # Text without a Markdown token (link definitions, the marker of an empty item) is a block too.
-            untrimmed += [Block(done, start, "text"), Block(start, end, _kind(token.type, is_heading(tokens, index)))]
-            done = end
-    untrimmed.append(Block(done, len(text), "text"))
-    trimmed_blocks = [Block(*trimmed(text, block.start, block.end), block.kind) for block in untrimmed]
+    trimmed_blocks = (Block(*trimmed(text, block.start, block.end), block.kind) for block in _untrimmed_blocks(text))
     return [block for block in trimmed_blocks if block.start < block.end]
+
+
+def _untrimmed_blocks(text: str) -> Iterator[Block]:
+    done = 0
+    for tokens, lines in markdown_parts(text):
+        for index, token in enumerate(tokens):
+            item = token.type == "list_item_open" and token.level == 1
+            if token.map and (item or (token.level == 0 and token.type not in ("bullet_list_open", "ordered_list_open"))):
+                start, end = max(done, lines[token.map[0]]), max(done, lines[min(token.map[1], len(lines) - 1)])
+                # Text without a Markdown token (link definitions, the marker of an empty item) is a block too.
+                yield Block(done, start, "text")
+                yield Block(start, end, _kind(token.type, is_heading(tokens, index)))
+                done = end
+    yield Block(done, len(text), "text")
 
 
 def parts_of(text: str, block: Block) -> list[Slice]:
@@ -63,7 +68,7 @@ class MarkdownChunker(CuttingChunker):
 
     examples: ClassVar = ({"size": 32}, {"size": 96})
 
-    version: ClassVar[int] = VERSION
+    version: ClassVar[int] = HEADINGS_VERSION + SENTENCES_VERSION
 
     kind: Literal["markdown"] = "markdown"
     size: Size

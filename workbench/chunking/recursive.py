@@ -1,5 +1,6 @@
 """Cut documents at the coarsest separator that makes pieces small enough."""
 
+import itertools
 import re
 from collections.abc import Iterable
 from typing import ClassVar, Literal, NamedTuple
@@ -60,8 +61,8 @@ class Splitter(NamedTuple):
         if level == len(_SEPARATORS):
             return words(self.tokens, start, end, self.room)
         positions = (match.start() for match in _SEPARATORS[level].finditer(self.text, start, end))
-        starts = [start, *(position for position in positions if position > start)]
-        return alone(pieces(self.tokens, zip(starts, [*starts[1:], end], strict=True)))
+        inside = (position for position in positions if position > start)
+        return alone(pieces(self.tokens, itertools.pairwise(itertools.chain([start], inside, [end]))))
 
     def _too_long(self, parts: Pieces) -> list[int]:
         # As in LangChain, a piece that exactly fills a chunk is cut further.

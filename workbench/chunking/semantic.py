@@ -10,7 +10,7 @@ from pydantic import Field
 from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.chunking.text.packing import Pieces, Slice
-from workbench.chunking.text.sentences import cut_long, sentences
+from workbench.chunking.text.sentences import VERSION, cut_long, sentences
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import text_vectors
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -38,6 +38,8 @@ class SemanticChunker(CuttingChunker):
     """
 
     examples: ClassVar = ({"size": 32, "percentile": 60, "window": 1}, {"size": 96})
+
+    version: ClassVar[int] = VERSION
 
     kind: Literal["semantic"] = "semantic"
     size: Size

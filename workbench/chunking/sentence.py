@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from workbench.chunking.base import Cut, SlidingChunker
 from workbench.chunking.text.headers import Headers
 from workbench.chunking.text.packing import slices
-from workbench.chunking.text.sentences import cut_long, sentences
+from workbench.chunking.text.sentences import VERSION, cut_long, sentences
 from workbench.records import Document
 
 
@@ -14,6 +14,8 @@ class SentenceChunker(SlidingChunker):
     """As many whole sentences as fit into a chunk and into its overlap. A sentence that is longer than a chunk is cut between words."""
 
     examples: ClassVar = ({"size": 32}, {"size": 64, "overlap": 24})
+
+    version: ClassVar[int] = VERSION
 
     kind: Literal["sentence"] = "sentence"
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.context.context_packing import ContextPacking
-from workbench.context.packing import OVER_BUDGET, Ints, Limits, fit
+from workbench.context.packing import OVER_BUDGET, Limits, fit
 from workbench.core.words import words
+from workbench.models.tokenizers import Places
 from workbench.records import Passage
 
 
@@ -19,7 +20,7 @@ class PromptTokens:
     `passage_overhead` the tokens around the passage with a number, from 1.
     """
 
-    starts: Callable[[Sequence[str]], Sequence[Ints]]
+    starts: Callable[[Sequence[str]], Sequence[Places]]
     overhead: int = 0
     passage_overhead: Callable[[int], int] = lambda _: 0
 

@@ -91,7 +91,7 @@ class Fitted(NamedTuple):
     reason: npt.NDArray[np.object_]
 
 
-def fit(piece: Ints, texts: Sequence[str], starts: Sequence[Ints], limits: Limits, words: Words) -> Fitted:
+def fit(piece: Ints, texts: Sequence[str], starts: Sequence[npt.NDArray[np.integer]], limits: Limits, words: Words) -> Fitted:
     """Make the context of one query from its n ranked candidates.
 
     Parameters

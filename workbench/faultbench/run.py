@@ -14,7 +14,7 @@ from workbench.chunking.base import Chunker
 from workbench.faultbench.cases import IndexedChunk
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
-from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
+from workbench.models.tokenizers import BUDGET_VOCABULARY, Places, tokenise
 from workbench.pipeline.chunk_table import Chunks, slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
@@ -93,7 +93,7 @@ class BenchIndex:
     """
 
     documents: Mapping[str, str]
-    token_starts: Mapping[str, Ints]
+    token_starts: Mapping[str, Places]
     entries: tuple[IndexedChunk, ...]
     slices: Ints
     window: int | None

@@ -1,11 +1,12 @@
 """Split texts into tokens with exact offsets. All configurations share the tokens of a text in a vocabulary."""
 
 import functools
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,31 +25,47 @@ CL100K = "cl100k"
 # The vocabulary of `@2000t`, for every embedder.
 BUDGET_VOCABULARY = MINILM
 
-# 24 bytes each.
-_CACHE_TOKENS = 8_000_000
+# 12 bytes each.
+_CACHE_TOKENS = 16_000_000
 # The tokeniser's memory for each character, at about 200 bytes a token.
 _BYTES_A_CHARACTER = 40
 # bpe-openai rejects texts of 200,000 tokens; a character is at most four tokens.
 _CL100K_LONGEST = 50_000
-_CL100K_START = re.compile(r"(?<=[a-z]) (?=[a-z])")
+# A model's tokeniser takes long texts in parts. Each part goes on for some characters into the next one, to compare their tokens there.
+_LONGEST = 250_000
+_SHARED = 400
+# Where parts end: before a blank between words, or else before any blank or after a punctuation mark.
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z]) (?=[a-z])")
+_BETWEEN_OTHERS = re.compile(r"(?<=\S)(?=\s\S)|(?<=[^\w\s])(?=\w)")
 
 Ints = NDArray[np.int64]
+# Half the memory of int64, for the arrays that are as long as a document.
+Places = NDArray[np.int32]
 T = TypeVar("T")
 
 
 class Tokens(NamedTuple):
-    """The n tokens of a text: `starts`, `ends` (int64, n) in code points, and `words` (int64, n), the number of each token's word.
+    """The n tokens of a text: `starts`, `ends` (int32, n) in code points, and `words` (int32, n), the number of each token's word.
 
     Cutting a text between two words leaves the tokens of both parts unchanged; cutting inside a word may change them.
     """
 
-    starts: Ints
-    ends: Ints
-    words: Ints
+    starts: Places
+    ends: Places
+    words: Places
 
-    def before(self, positions: Ints) -> Ints:
+    def before(self, positions: Ints | Places) -> Ints:
         """Count the tokens that start before each position."""
-        return np.searchsorted(self.starts, positions, side="left").astype(np.int64)
+        return _places(self.starts, positions, "left")
+
+    def ended(self, positions: Ints | Places) -> Ints:
+        """Count the tokens that end at or before each position."""
+        return _places(self.ends, positions, "right")
+
+
+def _places(values: Places, positions: Ints | Places, side: Literal["left", "right"]) -> Ints:
+    # Positions of another type would make a copy of all values.
+    return np.searchsorted(values, positions.astype(np.int32), side=side).astype(np.int64)
 
 
 _cache: dict[tuple[str, str], Tokens] = {}
@@ -120,40 +137,99 @@ def vocabulary_digest(vocabulary: str) -> str:
 
 def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
     if vocabulary == CHARACTERS:
-        positions = [np.arange(len(text), dtype=np.int64) for text in texts]
+        positions = [np.arange(len(text), dtype=np.int32) for text in texts]
         return [Tokens(places, places + 1, places) for places in positions]
     if vocabulary == CL100K:
         return [_cl100k(text) for text in texts]
-    return [_from_encoding(encoding) for encoding in model_tokenizer(vocabulary).encode_batch(texts, add_special_tokens=False)]
-
-
-def _from_encoding(encoding: "tokenizers.Encoding") -> Tokens:
-    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
-    words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
-    return Tokens(offsets[:, 0], offsets[:, 1], words)
+    parts_of = [list(_parts(text, _LONGEST, _BETWEEN_WORDS, _BETWEEN_OTHERS)) for text in texts]
+    shared = (text[start : end + _SHARED] for text, parts in zip(texts, parts_of, strict=True) for start, end in parts)
+    encode = model_tokenizer(vocabulary).encode_batch
+    encoded = (_Encoded.of(encoding) for group in groups(shared, len) for encoding in encode(group, add_special_tokens=False))
+    found = []
+    for text, parts in zip(texts, parts_of, strict=True):
+        tokens = _together(itertools.islice(encoded, len(parts)), parts)
+        # A vocabulary without words, or a word without an end: the tokens depend on the whole text.
+        found.append(tokens or _Encoded.of(encode([text], add_special_tokens=False)[0]).tokens)
+    return found
 
 
 def _cl100k(text: str) -> Tokens:
+    return _joined((_cl100k_part(text[start:end]), start) for start, end in _parts(text, _CL100K_LONGEST, _BETWEEN_WORDS))
+
+
+def _cl100k_part(text: str) -> Tokens:
     encoding, widths = _cl100k_tables()
-    ids = np.concatenate([encoding.encode_to_numpy(part, disallowed_special=()) for part in _parts(text)]).astype(np.int64)
+    ids = encoding.encode_to_numpy(text, disallowed_special=()).astype(np.int64)
     # Tokens are byte strings. A character belongs to the token with its first byte.
     raw = np.frombuffer(text.encode("utf-8", "replace"), dtype=np.uint8)
-    characters_before = np.concatenate([[0], np.cumsum((raw & 0xC0) != 0x80)]).astype(np.int64)
+    characters_before = np.concatenate([[0], np.cumsum((raw & 0xC0) != 0x80)]).astype(np.int32)
     byte_ends = np.cumsum(widths[ids])
-    starts = np.concatenate([[0], byte_ends[:-1]]) if len(ids) else byte_ends
-    first, last = characters_before[starts], characters_before[byte_ends]
-    return Tokens(first, last, np.arange(len(ids), dtype=np.int64))
+    byte_starts = np.concatenate([[0], byte_ends[:-1]]) if len(ids) else byte_ends
+    return Tokens(characters_before[byte_starts], characters_before[byte_ends], np.arange(len(ids), dtype=np.int32))
 
 
-def _parts(text: str) -> list[str]:
-    """Cut a text into parts that the encoder accepts, if possible at places where cl100k always starts a token."""
-    parts, start = [], 0
-    while len(text) - start > _CL100K_LONGEST:
-        end = start + _CL100K_LONGEST
-        end = max((match.start() for match in _CL100K_START.finditer(text, end - 2000, end)), default=end)
-        parts.append(text[start:end])
+def _parts(text: str, longest: int, *patterns: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Cut a text into slices of at most `longest` characters, each ending at the last match of the first pattern that is near."""
+    start = 0
+    while len(text) - start > longest:
+        end = start + longest
+        places = ([match.start() for match in pattern.finditer(text, end - 2000, end)] for pattern in patterns)
+        yield start, (end := next((found[-1] for found in places if found), end))
         start = end
-    return [*parts, text[start:]]
+    yield start, len(text)
+
+
+class _Encoded(NamedTuple):
+    tokens: Tokens
+    ids: Places
+
+    @classmethod
+    def of(cls, encoding: "tokenizers.Encoding") -> "_Encoded":
+        offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
+        words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int32)
+        return cls(Tokens(offsets[:, 0].copy(), offsets[:, 1].copy(), words), np.array(encoding.ids, dtype=np.int32))
+
+
+def _together(encoded: Iterable[_Encoded], parts: Sequence[tuple[int, int]]) -> Tokens | None:
+    """Join the tokens of a text's parts [start, end), each encoded with the beginning of the next one, where their tokens must agree."""
+    own: list[tuple[Tokens, int]] = []
+    agree = True
+    following: _Encoded | None
+    for (part, following), (start, end) in zip(itertools.pairwise(itertools.chain(encoded, [None])), parts, strict=True):
+        assert part
+        number = int(part.tokens.before(np.array([end - start]))[0]) if following else len(part.ids)
+        agree = agree and (following is None or _agree(part, number, end - start, following))
+        own.append((Tokens(*(column[:number] for column in part.tokens)), start))
+    return _joined(own) if agree else None
+
+
+def _agree(part: _Encoded, number: int, length: int, following: _Encoded) -> bool:
+    """Return whether no word crosses the end of a part, and the tokens after its end begin those of the next part."""
+    tokens, words = part.tokens, part.tokens.words
+    if number and (tokens.ends[number - 1] > length or words[number - 1] in words[number : number + 1]):
+        return False
+    # The last tokens of the shared text depend on what comes after it.
+    known = length + _SHARED // 2
+    own = slice(number, int(tokens.ended(np.array([known]))[0]))
+    theirs = slice(0, int(following.tokens.ended(np.array([known - length]))[0]))
+    return (
+        np.array_equal(tokens.starts[own] - length, following.tokens.starts[theirs])
+        and np.array_equal(tokens.ends[own] - length, following.tokens.ends[theirs])
+        and np.array_equal(part.ids[own], following.ids[theirs])
+    )
+
+
+def _joined(parts: Iterable[tuple[Tokens, int]]) -> Tokens:
+    """Join the tokens of a text's parts, each with the start of the part."""
+    joined, word = list[Tokens](), 0
+    for part, start in parts:
+        words = len(part.words) and int(part.words[-1]) + 1
+        # In place: copies would double the memory.
+        for column, first in zip(part, (start, start, word), strict=True):
+            column += np.int32(first)
+        joined.append(part)
+        word += words
+    return Tokens(*map(np.concatenate, zip(*joined, strict=True))) if len(joined) > 1 else joined[0]
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from workbench.chunking.markdown import Block, blocks, parts_of
 from workbench.generation.drafting.phrasing import Language, language_of
 from workbench.generation.drafting.statements import documents_in_parts
 from workbench.models.files import MINILM
-from workbench.models.tokenizers import Ints, tokenise
+from workbench.models.tokenizers import Tokens, tokenise
 from workbench.records import Document
 
 # The window of all-MiniLM-L6-v2, which reads nothing beyond it.
@@ -81,14 +81,14 @@ def _measure(document: Document, found: _Lengths, languages: list[Language]) -> 
     """Add the lengths of a document. Returns the characters that were measured."""
     headings = characters = 0
     for _, text in documents_in_parts([document]):
-        starts = tokenise([text], MINILM)[0].starts
+        tokens = tokenise([text], MINILM)[0]
         found_blocks = blocks(text)
-        sizes = _sizes(starts, found_blocks)
+        sizes = _sizes(tokens, found_blocks)
         headings += _sections(found_blocks, sizes, found)
         for block in found_blocks[:_BLOCKS]:
             if block.kind == "text":
-                found.sentences += _sizes(starts, [Block(*part, "text") for part in parts_of(text, block)])
-        found.measured += len(starts)
+                found.sentences += _sizes(tokens, [Block(*part, "text") for part in parts_of(text, block)])
+        found.measured += len(tokens.starts)
         characters += len(text)
     found.headed += headings >= _HEADINGS
     languages.append(language_of(document.text[:20_000]))
@@ -114,9 +114,10 @@ def _sections(found_blocks: Sequence[Block], sizes: Sequence[int], found: _Lengt
     return headings
 
 
-def _sizes(starts: Ints, slices: Iterable[Block]) -> list[int]:
+def _sizes(tokens: Tokens, slices: Iterable[Block]) -> list[int]:
     edges = np.array([(block.start, block.end) for block in slices], dtype=np.int64).reshape(-1, 2)
-    return (np.searchsorted(starts, edges[:, 1]) - np.searchsorted(starts, edges[:, 0])).tolist()  # type: ignore[no-any-return]
+    sizes: list[int] = (tokens.before(edges[:, 1]) - tokens.before(edges[:, 0])).tolist()
+    return sizes
 
 
 def _middle(values: Sequence[float]) -> float:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -23,6 +23,8 @@ _FRONT_MATTER = re.compile(
 )
 # What is beside the words of a heading: comments, and the id and classes of Pandoc and Kramdown.
 _BESIDE_TITLE = re.compile(r"<!--.*?-->|\{:?\s*[#.][^{}]*\}\s*$")
+# The characters that are parsed at once. A token takes more than a hundred times the memory of a short line.
+_PART = 200_000
 # Increased when the same text begins to have other blocks or headings.
 VERSION = 2
 
@@ -41,11 +43,24 @@ def front_matter_end(text: str) -> int:
     return match.end() if match else 0
 
 
-def markdown_tokens(text: str) -> tuple[list[Token], list[int]]:
-    """Return markdown-it's block tokens and the start of each line, followed by the end of the text. Front matter has no token."""
-    end = front_matter_end(text)
-    body = re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
-    return _MARKDOWN.parse(body), [0, *(match.end() for match in NEWLINE.finditer(text)), len(text)]
+def markdown_parts(text: str) -> Iterator[tuple[list[Token], list[int]]]:
+    """Yield markdown-it's block tokens in parts, each with the starts of its lines, followed by the end of the last. Front matter has none."""
+    start, size = front_matter_end(text), _PART
+    while start < len(text):
+        newline = NEWLINE.search(text, start + size)
+        end = newline.end() if newline else len(text)
+        tokens = _MARKDOWN.parse(text[start:end])
+        lines = [start, *(match.end() for match in NEWLINE.finditer(text, start, end)), end]
+        if end == len(text):
+            yield tokens, lines
+            return
+        # The last block may go on behind the part. Those before it are complete, and none depends on another.
+        last = max((index for index, token in enumerate(tokens) if token.level == 0 and token.map), default=0)
+        if last and (place := tokens[last].map):
+            yield tokens[:last], lines
+            start, size = lines[place[0]], _PART
+        else:
+            size *= 2
 
 
 def is_heading(tokens: Sequence[Token], index: int) -> bool:
@@ -57,14 +72,14 @@ def is_heading(tokens: Sequence[Token], index: int) -> bool:
 
 def outline(text: str) -> list[Heading]:
     """Return the headings of a text in order, except those without words."""
-    tokens, lines = markdown_tokens(text)
     headings = []
-    for index, token in enumerate(tokens):
-        title = " ".join(_BESIDE_TITLE.sub("", tokens[index + 1].content).split()) if is_heading(tokens, index) else ""
-        if title and token.map:
-            line = lines[token.map[0]]
-            indent = len(text[line : lines[token.map[0] + 1]]) - len(text[line : lines[token.map[0] + 1]].lstrip())
-            headings.append(Heading(line + indent, int(token.tag[1:]), title))
+    for tokens, lines in markdown_parts(text):
+        for index, token in enumerate(tokens):
+            title = " ".join(_BESIDE_TITLE.sub("", tokens[index + 1].content).split()) if is_heading(tokens, index) else ""
+            if title and token.map:
+                line = lines[token.map[0]]
+                indent = len(text[line : lines[token.map[0] + 1]]) - len(text[line : lines[token.map[0] + 1]].lstrip())
+                headings.append(Heading(line + indent, int(token.tag[1:]), title))
     return headings
 
 

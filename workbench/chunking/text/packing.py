@@ -1,42 +1,44 @@
 """Pack a text's pieces greedily into chunks, in the one loop that all sliding chunkers share."""
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from workbench.chunking.text.headers import TokenBudget
-from workbench.models.tokenizers import Ints, Tokens
+from workbench.models.tokenizers import Places, Tokens
 
 # [start, end) in code points
 Slice = tuple[int, int]
+# The most tokens whose words are packed at once, unless a run has more.
+_TOKENS = 100_000
 
 
 class Pieces(NamedTuple):
-    """The n pieces of a text in order: slices [starts, ends) in code points, tokens [first, last); all int64 (n).
+    """The n pieces of a text in order: slices [starts, ends) in code points, tokens [first, last); all int32 (n).
 
     Pieces i to j - 1 together have last[j - 1] - first[i] tokens.
     """
 
-    starts: Ints
-    ends: Ints
-    first: Ints
-    last: Ints
+    starts: Places
+    ends: Places
+    first: Places
+    last: Places
 
 
 def pieces(tokens: Tokens, cuts: Iterable[Slice]) -> Pieces:
     """Convert slices to pieces. A token that crosses an edge (cl100k has one for ".\\n\\n") belongs to both pieces."""
-    starts, ends = np.array(list(cuts), dtype=np.int64).reshape(-1, 2).T
+    starts, ends = np.fromiter(itertools.chain.from_iterable(cuts), dtype=np.int32).reshape(-1, 2).T
     # Of a character's tokens, all but the first are empty and at its end.
-    ended = np.searchsorted(tokens.ends, ends, side="right")
-    first = np.searchsorted(tokens.ends, starts, side="right").astype(np.int64)
-    return Pieces(starts, ends, first, np.maximum(tokens.before(ends), ended))
+    last = np.maximum(tokens.before(ends), tokens.ended(ends))
+    return Pieces(starts, ends, tokens.ended(starts).astype(np.int32), last.astype(np.int32))
 
 
 def alone(parts: Pieces) -> Pieces:
     """Return pieces whose joint length is the sum of their lengths, as if each were tokenised separately."""
     lengths = parts.last - parts.first
-    last = np.cumsum(lengths)
+    last = np.cumsum(lengths, dtype=np.int32)
     return parts._replace(first=last - lengths, last=last)
 
 
@@ -63,20 +65,64 @@ def words(tokens: Tokens, start: int, end: int, room: TokenBudget) -> Pieces:
 
     Characters without a token (a model drops control characters) go with the word before them.
     """
-    low, high = (int(index) for index in tokens.before(np.array([start, end], dtype=np.int64)))
+    low, high = _within(tokens, start, end)
+    return _words(tokens, (low, high), (start, end), room) if low < high else pieces(tokens, [(start, end)])
+
+
+def packed_words(tokens: Tokens, start: int, end: int, room: TokenBudget, overlap: int = 0) -> Iterator[tuple[int, int, int]]:
+    """Pack the words of [start, end) into runs. Yields the start and end of each run, and the number of the token after it.
+
+    Blocks of words are packed one after the other: all words of a long document would take more memory than its tokens.
+    """
+    low, high = _within(tokens, start, end)
     if low == high:
-        return pieces(tokens, [(start, end)])
-    numbers = tokens.words[low:high]
-    begins = np.concatenate([[True], numbers[1:] != numbers[:-1]])
-    first = np.flatnonzero(begins)
-    lengths = np.diff(np.append(first, high - low))
-    for word in np.flatnonzero(lengths > room.least):
-        if lengths[word] > room.at(int(tokens.starts[low + first[word]])):
-            begins[first[word] : first[word] + lengths[word]] = True
-    first = np.flatnonzero(begins).astype(np.int64) + low
+        yield start, end, int(pieces(tokens, [(start, end)]).last[0])
+    token, most = low, _TOKENS
+    while token < high:
+        # Only whole words: whether a word is cut depends on all its tokens.
+        first = max(low, _word_start(tokens, token))
+        last = high if first + most >= high else _word_start(tokens, first + most)
+        runs: list[tuple[int, int]] = []
+        if first < last:
+            edges = (start if first == low else int(tokens.starts[first]), end if last == high else int(tokens.starts[last]))
+            parts = _words(tokens, (first, last), edges, room)
+            parts = Pieces(*(column[np.searchsorted(parts.first, np.int32(token)) :] for column in parts))
+            runs = pack(parts, room, overlap)
+            token = high
+            if last < high:
+                # It could go on in the next block.
+                token = int(parts.first[runs.pop()[0]])
+        for i, j in runs:
+            yield int(parts.starts[i]), int(parts.ends[j - 1]), int(parts.last[j - 1])
+        if not runs:
+            most *= 2
+
+
+def _within(tokens: Tokens, start: int, end: int) -> tuple[int, int]:
+    low, high = tokens.before(np.array([start, end])).tolist()
+    return low, high
+
+
+def _word_start(tokens: Tokens, token: int) -> int:
+    """Return the first token of a token's word."""
+    return int(np.searchsorted(tokens.words, tokens.words[token]))
+
+
+def _words(tokens: Tokens, numbers: Slice, edges: Slice, room: TokenBudget) -> Pieces:
+    """Return the words of the tokens [low, high) that `numbers` gives, between the edges of the text."""
+    low, high = numbers
+    word = tokens.words[low:high]
+    begins = np.concatenate([[True], word[1:] != word[:-1]])
+    of_word = np.flatnonzero(begins)
+    lengths = np.diff(np.append(of_word, high - low))
+    for long in np.flatnonzero(lengths > room.least):
+        if lengths[long] > room.at(int(tokens.starts[low + of_word[long]])):
+            begins[of_word[long] : of_word[long] + lengths[long]] = True
+    first: Places = (np.flatnonzero(begins) + low).astype(np.int32)
     starts = tokens.starts[first]
-    starts[0] = start
-    return Pieces(starts, np.append(starts[1:], end), first, np.append(first[1:], high))
+    starts[0] = edges[0]
+    ends, last = (np.append(column[1:], np.int32(after)) for column, after in ((starts, edges[1]), (first, high)))
+    return Pieces(starts, ends, first, last)
 
 
 def trimmed(text: str, start: int, end: int) -> Slice:

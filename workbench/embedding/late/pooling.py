@@ -75,8 +75,8 @@ class Reader:
         """Return the tokens [first, last) that share a character with each slice, or else the token next to it: int64 (n) each."""
         tokens, title = self._tokens(request.document), len(_text(request.document)) - len(request.document.text)
         slices = np.array(request.slices, dtype=np.int64).reshape(-1, 3)
-        first = np.searchsorted(tokens.ends, slices[:, 0] + title, side="right")
-        last = np.searchsorted(tokens.starts, slices[:, 1] + title, side="left")
+        first = tokens.ended(slices[:, 0] + title)
+        last = tokens.before(slices[:, 1] + title)
         first = np.where(slices[:, 2] > 0, 0, np.minimum(first, max(0, len(tokens.starts) - 1))).astype(np.int64)
         return first, np.maximum(last, first + 1).astype(np.int64)
 
