@@ -30,6 +30,7 @@ from workbench.storage.vector_cache import Vectors
 # Fixtures for several folders: small worlds written by hand, and small finished runs.
 pytest_plugins = [
     "pytester",
+    "tests.offline.fixture",
     "tests.session",
     "tests.canary",
     "tests.chat_provider",
@@ -169,7 +170,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(ROOT)} | (env or {}),
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "offline")])} | (env or {}),
         )
         started.append(process)
         return process

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import psutil
 import pytest
-import requests
 
 ROOT = Path(__file__).parents[1]
 WORKBENCH = Path(sys.executable).parent / "workbench"
@@ -58,8 +58,8 @@ class Lab:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
 
-    def _ask(self, method: str, path: str) -> requests.Response:
-        answer = requests.request(method, f"{self.url}/api/{path}", headers={"Authorization": f"token {self.token}"}, timeout=20)
+    def _ask(self, method: str, path: str) -> httpx2.Response:
+        answer = httpx2.request(method, f"{self.url}/api/{path}", headers={"Authorization": f"token {self.token}"}, timeout=20)
         answer.raise_for_status()
         return answer
 
@@ -105,7 +105,7 @@ def _started(root: Path, words: tuple[object, ...], private: Path) -> Lab:
         try:
             lab.get("status")
             return lab
-        except requests.ConnectionError:
+        except httpx2.ConnectError:
             time.sleep(0.2)
     lab.end()
     raise AssertionError(log.read_text("utf-8"))

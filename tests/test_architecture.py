@@ -150,6 +150,39 @@ def test_a_name_is_imported_from_the_module_that_defines_it() -> None:
                 assert wanted <= KNOWN | {"workbench.__version__"}, f"{path}:{node.lineno}"
 
 
+# Packages that connect to something, and the modules that may import them.
+ONE_WAY_OUT = "models.http"
+CLIENTS = """httpx2 httpx httpcore httpcore2 requests aiohttp urllib3 urllib.request urllib.error http.client ftplib smtplib imaplib poplib
+nntplib telnetlib xmlrpc websockets websocket grpc pycurl paramiko boto3 botocore s3fs gcsfs ssl asyncssh webbrowser"""
+CONNECTING = {
+    **{client: {ONE_WAY_OUT} for client in CLIENTS.split()},
+    # A pair of sockets, the name of this machine, and a server.
+    "socket": {"notebook_runner.kernels", "notebook_runner.kernel_server", "execution.dask.tasks", "monitor.traces.receiver"},
+    "http.server": {"monitor.traces.receiver"},
+    # They take no client of ours: SECURITY.md says what they reach.
+    "huggingface_hub": {"models.files"},
+    "fsspec": {"storage.remote_store"},
+    "distributed": {"execution.dask.cluster"},
+}
+# What makes a client of another package, which must send through ours.
+GIVEN_A_CLIENT = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic", "streamable_http_client")
+
+
+def test_one_module_imports_a_client_of_http_and_others_send_through_it() -> None:
+    for path in MODULES:
+        own = dotted(path).removeprefix("workbench.")
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                module = [node.module] if isinstance(node, ast.ImportFrom) else []
+                for words in (".".join([*module, alias.name]).split(".") for alias in node.names):
+                    for package in (words[0], ".".join(words[:2])):
+                        assert own in CONNECTING.get(package, {own}), f"{own}:{node.lineno} imports {package}"
+            elif isinstance(node, ast.Call):
+                made = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+                given = {keyword.arg for keyword in node.keywords}
+                assert made not in GIVEN_A_CLIENT or "http_client" in given, f"{own}:{node.lineno} makes a client of its own"
+
+
 def test_class_names_are_unique_in_the_package() -> None:
     found: dict[str, list[str]] = {}
     for path in MODULES:
@@ -185,7 +218,7 @@ def test_the_checks_of_components_are_these() -> None:
 def test_commands_that_need_no_heavy_packages_start_without_them(run_python: Callable[..., str]) -> None:
     # `plan`, `gate` and `wb.evaluate` of a function: pandas is most of their time.
     modules = ("cli.main", "execution.plan", "gate.check", "gate.formats.unchecked", "api.systems")
-    heavy = "torch chromadb sentence_transformers transformers statsmodels scipy.stats matplotlib nbformat jupyter_client bs4 requests"
+    heavy = "torch chromadb sentence_transformers transformers statsmodels scipy.stats matplotlib nbformat jupyter_client bs4 httpx2"
     script = (
         "import importlib, sys\nfor name in sys.argv[2:]: importlib.import_module(name)\nprint(*set(sys.argv[1].split()) & {*sys.modules})"
     )

@@ -168,9 +168,9 @@ def test_a_reply_that_could_harm_is_one_line(make, rerank_server, cache, monkeyp
         rerank_server.faults = [fault]
         make(retries=0).scores([candidates()], cache)
 
-    monkeypatch.setattr("workbench.models.replies.LARGEST_REPLY", 4_500)
+    monkeypatch.setattr("workbench.models.http.LARGEST_REPLY", 2**20)
     faults = {
-        "too long": {"raw": b" " * 5_000},
+        "too long": {"raw": b" " * (2**20 + 1)},
         "nested too deeply": {"raw": b"[" * 4_000},
         "no UTF-8": {"raw": b"\xff\xfe{"},
         "a redirect": {"status": 307, "headers": {"location": "http://127.0.0.1:1/"}},

@@ -1,11 +1,13 @@
 """The environment of this process: cores, threads, folders and installed packages."""
 
 import getpass
+import ipaddress
 import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from string import Template
+from urllib.parse import urlsplit
 
 from workbench.errors import InputError
 
@@ -24,6 +26,16 @@ def installed_version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def is_local(address: str) -> bool:
+    """Return whether an address is on this machine."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        # A resolver decides on other names under .localhost.
+        return host == "localhost"
 
 
 def login() -> str:

@@ -1,23 +1,29 @@
 """Download published model files, which are identified by their sha256, and resume downloads that were interrupted."""
 
-import http.client
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError, ModelError, RunError
 from workbench.printable import printable_line
 
+if TYPE_CHECKING:
+    from workbench.models.http import Response
+
 _HUB = "https://huggingface.co"
+# It redirects to servers of files, whose content is verified.
+_HOSTS = ("huggingface.co", "hf.co")
+_NOT_SATISFIABLE, _PARTIAL = 416, 206
 _BLOCK = 1 << 20
 _TIMEOUT = 60
+# More than any published file has; each is read to its own size.
+_LARGEST = 2**40
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ def download(file: PublishedFile, source: str, folder: Path, advance: Callable[[
         _fetch(file, source, part, advance)
         _verify(file, source, part)
         os.replace(part, place)
-    except (OSError, http.client.HTTPException) as error:
+    except OSError as error:
         raise RunError(
             f"{file.name} could not be written to {folder} ({_reason(error)})", "free some space, or name another folder with --to"
         ) from error
@@ -113,49 +119,53 @@ def _fetch(file: PublishedFile, source: str, part: Path, advance: Callable[[int]
     done = part.stat().st_size if part.is_file() else 0
     if done == file.size:
         return
-    with _opened(source, done if done < file.size else 0) as (stream, start), part.open("r+b" if start else "wb") as target:
+    with _opened(source, done if done < file.size else 0) as (blocks, start), part.open("r+b" if start else "wb") as target:
         target.seek(start)
         target.truncate()
         advance(start)
         left = file.size + 1 - start
-        while left > 0 and (block := _read(stream, min(_BLOCK, left), source)):
+        while left > 0 and (block := next(blocks, b"")[:left]):
             target.write(block)
             advance(len(block))
             left -= len(block)
 
 
-def _read(stream: IO[bytes], size: int, source: str) -> bytes:
-    try:
-        return stream.read(size)
-    except (OSError, http.client.HTTPException) as error:
-        raise _broken(source, error) from error
-
-
 @contextmanager
-def _opened(source: str, done: int) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a source for what it has from `done` bytes on. Yield it with the byte at which it begins, 0 if all of it is sent again."""
+def _opened(source: str, done: int) -> Iterator[tuple[Iterator[bytes], int]]:
+    """Open a source for what it has from `done` bytes on. Yield its blocks and the byte at which they begin, 0 if all of it is sent again."""
     if not _is_address(source):
         with _opened_file(source) as stream:
             stream.seek(done)
-            yield stream, done
+            yield _file_blocks(stream, source), done
         return
-    with closing(_requested(source, done)) as answer:
-        resumed = answer.status == http.client.PARTIAL_CONTENT and str(answer.headers.get("Content-Range")).startswith(f"bytes {done}-")
-        yield answer, done if resumed else 0
+    from workbench.models.http import DownloadError, open_address
 
-
-def _requested(source: str, done: int) -> http.client.HTTPResponse:
-    request = urllib.request.Request(source, headers={"Range": f"bytes={done}-"} if done else {})
+    headers = {"Range": f"bytes={done}-"} if done else {}
     try:
-        answer: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=_TIMEOUT)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if done and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-            return _requested(source, 0)
+        with open_address(source, _LARGEST, _TIMEOUT, _HOSTS, headers) as answer:
+            resumed = answer.status_code == _PARTIAL and str(answer.headers.get("Content-Range")).startswith(f"bytes {done}-")
+            yield _blocks(answer), done if resumed else 0
+            return
+    except DownloadError as error:
+        if not (done and error.status == _NOT_SATISFIABLE):
+            raise _broken(source, error) from error
+    with _opened(source, 0) as opened:
+        yield opened
+
+
+def _file_blocks(stream: IO[bytes], source: str) -> Iterator[bytes]:
+    try:
+        yield from iter(partial(stream.read, _BLOCK), b"")
+    except OSError as error:
         raise _broken(source, error) from error
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _broken(source, error) from error
-    return answer
+
+
+def _blocks(answer: "Response") -> Iterator[bytes]:
+    """Yield what arrives. A connection that ends early is a short file, which a later download completes."""
+    from workbench.models.http import RemoteProtocolError
+
+    with suppress(RemoteProtocolError):
+        yield from answer.iter_raw()
 
 
 def _is_address(source: str) -> bool:
@@ -170,16 +180,13 @@ def _opened_file(source: str) -> IO[bytes]:
         raise InputError(what, "correct --from") from None
 
 
-def _broken(source: str, error: Exception) -> RunError:
+def _broken(source: str, error: OSError) -> RunError:
     fix = "run the same command again, which resumes, or name a mirror or a file with --from"
     return RunError(f"{_shown(source)} could not be read to its end ({_reason(error)})", fix)
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, urllib.error.HTTPError):
-        return f"{error.code} {error.reason}"
-    cause = getattr(error, "reason", error)
-    return printable_line(str(getattr(cause, "strerror", None) or cause or type(error).__name__))[:200]
+def _reason(error: OSError) -> str:
+    return printable_line(error.strerror or str(error) or type(error).__name__)[:200]
 
 
 def _shown(source: str) -> str:

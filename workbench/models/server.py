@@ -2,7 +2,6 @@
 
 import atexit
 import functools
-import ipaddress
 import os
 import re
 from abc import ABC, abstractmethod
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from workbench.core.component import Component
-from workbench.core.environment import advice
+from workbench.core.environment import advice, is_local
 from workbench.errors import ModelError, RunError, WorkbenchError
 from workbench.printable import printable
 
@@ -24,20 +23,12 @@ T = TypeVar("T")
 # How servers say that an input is beyond the window.
 TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
 _MESSAGE = 200
+# A reply may take as long as the wait for so many parts of it.
+_PARTS = 10
 _OLLAMA_PORT = 11434
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 # A key of the usual form, or a named one, in a path.
 _SECRET = re.compile(r"\bsk-[\w-]{6,}|(key|token|secret)=", re.IGNORECASE)
-
-
-def is_local(address: str) -> bool:
-    """Return whether an address is on this machine."""
-    host = urlsplit(address).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        # A resolver decides on other names under .localhost.
-        return host == "localhost"
 
 
 class ServedModel(Component, ABC):
@@ -101,10 +92,10 @@ class ServedModel(Component, ABC):
     def _call(self, request: Callable[["OpenAI"], T]) -> T:
         """Make a request with retries. Raises the errors of `_failed`, and RunError for an unreadable answer."""
         key = self._key()
-        client = _client(f"{self.stage} {self.kind!r}", self.extra, self.address, key, (self.timeout, self.retries, self.local))
+        client = _client(f"{self.stage} {self.kind!r}", self.extra, self.address, key, (self.timeout, self.retries))
         import openai
 
-        from workbench.models.replies import ReplyTooLargeError
+        from workbench.models.http import CompressedReplyError, ReplyTooLargeError
 
         try:
             return request(client)
@@ -112,7 +103,7 @@ class ServedModel(Component, ABC):
             message = error.body if isinstance(error.body, str) else error.message
             # Not `from error`: its traceback goes to a file, and a server may repeat the key.
             raise self._failed(error.status_code, printable(message, [key])) from None
-        except ReplyTooLargeError as error:
+        except (ReplyTooLargeError, CompressedReplyError) as error:
             raise RunError(f"{self.label} sent {error}", f"check {self.stage}.base_url, or request less at once") from None
         except openai.APIConnectionError as error:
             raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
@@ -175,18 +166,15 @@ def ollama_address(host: str) -> str:
 
 
 @functools.cache
-def _client(owner: str, extra: str, address: str, key: str, limits: tuple[float, int, bool]) -> "OpenAI":
+def _client(owner: str, extra: str, address: str, key: str, limits: tuple[float, int]) -> "OpenAI":
     try:
         import openai
     except ImportError:
         raise ModelError(f"{owner} needs OpenAI's client", advice(extra)) from None
-    from workbench.models.replies import limit
+    from workbench.models.http import LARGEST_REPLY, HttpRoute, blocking_client
 
-    timeout, retries, local = limits
-    # Requests to a server on this machine bypass proxies. A redirect could lead from a trusted address to any other.
-    http_client = openai.DefaultHttpxClient(
-        trust_env=not local, follow_redirects=False, event_hooks={"response": [limit]}, headers={"accept-encoding": "identity"}
-    )
+    timeout, retries = limits
+    http_client = blocking_client(HttpRoute(address, LARGEST_REPLY, _PARTS * timeout), timeout)
     client = openai.OpenAI(base_url=address, api_key=key or "none", timeout=timeout, max_retries=retries, http_client=http_client)
     atexit.register(client.close)
     return client

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
-import requests
 
 from tests.monitor.written_log import losses, rows, wait_for
 from workbench.monitor.log.fields import row_fault
@@ -134,11 +134,11 @@ def ask(services: tuple[str, str, Path], path: str, body: Any) -> tuple[list[dic
     before, lost = len(rows(folder)), losses(folder)
     replies = []
     for address in (plain, logging):
-        given: dict[str, Any] = {"data": body} if isinstance(body, bytes) else {"json": body}
+        given: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
         try:
-            reply = requests.post(address + path, timeout=20, **given)
+            reply = httpx2.post(address + path, timeout=20, **given)
             replies.append((reply.status_code, {**reply.headers, "date": ""}, reply.content))
-        except requests.exceptions.RequestException as error:
+        except httpx2.HTTPError as error:
             replies.append((type(error).__name__, {}, b""))
     assert replies[0] == replies[1]
     found: Callable[[], dict[str, int]] = lambda: {  # noqa: E731
@@ -175,7 +175,7 @@ def test_events_of_a_stream_are_joined(services: tuple[str, str, Path]) -> None:
 
 
 def test_a_stream_arrives_part_by_part(services: tuple[str, str, Path]) -> None:
-    with requests.post(services[1] + "/events", json={"question": "a b c d e f g h i j"}, stream=True, timeout=20) as reply:
+    with httpx2.stream("POST", services[1] + "/events", json={"question": "a b c d e f g h i j"}, timeout=20) as reply:
         moments = [time.monotonic() for _ in reply.iter_lines()]
     assert moments[-1] - moments[0] > 0.3
     wait_for(lambda: any(row["query"].endswith("j") for row in rows(services[2])))

@@ -113,6 +113,30 @@ def test_a_redirect_is_not_followed_and_names_the_address(service, new_service):
     assert other.requests == []
 
 
+@pytest.mark.parametrize("location", [{}, {"location": ""}])
+def test_a_redirect_without_an_address_is_one_line(service, location):
+    service.faults = [{"status": 302, "headers": location}]
+    expected = "status 302 redirects without an address (no Location), which is not followed; write the final address as url"
+    assert reason(target_of(service, search=SEARCH)) == expected
+
+
+@pytest.mark.parametrize(
+    "location", ["/elsewhere", "file:///etc/passwd", "http://[", "http://a:99999999999/", "//", "http://b.example/\x1b[31m"]
+)
+def test_a_redirect_to_anything_is_one_line(service, location):
+    service.faults = [{"status": 302, "headers": {"location": location}}]
+    shown = location.replace("\x1b", "\\x1b")
+    expected = f"status 302 redirects to {shown}, which is not followed; write the final address as url"
+    assert reason(target_of(service, search=SEARCH)) == expected
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("status", [300, 304, 305, 399])
+def test_a_status_that_is_no_redirect_is_named(service, status):
+    service.faults = [{"status": status, "headers": {"location": "/a"}, "message": "so", "raw": b""}]
+    assert reason(target_of(service, search=SEARCH)).startswith(f"status {status}")
+
+
 def test_a_reply_that_has_no_hits_is_one_line_and_not_repeated(service, wording):
     def reason_of(fault):
         service.faults = [fault]

@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+import httpx2
 import pytest
-import requests
 import yaml
 
 from tests.docs.conftest import DOCS, ROOT, blocks
@@ -42,9 +42,9 @@ def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
     while time.monotonic() < end:
         assert process.poll() is None, "the service ended"
         try:
-            if requests.get(url, timeout=10).ok:
+            if httpx2.get(url, timeout=10).is_success:
                 return
-        except requests.ConnectionError:
+        except httpx2.ConnectError:
             time.sleep(0.1)
     raise AssertionError("the service did not start")
 
@@ -116,4 +116,4 @@ def test_the_settings_in_the_prose_are_valid(pattern, monkeypatch):
 
 
 def test_the_service_has_the_two_requests_of_the_page(address):
-    assert requests.get(f"{address}/openapi.json", timeout=20).json()["paths"].keys() == {"/search", "/ask"}
+    assert httpx2.get(f"{address}/openapi.json", timeout=20).json()["paths"].keys() == {"/search", "/ask"}

@@ -6,8 +6,8 @@ import traceback
 import pytest
 
 from tests.targets.http.sessions import ANSWER, SEARCH, answered, failure, searched, target_of
+from workbench.core.environment import is_local
 from workbench.errors import InputError
-from workbench.models.server import is_local
 from workbench.targets.http.target import HttpTarget
 from workbench.targets.registry import TARGETS
 

@@ -18,12 +18,15 @@ from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.file_access import FileAccess
 from workbench.datasets.formats.beir import read_beir
 from workbench.errors import InputError
+from workbench.printable import printable_line
 
 URL = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/nfcorpus.zip"
 COUNTS = {"documents": 3_633, "queries": 3_237, "test judgements": 12_334}
 # The queries often quoted for this corpus, with their documents of grade 2.
 FIVE = ("PLAIN-2630", "PLAIN-2660", "PLAIN-2510", "PLAIN-2430", "PLAIN-2690")
 _SECONDS = 30
+# The archive has 2.4 MB.
+_LARGEST = 64 * 2**20
 
 
 def read_nfcorpus(folder: Path | None, split: str | None, five: bool, files: FileAccess) -> DatasetDraft:
@@ -46,8 +49,9 @@ def _obtained() -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(cache / "nfcorpus.lock"):
             return _found() or _downloaded(cache)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:  # requests' errors are OSErrors
-        what = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) and error.strerror else type(error).__name__
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        reason = printable_line(error.strerror or str(error)) if isinstance(error, OSError) else ""
+        what = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
         fix = "give dataset.path a folder that contains it, or set WORKBENCH_DATA to the folder above it"
         raise InputError(f"NFCorpus could not be fetched into {cache} ({what})", fix) from error
 
@@ -72,14 +76,13 @@ def _downloaded(cache: Path) -> Path:
 
 
 def _fetch(url: str, target: Path) -> None:
-    import requests  # heavy
+    from workbench.models.http import open_address  # heavy
 
     target.parent.mkdir(parents=True, exist_ok=True)
-    with requests.get(url, stream=True, timeout=_SECONDS) as answer, target.open("wb") as stream:
-        answer.raise_for_status()
+    with open_address(url, _LARGEST, _SECONDS) as answer, target.open("wb") as stream:
         size = int(answer.headers.get("content-length", 0)) or None
         with ProgressBar(total=size, unit="B", unit_scale=True, desc="NFCorpus") as bar:
-            for block in answer.iter_content(1 << 16):
+            for block in answer.iter_raw():
                 bar.update(stream.write(block))
 
 

@@ -40,7 +40,7 @@ class AnthropicClient(ServedClient, KeyedModel):
     def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import anthropic
 
-        from workbench.llm.providers.transport import unconnected_client
+        from workbench.models.http import unconnected_client
 
         client = anthropic.Anthropic(base_url=self.address, api_key=self._key() or "none", http_client=unconnected_client())
         return f"{self.address}/v1/messages", sent_headers({**client.default_headers, **client.auth_headers})

@@ -39,7 +39,7 @@ class OpenAIClient(ServedClient, KeyedModel):
     def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import openai
 
-        from workbench.llm.providers.transport import unconnected_client
+        from workbench.models.http import unconnected_client
 
         client = openai.OpenAI(base_url=self.address, api_key=self._key() or "none", http_client=unconnected_client())
         return f"{self.address}/chat/completions", sent_headers({**client.default_headers, **client.auth_headers})

@@ -25,7 +25,7 @@ from workbench.models.server import ServedModel
 from workbench.printable import printable
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient
+    from workbench.models.http import AsyncClient, Response
 
 _DETAIL = 200
 _GATEWAYS = frozenset({502, 504, *range(520, 528)})
@@ -49,6 +49,18 @@ class _Connection:
     http: "AsyncClient"
     address: str
     headers: Mapping[str, str]
+
+    async def post(self, body: Mapping[str, Any]) -> "Response":
+        """Send a body as JSON and read the response, whatever its status.
+
+        The methods of OpenAI's and Anthropic's clients build and validate requests anew, which takes as long as sending them.
+        """
+        from workbench.models.http import Request
+
+        # In ASCII, since a prompt may contain half of a surrogate pair.
+        content = json.dumps(body, separators=(",", ":")).encode()
+        headers = {**self.headers, "accept-encoding": "identity"}
+        return await self.http.send(Request("POST", self.address, headers=headers, content=content))
 
 
 _connections: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ServedClient, _Connection]]" = WeakKeyDictionary()
@@ -133,9 +145,9 @@ class ServedClient(ServedModel, ChatClient, ABC):
         opened = _connections.setdefault(asyncio.get_running_loop(), {})
         if self not in opened:
             self.check()
-            from workbench.llm.providers.transport import asynchronous_client
+            from workbench.models.http import LARGEST_ANSWER, HttpRoute, asynchronous_client
 
-            http = asynchronous_client(self.local, self.address.startswith("https:"))
+            http = asynchronous_client(HttpRoute(self.address, LARGEST_ANSWER))
             opened[self] = _Connection(http, *self._endpoint())
         return opened[self]
 
@@ -143,16 +155,14 @@ class ServedClient(ServedModel, ChatClient, ABC):
         """Make one request. Return None if the next one leaves out a parameter that this one had."""
         connection, refused = self._connection(), self._refused()
         body = self._body(call, refused)
-        from workbench.llm.providers.transport import failed_request, post
-
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self.timeout):
-                response = await post(connection.http, connection.address, connection.headers, body)
+                response = await connection.post(body)
         except TimeoutError:
             return _Setback(CallFailure(f"no complete answer within {self.timeout:g} seconds", "timeout", lost_try(call)))
         except Exception as error:
-            failure, again, sent = failed_request(error)
+            failure, again, sent = _failed_request(error)
             failure = replace(failure, lost=lost_try(call)) if sent else failure
             return _Setback(failure) if again else failure
         if response.status_code >= 300:
@@ -225,6 +235,20 @@ class ServedClient(ServedModel, ChatClient, ABC):
     @property
     def _replacement(self) -> str:
         return f"the model may be retired: check {self.stage}.model and {self.stage}.base_url"
+
+
+def _failed_request(error: Exception) -> tuple[CallFailure, bool, bool]:
+    """Return the failure of a request without a response, whether to try again, and whether it may have been sent. Raises any other error."""
+    from workbench.models.http import CompressedReplyError, ConnectError, HTTPError, InvalidURL, ReplyTooLargeError, UnsupportedProtocol
+
+    if isinstance(error, ReplyTooLargeError | CompressedReplyError):
+        return CallFailure(f"the server sent {error}", "reply"), False, True
+    if isinstance(error, InvalidURL):
+        return CallFailure("the address of the server is not valid", "request"), False, False
+    if isinstance(error, HTTPError | OSError):
+        failure = CallFailure(f"no answer ({type(error).__name__})")
+        return failure, True, not isinstance(error, ConnectError | UnsupportedProtocol)
+    raise error
 
 
 def lost_try(call: ChatCall, reply: Reply | None = None) -> LostTries:

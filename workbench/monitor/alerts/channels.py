@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-import httpx2
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from workbench.core.environment import is_local
 from workbench.core.files import append_regular, store_errors
 from workbench.core.loop_thread import run_in_thread
 from workbench.errors import InputError, RunError
 from workbench.llm.retries import back_off, requested_wait, worth_retrying
-from workbench.models.server import is_local
+from workbench.models.http import LARGEST_ANSWER, HTTPError, HttpRoute, InvalidURL, Request, asynchronous_client
 from workbench.monitor.alerts.detect import Watch
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS
 from workbench.monitor.alerts.state import Alert, AlertState
@@ -75,15 +75,15 @@ class Webhook(BaseModel):
         headers = {"Content-Type": "application/json", "User-Agent": "workbench", SIGNATURE: f"t={now},v1={signature(secret, now, body)}"}
         try:
             status, given = run_in_thread("webhook", partial(self._answer, body, headers))
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:  # their messages contain the URL
+        except (HTTPError, InvalidURL, OSError, ValueError) as error:  # their messages contain the URL
             return None, None, f"did not answer ({type(error).__name__})"
         return status, requested_wait(given), "" if 200 <= status < 300 else f"answered {status}"
 
     async def _answer(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str]]:
-        """Return the status and headers of the answer. Its body is not read, and a transport, unlike a client, does not parse redirects."""
+        """Return the status and headers of the answer, whose body is not read."""
         # Of the whole try, since a server can send a byte now and then.
-        async with asyncio.timeout(self.timeout), httpx2.AsyncHTTPTransport(trust_env=False) as transport:
-            answer = await transport.handle_async_request(httpx2.Request("POST", self.url, headers=headers, content=body))
+        async with asyncio.timeout(self.timeout), asynchronous_client(HttpRoute(self.url, LARGEST_ANSWER, proxies=False)) as client:
+            answer = await client.send(Request("POST", self.url, headers=headers, content=body), stream=True)
             await answer.aclose()
             return answer.status_code, answer.headers
 

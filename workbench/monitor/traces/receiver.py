@@ -17,10 +17,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from workbench.core.environment import is_local
 from workbench.core.files import append_regular
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
-from workbench.models.server import is_local
 from workbench.monitor.traces.reading import LINE_LIMIT
 from workbench.targets.recorded.traces.otlp import OtlpSignal, protobuf_json
 

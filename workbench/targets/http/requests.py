@@ -5,16 +5,26 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
-import httpx2
 from pydantic import JsonValue
 
 from workbench.core.formatting import plural
 from workbench.llm.replies.rejections import error_text
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
-from workbench.models.replies import CompressedReplyError, ReplyTooLargeError
+from workbench.models.http import (
+    AsyncClient,
+    CompressedReplyError,
+    ConnectError,
+    HTTPError,
+    InvalidURL,
+    ProxyError,
+    ReplyTooLargeError,
+    Request,
+    Response,
+    redirection,
+)
 from workbench.printable import printable
 from workbench.targets.base import BrokenOffError, TargetDownError, TargetError
 from workbench.targets.http.prepared import PreparedRequest, RequestLimits
@@ -22,8 +32,6 @@ from workbench.targets.parsing import not_json
 from workbench.targets.templates import Slots, fill, fill_url
 
 T = TypeVar("T")
-# A reply of more is no list of hits.
-LARGEST_REPLY = 16 * 2**20
 _DETAIL = 200
 # The caller has the same time limit, and does not know what happened before.
 _SHARE_OF_TIME = 0.99
@@ -57,11 +65,11 @@ class ReportedError(TargetError):
 class Requester:
     """Makes the requests of one endpoint."""
 
-    def __init__(self, client: httpx2.AsyncClient, request: PreparedRequest, limits: RequestLimits) -> None:
+    def __init__(self, client: AsyncClient, request: PreparedRequest, limits: RequestLimits) -> None:
         self._client, self._block, self._address, self._headers = client, request.block, request.address, request.headers
         self._limits = limits
 
-    async def ask(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> Timed[T]:
+    async def ask(self, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> Timed[T]:
         """Make a request and read its reply, which has the status 2xx. Raises TargetError with one line, without secrets."""
         try:
             return await self._with_retries(slots, read)
@@ -69,7 +77,7 @@ class Requester:
             reason = " ".join(printable(str(error), self._headers.secrets).split())
             raise type(error)(f"{self._block.verb} {self._address}: {reason}") from None
 
-    async def _with_retries(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> Timed[T]:
+    async def _with_retries(self, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> Timed[T]:
         tries, last, clock = 0, "", asyncio.get_running_loop().time
         end = clock() + _SHARE_OF_TIME * self._limits.seconds
         try:
@@ -88,7 +96,7 @@ class Requester:
             before = f"; before that, {last}" if last else ""
             raise TargetError(f"no complete reply within {self._limits.seconds:g} seconds{before}") from None
 
-    async def _try(self, slots: Slots, read: Callable[[httpx2.Response], Awaitable[T]]) -> "Timed[T] | _FailedTry":
+    async def _try(self, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> "Timed[T] | _FailedTry":
         started = time.perf_counter()
         try:
             response = await self._client.send(self._request(slots), stream=True)
@@ -106,17 +114,17 @@ class Requester:
             return _FailedTry(str(error))
         except (ReplyTooLargeError, CompressedReplyError) as error:
             raise TargetError(f"the service sent {error}") from None
-        except httpx2.InvalidURL:
+        except InvalidURL:
             raise TargetError("the address with its slots filled is not valid") from None
-        except (httpx2.ConnectError, httpx2.ProxyError) as error:
+        except (ConnectError, ProxyError) as error:
             return _FailedTry(
                 f"no connection ({error}); is the service running?" if str(error) else "no connection; is the service running?"
             )
-        except (httpx2.HTTPError, OSError) as error:
+        except (HTTPError, OSError) as error:
             return _FailedTry(f"the connection broke before the reply was complete ({type(error).__name__})")
         return self._rejected(response)
 
-    def _request(self, slots: Slots) -> httpx2.Request:
+    def _request(self, slots: Slots) -> Request:
         block, body = self._block, fill(self._block.body, slots)
         headers = {"accept": "application/json, text/event-stream", "user-agent": "rag-workbench", **self._headers.values}
         headers["accept-encoding"] = "identity"
@@ -124,15 +132,13 @@ class Requester:
             headers["content-type"] = "application/json"
         # In ASCII, since a question may contain half of a surrogate pair.
         content = None if body is None else json.dumps(body, separators=(",", ":")).encode()
-        return httpx2.Request(
-            block.verb, _with_query(fill_url(self._address, slots), fill(block.params, slots)), headers=headers, content=content
-        )
+        return Request(block.verb, _with_query(fill_url(self._address, slots), fill(block.params, slots)), headers=headers, content=content)
 
-    def _rejected(self, response: httpx2.Response) -> _FailedTry:
+    def _rejected(self, response: Response) -> _FailedTry:
         """Return the failed try of a status that may be repeated. Raises TargetError for others."""
         status = response.status_code
-        if response.is_redirect:
-            self._redirected(status, response.headers["location"])
+        if redirected := redirection(response):
+            raise TargetError(f"{redirected}, which is not followed; write the final address as url")
         detail = _detail(response.content)[:_DETAIL]
         reason = f"status {status}: {detail}" if detail else f"status {status}"
         if status == 401:
@@ -140,9 +146,6 @@ class Requester:
         if not worth_retrying(status):
             raise TargetError(reason)
         return _FailedTry(reason, status, requested_wait(response.headers))
-
-    def _redirected(self, status: int, location: str) -> NoReturn:
-        raise TargetError(f"status {status} redirects to {location[:_DETAIL]}, which is not followed; write the final address as url")
 
 
 def _with_query(address: str, params: JsonValue) -> str:

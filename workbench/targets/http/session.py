@@ -8,18 +8,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-import httpx2
 from pydantic import JsonValue
 
 from workbench.core.batching import blocks
-from workbench.llm.providers.transport import asynchronous_client
 from workbench.llm.replies.rejections import error_in_text, reported_error
-from workbench.models.server import is_local
+from workbench.models.http import LARGEST_HITS, AsyncClient, HttpRoute, Response, asynchronous_client
 from workbench.records import Document, Passage, Query
 from workbench.targets.base import BrokenOffError, TargetAnswer, TargetError, TargetHit, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint
 from workbench.targets.http.prepared import PreparedTarget
-from workbench.targets.http.requests import LARGEST_REPLY, ReportedError, Requester, Timed
+from workbench.targets.http.requests import ReportedError, Requester, Timed
 from workbench.targets.http.streams import read_stream
 from workbench.targets.parsing import parse_json
 from workbench.targets.paths import MissingError
@@ -35,12 +33,12 @@ async def open_session(target: PreparedTarget) -> AsyncIterator[TargetSession]:
     """Open clients for the addresses of a target, and close them at the end."""
     requesters = dict[str, Requester]()
     async with AsyncExitStack() as stack:
-        clients = dict[tuple[bool, bool], httpx2.AsyncClient]()
+        clients = dict[str, AsyncClient]()
         for name, request in target.requests.items():
-            kind = (is_local(request.address), request.address.startswith("https:"))
-            if kind not in clients:
-                clients[kind] = await stack.enter_async_context(asynchronous_client(*kind, LARGEST_REPLY))
-            requesters[name] = Requester(clients[kind], request, target.limits)
+            server = "/".join(request.address.split("/")[:3])
+            if server not in clients:
+                clients[server] = await stack.enter_async_context(asynchronous_client(HttpRoute(server, LARGEST_HITS)))
+            requesters[name] = Requester(clients[server], request, target.limits)
         yield HttpSession(target, requesters)
 
 
@@ -71,7 +69,7 @@ class HttpSession(TargetSession):
             answer = await self._read("answer", slots, paths.read)
         else:
 
-            async def streamed(response: httpx2.Response) -> TargetAnswer:
+            async def streamed(response: Response) -> TargetAnswer:
                 return paths.read(await read_stream(response, stream))
 
             answer = await self._requesters["answer"].ask(slots, streamed)
@@ -105,7 +103,7 @@ class HttpSession(TargetSession):
     async def _send(self, name: str, block: DocumentsEndpoint, parts: Sequence[Slots]) -> None:
         """Make one request after the other, since a service may not take several at once."""
 
-        async def read(response: httpx2.Response) -> None:
+        async def read(response: Response) -> None:
             content = await response.aread()
             reply = parse_json(content) if block.degraded else None
             for marker in block.degraded:
@@ -125,7 +123,7 @@ class HttpSession(TargetSession):
             pause = min(_LONGEST_PAUSE, 2 * pause)
 
     async def _read(self, name: str, slots: Slots, read: Callable[[JsonValue], T]) -> Timed[T]:
-        async def parsed(response: httpx2.Response) -> T:
+        async def parsed(response: Response) -> T:
             content = await response.aread()
             reply = None if response.status_code == _NO_CONTENT else parse_json(content)
             try:

@@ -2,12 +2,12 @@
 
 from contextlib import aclosing
 
-import httpx2
 from pydantic import JsonValue
 
 from workbench.core.display import excerpt
 from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.replies.rejections import reported_error
+from workbench.models.http import EventSource, Response, ServerSentEvent
 from workbench.targets.base import TargetError
 from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.http.endpoints import StreamPaths
@@ -20,7 +20,7 @@ _EVENTS, _REPORTS = "text/event-stream", "the stream reports"
 _INSTEAD = ("tool_calls", "function_call", "refusal")
 
 
-async def read_stream(response: httpx2.Response, paths: StreamPaths) -> JsonValue:
+async def read_stream(response: Response, paths: StreamPaths) -> JsonValue:
     """Return `{text: the joined parts, events: the JSON of each event}`. Raises TargetError if the stream is none, is incomplete, or reports an error.
 
     Bytes that are not UTF-8 become U+FFFD, as the format of server-sent events requires.
@@ -36,7 +36,7 @@ async def read_stream(response: httpx2.Response, paths: StreamPaths) -> JsonValu
         raise TargetError(f"the reply is no stream of events ({_EVENTS}) but {what}")
     stream = _Stream(paths)
     # The size of the whole reply is limited.
-    async with aclosing(aiter(httpx2.EventSource(response, max_event_size=None))) as events:  # type: ignore[type-var]
+    async with aclosing(aiter(EventSource(response, max_event_size=None))) as events:  # type: ignore[type-var]
         async for event in events:
             if paths.end and paths.end in (event.data, event.event):
                 return stream.reply()
@@ -55,7 +55,7 @@ class _Stream:
         self._events = list[JsonValue]()
         self._instead = dict[str, JsonValue]()
 
-    def add(self, event: httpx2.ServerSentEvent) -> None:
+    def add(self, event: ServerSentEvent) -> None:
         """Add what an event has."""
         if event.event == "error":
             raise ReportedError(*_error(event.data), _REPORTS)

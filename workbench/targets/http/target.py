@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from importlib.util import find_spec
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from workbench.core.environment import advice
-from workbench.errors import InputError
 from workbench.targets.base import Target, TargetResources, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, Endpoint, IngestEndpoint, RemoveEndpoint, SearchEndpoint
 from workbench.targets.http.headers import RequestHeaders, check_address, check_headers, is_secret_name, read_headers
@@ -123,9 +120,7 @@ class HttpTarget(Target):
                 yield block.reply.sources
 
     def check(self) -> None:
-        """Raise InputError if the package is missing, or an environment variable that a header names."""
-        if find_spec("httpx2") is None:
-            raise InputError(f"the target {self.name} needs the package httpx2", advice("targets"))
+        """Raise InputError if an environment variable that a header names is missing."""
         for block in self.blocks().values():
             self._headers(block)
 
@@ -143,7 +138,7 @@ class HttpTarget(Target):
         return {name: value for name, value in super().identity().items() if name != "retries"} | {"blocks": blocks}
 
     def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
-        """Open connections as requests need them. Raises InputError if the package or a variable is missing."""
+        """Open connections as requests need them. Raises InputError if a variable is missing."""
         self.check()
         from workbench.targets.http.session import open_session
 

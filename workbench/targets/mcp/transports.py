@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 from tempfile import TemporaryFile
 from typing import Any, TextIO, cast
 
-import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client import Transport
 from mcp.client.session import SamplingFnT
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from workbench.models.server import is_local
+from workbench.models.http import LARGEST_HITS, ConnectError, HttpRoute, Response, Timeout, asynchronous_client, redirection
 from workbench.printable import printable
 from workbench.targets.mcp.settings import McpSettings
 
@@ -68,15 +67,16 @@ class ServerLink:
     @asynccontextmanager
     async def _address(self) -> AsyncIterator[tuple[Any, Any]]:
         headers = {header: os.environ[name] for header, name in self._target.headers_env.items()}
-        # A caller limits the time of each request as a whole, and requests to this machine bypass proxies.
-        limits = httpx2.Timeout(_PATIENCE, read=None)
-        client = httpx2.AsyncClient(
-            headers=headers, timeout=limits, trust_env=not is_local(self._target.url), event_hooks={"response": [self._note]}
-        )
+        # A caller limits the time of each request as a whole.
+        limits, hooks = Timeout(_PATIENCE, read=None), {"response": [self._note]}
+        client = asynchronous_client(HttpRoute(self._target.url, LARGEST_HITS), headers=headers, timeout=limits, event_hooks=hooks)
         async with client, streamable_http_client(self._target.url, http_client=client) as streams:
             yield streams
 
-    async def _note(self, response: httpx2.Response) -> None:
+    async def _note(self, response: Response) -> None:
+        # The package reads the body of a redirect as a reply.
+        if redirected := redirection(response):
+            raise ConnectError(f"{redirected}, which is not followed; write the final address as url")
         # The package also asks whether there is a stream of notifications, which most servers refuse.
         if response.request.method == "POST":
             self._status = response.status_code if response.status_code >= 400 else None
