@@ -1,6 +1,7 @@
 """Systems that exist only in Python are compared and evaluated like configurations."""
 
 import json
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,7 @@ from workbench.analysis.pairwise import contrast, meanings
 from workbench.errors import InputError, RunError
 from workbench.report.sections.costs import costs_table
 from workbench.report.sections.ranking import ranking_table
+from workbench.targets.callable.live import PythonTarget
 
 
 @pytest.fixture(scope="module")
@@ -316,6 +318,31 @@ def test_half_of_a_surrogate_pair_fails_its_question_alone(bad, dataset, index):
         rows = wb.evaluate(system, dataset, [metric]).queries.set_index("query_id")
         assert rows.loc[dataset.queries[0].query_id, "reason"] == "the reply contains half of a surrogate pair, which is no text"
         assert (rows["state"] == "unscored").sum() == 1
+
+
+@pytest.mark.parametrize(
+    "bad", [{"error": "down \ud800"}, {"answer": "x", "finish_reason": "\ud800"}, {"answer": "x", "input_tokens": 10**30}]
+)
+def test_half_of_a_surrogate_pair_in_an_error_and_a_count_that_is_none_fail_no_other_question(bad, dataset):
+    broken = dataset.queries[0].text
+    rows = wb.evaluate(lambda question: bad if question == broken else "the answer", dataset, ["answer_recall"]).queries
+    row = rows.set_index("query_id").loc[dataset.queries[0].query_id]
+    assert (row["state"] == "scored") == ("input_tokens" in bad)
+    assert (rows["state"] == "scored").sum() >= 1
+
+
+def test_a_system_that_is_still_running_is_named_in_the_notes(dataset, index):
+    never, target_name = threading.Event(), "slow_search"
+
+    def slow_search(question, k):
+        if question == dataset.queries[0].text:
+            never.wait()
+        return index.search(question, k)
+
+    note = "1 call that took too long still runs in this process: slow_search"
+    target = PythonTarget(name=target_name.replace("_", "-"), search=slow_search, timeout=0.5)
+    assert note in wb.evaluate(target, dataset, ["recall@5"]).notes
+    never.set()
 
 
 def test_a_system_without_a_value_has_no_place_and_pairs_name_causes_of_answers(dataset, index):

@@ -23,6 +23,9 @@ def upper(text):
 def broken(text):
     raise KeyError("no such page")
 
+def exiting(text):
+    raise SystemExit(3)
+
 constant = 3
 """
 
@@ -63,6 +66,14 @@ def test_an_error_of_a_function_is_reported_in_one_line(module: str) -> None:
         CallableChunker(callable=f"{module}:upper").split(Document("d", "abc"))
     with pytest.raises(RunError, match=r"broken' on document 'd' failed \(KeyError: 'no such page'\)"):
         CallableChunker(callable=f"{module}:broken").split(Document("d", "abc"))
+    with pytest.raises(RunError, match=r"exiting' on document 'd' failed \(SystemExit: 3\)"):
+        CallableChunker(callable=f"{module}:exiting").split(Document("d", "abc"))
+
+
+def test_a_module_that_exits_when_it_is_imported_is_reported_in_one_line(module: str, tmp_path: Path) -> None:
+    (tmp_path / f"{module}.py").write_text("import sys\nsys.exit('no licence')\n")
+    with pytest.raises(InputError, match=r"cannot be imported \(SystemExit: no licence\)"):
+        CallableChunker(callable=f"{module}:paragraphs").load_code()
 
 
 def test_a_missing_function_is_an_error_when_its_code_is_loaded(module: str, wording) -> None:

@@ -4,13 +4,13 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
-from workbench.llm.base import CallFailure, Reply
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.registry import CLIENTS
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all, call_key
@@ -289,3 +289,34 @@ def test_two_sessions_with_a_cache_make_no_call_twice(provider: ChatProvider, ca
     assert [len(found) for found in outcomes] == [40, 40]
     assert all(isinstance(outcome, Reply) for found in outcomes for outcome in found.values())
     assert max(Counter(provider.prompts()).values()) == 1
+
+
+class OddClient(ChatClient):
+    """A client of another package, whose replies contain what no table can."""
+
+    kind: Literal["odd"] = "odd"
+
+    @property
+    def label(self) -> str:
+        return "odd"
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.kind}
+
+    async def ask(self, call: ChatCall) -> Reply | CallFailure:
+        prompt = call.messages[-1].content
+        if prompt == "fail":
+            return CallFailure("down \udc00", "reply")
+        return Reply(f"half {prompt}", model="m\ud800", input_tokens=10**30, output_tokens=-1)
+
+
+def test_a_reply_that_no_table_can_contain_fails_alone(tmp_path: Path) -> None:
+    calls = [ChatCall([Message("user", prompt)], 5) for prompt in ("\ud800", "fail", "whole")]
+    for _ in range(2):
+        found = dict(ask_all(OddClient(), calls, CallResources(CallCache(tmp_path / "calls.sqlite"))))
+        assert [found[place].reason for place in (0, 1)] == [
+            "the answer contains half of a surrogate pair, which is no text",
+            r"down \udc00",
+        ]
+        assert (found[0].lost.tries, found[0].lost.output_tokens) == (1, 3)
+        assert (found[2].text, found[2].model, found[2].input_tokens, found[2].output_tokens) == ("half whole", r"m\ud800", None, None)

@@ -1,5 +1,6 @@
 """The keys of results: each follows from its stage's settings and version and from its inputs, and from nothing else."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -7,15 +8,17 @@ import pytest
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.embedding.static import StaticEmbedder
-from workbench.errors import InputError
+from workbench.errors import InputError, RunError
 from workbench.execution.local import Outcome
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.registry import STAGES
+from workbench.pipeline.stage import Inputs
 from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.vectors import VectorsStage
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
+from workbench.storage.result_store import Draft
 
 DENSE = Configuration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
 Keys = Callable[..., dict[str, set[str]]]
@@ -77,6 +80,17 @@ def test_a_stage_whose_input_no_stage_gives_is_refused(keys: Keys) -> None:
 
     with pytest.raises(InputError, match="the stages orphan have unknown or circular inputs"):
         keys(DENSE, orphan=Orphan())
+
+
+def test_a_component_that_calls_sys_exit_is_an_error_of_its_stage(few: Outcome) -> None:
+    class Exiting(ChunksStage):
+        version = ChunksStage.version + 1
+
+        def compute(self, inputs: Inputs, draft: Draft) -> None:
+            sys.exit("no licence")
+
+    with pytest.raises(RunError, match=r"the stage chunks called sys.exit\('no licence'\); let its component raise an error"):
+        Graph(few.context, {**STAGES.builtin, "chunks": Exiting()}).walk(DENSE, ["chunks"])
 
 
 def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:

@@ -79,6 +79,10 @@ class EchoSession(TargetSession):
             return [TargetHit("d", metadata={"deep": nested})]
         if "raises" in query.text:
             raise ZeroDivisionError("by zero")
+        if "nan" in query.text:
+            return [TargetHit("d", score=float("nan"), metadata={"x": float("inf")})]
+        if "half" in query.text:
+            raise TargetError(f"down {query.text}")
         return [] if "nothing" in query.text else [TargetHit(f"{query.text} {number}", metadata={"at": {1, 2}}) for number in range(k + 5)]
 
     async def ingest(self, documents: Sequence[Document]) -> None:
@@ -90,6 +94,8 @@ class EchoSession(TargetSession):
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
         if "empty" in query.text:
             return TargetAnswer(" ")
+        if query.text == "huge":
+            return TargetAnswer("x", input_tokens=10**30, output_tokens=7, cost=float("nan"))
         if query.text == "<think>":
             return TargetAnswer("<think>about")
         given = None if context is None else tuple(TargetHit(text=passage.text) for passage in context)
@@ -254,6 +260,20 @@ def test_a_reply_or_an_error_that_repeats_a_secret_is_stored_without_it(ask, ech
         assert [hit.doc_id for hit in reply.hits] == ["… 0", "… 1"]
     with pytest.raises(RunError, match="first with: cannot find …;"):
         ask(EchoTarget(name="echo", fails=(echo,)), echo)
+
+
+def test_numbers_that_no_table_has_are_none(ask, resources):
+    for _ in range(2):
+        (reply,) = ask(EchoTarget(name="echo"), "nan")
+        assert reply.hits == (TargetHit("d", metadata={"x": None}),)
+        ((_, reply),) = ask_target(EchoTarget(name="echo"), [TargetRequest("answer", Query("q", "huge"))], resources)
+        assert (reply.answer.input_tokens, reply.answer.output_tokens, reply.answer.cost) == (None, 7, None)
+
+
+def test_half_of_a_surrogate_pair_in_an_error_is_visible(ask):
+    one, half = ask(EchoTarget(name="echo"), "one", "half \ud800\x1b")
+    assert one.hits
+    assert half.error == r"down half \ud800\x1b"
 
 
 def test_a_reply_that_is_nested_too_deeply_fails_alone(ask):

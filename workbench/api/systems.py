@@ -36,6 +36,7 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.scoring.score import Scores
 from workbench.scoring.systems import MetricDepth
 from workbench.targets.base import Target
+from workbench.targets.callable.threads import left_running
 
 _NAME = "comparison"
 
@@ -183,4 +184,4 @@ def _quiet(_: str) -> None:
 
 
 def _notes(tables: RunTables) -> tuple[str, ...]:
-    return (*missing_replies(tables), *incomplete_replies(tables), *cut_sentences(tables))
+    return (*missing_replies(tables), *incomplete_replies(tables), *cut_sentences(tables), *left_running())

@@ -51,7 +51,7 @@ def imported_object(name: str) -> object:
         sys.path.append(folder)
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # importing a stranger's module may raise anything
+    except (Exception, SystemExit) as error:  # importing a stranger's module may raise anything
         reason = error_line(error)[:200]
         raise InputError(f"the module {module_name!r} cannot be imported ({reason})", f"it is looked for in {folder} too") from error
     finally:

@@ -55,7 +55,7 @@ class Registry(Mapping[str, T], Generic[T]):
             raise InputError(f"{described}, and so does {others}", "uninstall all but one of them")
         try:
             component = offer.load()
-        except Exception as error:  # importing another package can raise anything
+        except (Exception, SystemExit) as error:  # importing another package can raise anything
             reason = error_line(error)[:200]
             fix = f"correct the entry point or what it imports, or uninstall {_package(offer)}"
             raise InputError(f"{described}, which cannot be loaded ({reason})", fix) from error

@@ -38,6 +38,7 @@ from workbench.results.run_tables import MANIFEST, RunTables, run_mark, write_ta
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import Draft, Store
+from workbench.targets.callable.threads import left_running
 
 _OUTPUTS, _REPORTS = "outputs", "reports"
 _TERMINAL = "terminal"
@@ -83,7 +84,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         judgements = missing_judgements(outcome)
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
-        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run), *cut_sentences(run), *_lost_tries(outcome)]
+        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run), *cut_sentences(run), *_lost_tries(outcome), *left_running()]
         if notebooks:
             from workbench.notebook_runner.run_notebooks import run_notebooks  # Jupyter is heavy
 

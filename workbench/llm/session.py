@@ -10,13 +10,13 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError
-from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.base import CallFailure, ChatCall, LostTries, Reply
 from workbench.llm.claims import CallClaims
 from workbench.llm.client import ChatClient
 from workbench.llm.outages import Outage, OutageRecord
 from workbench.llm.replies.answers import answered
-from workbench.llm.tokens import most_prompt_tokens, most_tokens
-from workbench.printable import environment_secrets, without_secrets
+from workbench.llm.tokens import count_of, most_prompt_tokens, most_tokens, name_of
+from workbench.printable import environment_secrets, printable, without_secrets
 
 if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache
@@ -204,7 +204,7 @@ class _Session:
                 return started
             await asyncio.sleep(_PAUSE)
         try:
-            outcome = _without_secrets(await client.ask(call), client)
+            outcome = _kept(await client.ask(call), call, client)
             spent = _spent(call, outcome, client)
         finally:
             self._budget.finish(id(mark), spent)
@@ -248,10 +248,25 @@ def call_key(identity: Mapping[str, Any], call: ChatCall) -> str:
     return fingerprint(_LAYOUT, identity, messages, parameters)
 
 
-def _without_secrets(outcome: Outcome, client: ChatClient) -> Outcome:
-    """Return an outcome in which no text repeats a secret."""
+def _kept(outcome: Outcome, call: ChatCall, client: ChatClient) -> Outcome:
+    """Return an outcome that tables can contain: no text repeats a secret, and counts are those of tokens. Half of a surrogate pair is a failure."""
     secrets = (*client.secrets(), *environment_secrets())
-    return replace(outcome, **{each.name: without_secrets(getattr(outcome, each.name), secrets) for each in fields(outcome)})
+    outcome = replace(outcome, **{each.name: without_secrets(getattr(outcome, each.name), secrets) for each in fields(outcome)})
+    if isinstance(outcome, CallFailure):
+        return replace(outcome, reason=printable(outcome.reason))
+    outcome = replace(
+        outcome, model=name_of(outcome.model), input_tokens=count_of(outcome.input_tokens), output_tokens=count_of(outcome.output_tokens)
+    )
+    if not any("\ud800" <= character <= "\udfff" for character in outcome.text):
+        return outcome
+    lost = outcome.lost + LostTries(1, *_tokens(outcome, call))
+    return CallFailure("the answer contains half of a surrogate pair, which is no text", "reply", lost)
+
+
+def _tokens(reply: Reply, call: ChatCall) -> tuple[int, int]:
+    """Return the tokens that a reply took, by a generous estimate where the server has not counted."""
+    read = most_prompt_tokens(call) if reply.input_tokens is None else reply.input_tokens
+    return read, most_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
 
 
 def _value_of(reply: Reply) -> dict[str, Any]:
@@ -272,6 +287,5 @@ def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> Spending:
     spent = Spending(0, lost.input_tokens + lost.output_tokens, money, lost.tries, money)
     if isinstance(outcome, CallFailure):
         return spent
-    read = most_prompt_tokens(call) if outcome.input_tokens is None else outcome.input_tokens
-    written = most_tokens(outcome.text) if outcome.output_tokens is None else outcome.output_tokens
+    read, written = _tokens(outcome, call)
     return spent + Spending(0, read + written, client.cost(read, written) or 0.0)

@@ -48,4 +48,4 @@ def first_alternatives(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float] 
         return None
     first = tokens[0]
     alternatives = {str(each["token"]): float(each["logprob"]) for each in reversed(first.get("top_logprobs") or [])}
-    return {token: value for token, value in alternatives.items() if not math.isnan(value)} or None
+    return {token: value for token, value in alternatives.items() if math.isfinite(value)} or None

@@ -184,7 +184,7 @@ class _Asked:
         where = f"the metric {self.name}, on the question {query.query_id!r},"
         try:
             value = self.function(query, given)
-        except Exception as error:  # a function of anybody may raise anything
+        except (Exception, SystemExit) as error:  # a function of anybody may raise anything
             return f"the metric {self.name} raises {_described(error)}"
         if value is None:
             return _NO_VALUE

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from workbench.core.code import require_permission
 from workbench.core.fingerprint import fingerprint
-from workbench.errors import InputError
+from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
@@ -82,8 +82,15 @@ class Graph:
         return self.stages[node.stage].is_stored(self.key(node), self.run)
 
     def obtain(self, node: Node, entries: Entries | None = None) -> Entry:
-        """Return a result from the store, computing it if necessary. See `inputs` for `entries`."""
-        return self.stages[node.stage].obtain(self.inputs(node, entries, self.key(node)))
+        """Return a result from the store, computing it if necessary. See `inputs` for `entries`.
+
+        Raises RunError if the code of a component calls `sys.exit`, which must not end the other configurations or a worker.
+        """
+        inputs = self.inputs(node, entries, self.key(node))
+        try:
+            return self.stages[node.stage].obtain(inputs)
+        except SystemExit as error:
+            raise RunError(f"the stage {node.stage} called sys.exit({error.code!r})", "let its component raise an error") from error
 
     def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
         """Return the inputs of a node, obtaining those that `entries` lacks. Only a stage that stores its result needs the node's `key`."""

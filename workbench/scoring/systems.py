@@ -17,6 +17,7 @@ from workbench.pipeline.target_tables import about_rows, chunk_rows, gives_text,
 from workbench.records import Dataset
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetHit, TargetResources
+from workbench.targets.callable.threads import left_running
 from workbench.targets.matching import HitMatcher
 
 # Enough for the token cut of most metrics with chunks of ordinary size.
@@ -130,7 +131,7 @@ def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usua
     chosen = metrics or [metric for metric in usual if metric.family == "documents" or gives_text(responses)]
     rows = evaluate(labels, retrieved, chosen)
     tables = [without_unscored(rows[rows["metric"] == str(metric)], metric.family, responses, searches=True) for metric in chosen]
-    return SystemRun(retrieved, pd.concat(tables, ignore_index=True), tuple(_notes(responses, dataset)))
+    return SystemRun(retrieved, pd.concat(tables, ignore_index=True), (*_notes(responses, dataset), *left_running()))
 
 
 def _check_hits(responses: LiveResponses, dataset: Dataset) -> None:

@@ -11,7 +11,8 @@ from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
 from workbench.llm.replies.answers import separated
-from workbench.printable import environment_secrets, without_secrets
+from workbench.llm.tokens import count_of
+from workbench.printable import environment_secrets, printable, without_secrets
 from workbench.records import Passage, Query
 from workbench.targets.base import (
     SampledCall,
@@ -22,6 +23,7 @@ from workbench.targets.base import (
     TargetHit,
     TargetResources,
     TargetSession,
+    late_reason,
 )
 
 # A target whose first requests all fail is asked nothing more.
@@ -112,11 +114,13 @@ class _TargetAsking:
         try:
             async with asyncio.timeout(seconds):
                 await session.ingest(self._resources.documents)
-        except TimeoutError:
-            raise TargetDownError(f"it did not take {number} documents in {seconds:g} seconds (ingest_timeout)") from None
+        except TimeoutError as late:
+            raise TargetDownError(
+                late_reason(f"it did not take {number} documents in {seconds:g} seconds (ingest_timeout)", late)
+            ) from None
         except (TargetDownError, InputError):
             raise
-        except Exception as failure:  # without its documents no reply counts
+        except (Exception, SystemExit) as failure:  # without its documents no reply counts
             reason = str(failure) if isinstance(failure, TargetError) else error_line(failure)
             raise TargetDownError(f"it did not take the documents: {reason}") from failure
 
@@ -147,15 +151,15 @@ class _TargetAsking:
                 reply = await _asked(session, request)
             # The same form as from the cache.
             return _read(_value(replace(reply, seconds=time.perf_counter() - started), self._secrets))
-        except TimeoutError:
-            error = f"no reply in {self._target.timeout:g} seconds"
+        except TimeoutError as late:
+            error = late_reason(f"no reply in {self._target.timeout:g} seconds", late)
         except (TargetDownError, InputError):
             raise
         except TargetError as failure:
             error = str(failure)
-        except Exception as failure:  # a target of another package can raise anything, and its other replies count
+        except (Exception, SystemExit) as failure:  # a target of another package can raise anything, and its other replies count
             error = error_line(failure)
-        return TargetReply(error=without_secrets(error, self._secrets), seconds=time.perf_counter() - started)
+        return TargetReply(error=printable(without_secrets(error, self._secrets)), seconds=time.perf_counter() - started)
 
 
 async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
@@ -178,13 +182,18 @@ def _key(target: Target, request: TargetRequest, corpus: str) -> str:
 
 
 def _value(reply: TargetReply, secrets: Sequence[str]) -> dict[str, Any]:
-    """Return a reply as JSON, without secrets that it repeats. Values of metadata that are not JSON become texts."""
+    """Return a reply as JSON, without secrets that it repeats. Values of metadata that are not JSON become texts.
+
+    A number that is not finite and a count that no model can have become null. Raises TargetError for half of a surrogate pair.
+    """
     written = json.dumps(asdict(reply), default=str, ensure_ascii=False)
     try:
         written.encode("utf-8")
     except UnicodeEncodeError:
         raise TargetError("the reply contains half of a surrogate pair, which is no text") from None
-    plain: dict[str, Any] = without_secrets(json.loads(written), secrets)
+    plain: dict[str, Any] = without_secrets(json.loads(written, parse_constant=lambda _: None), secrets)
+    if plain["answer"]:
+        plain["answer"] |= {name: count_of(plain["answer"][name]) for name in ("input_tokens", "output_tokens")}
     return plain
 
 

@@ -41,6 +41,11 @@ class TargetDownError(TargetError):
     """Why a target can serve no request at all: a process that does not start, a tool that is missing. Nothing further is asked."""
 
 
+def late_reason(what: str, late: TimeoutError) -> str:
+    """Return what took too long, with the notes of the call that was given up: it may still run."""
+    return "; ".join([what, *getattr(late.__cause__, "__notes__", ())])
+
+
 @dataclass(frozen=True)
 class TargetHit:
     """A result of a target, as the target gives it: None for what it does not give.
@@ -148,7 +153,10 @@ class Target(Component, ABC):
     timeout: float = Field(default=60, gt=0, le=3600, description="The seconds that a request may take, with its retries.")
     concurrency: int = Field(default=4, ge=1, le=64, description="How many requests are made at once.")
     ingest_timeout: float = Field(
-        default=600, gt=0, le=86400, description="The seconds that adding all documents may take, if the target takes documents."
+        default=600,
+        gt=0,
+        le=86400,
+        description="The seconds that adding all documents may take, if the target takes documents, and making an object of a class.",
     )
     canary: str = Field(default="", description="A question that must have a hit. It is asked first, and the target fails without one.")
 

@@ -2,17 +2,22 @@
 
 import asyncio
 import functools
+import os
 import sqlite3
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from tests.targets.callable.conftest import RESOURCES, answered, searched
+from workbench.errors import RunError
 from workbench.records import Document, Passage, Query
+from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import TargetDownError, TargetError
 from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.threads import left_running
 
 
 def only_query(query):
@@ -144,32 +149,79 @@ def test_one_object_of_a_class_serves_all_roles_and_is_closed() -> None:
     assert target.ingests
 
 
-def test_an_error_of_a_function_is_the_reason_of_its_question_and_the_next_is_asked() -> None:
+@pytest.mark.parametrize(
+    "error", [KeyError("no\nsuch page"), SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), BaseException("odd")]
+)
+def test_whatever_a_function_raises_is_the_reason_of_its_question_and_the_next_is_asked(error: BaseException) -> None:
     def sometimes(query):
         if query == "bad":
-            raise KeyError("no\nsuch page")
-        if query == "exit":
-            sys.exit(3)
+            raise error
         return [query]
 
     async def sometimes_later(query):
         return sometimes(query)
 
-    async def ask(function):
-        reasons = []
-        async with PythonTarget(name="mine", search=function).session(RESOURCES) as session:
-            for text in ("bad", "exit"):
-                with pytest.raises(TargetError) as caught:
-                    await session.search(Query("q", text), 3)
-                reasons.append(str(caught.value))
-            return reasons, [hit.doc_id for hit in await session.search(Query("q", "good"), 3)]
+    async def in_a_task(query):
+        return await asyncio.create_task(sometimes_later(query))
 
-    for function in (sometimes, sometimes_later):
-        reasons, hits = asyncio.run(ask(function))
-        assert reasons[0].startswith("KeyError: 'no")
-        assert "SystemExit" in reasons[1]
-        assert not any("\n" in reason for reason in reasons)
-        assert hits == ["good"]
+    for function in (sometimes, sometimes_later, in_a_task):
+        requests = [TargetRequest("search", Query(text, text), k=3) for text in ("bad", "good", "bad again")]
+        replies = dict(ask_target(PythonTarget(name="mine", search=function), requests, RESOURCES))
+        assert type(error).__name__ in replies[0].error
+        assert "\n" not in replies[0].error
+        assert [[hit.doc_id for hit in replies[place].hits] for place in (1, 2)] == [["good"], ["bad again"]]
+
+
+def test_a_child_that_a_function_forks_ends_where_the_function_returns(tmp_path: Path) -> None:
+    def forking(query):
+        if (child := os.fork()) == 0:
+            (tmp_path / query).touch()
+            raise KeyError("in the child")
+        return [query, str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))]
+
+    async def forking_later(query):
+        return forking(query)
+
+    for function in (forking, forking_later):
+        name = function.__name__
+        assert [hit.doc_id for hit in searched(PythonTarget(name="mine", search=function), name)] == [name, "0"]
+        assert (tmp_path / name).exists()
+
+
+def test_coroutines_of_a_session_share_a_loop() -> None:
+    class Client:
+        def __init__(self):
+            self.lock = asyncio.Lock()
+
+        async def search(self, query):
+            async with self.lock:
+                await asyncio.sleep(0.01)
+            return [query]
+
+        async def aclose(self):
+            self.closed = asyncio.get_running_loop() is self.lock._loop
+
+    client = Client()
+    target = PythonTarget(name="mine", search=lambda: client, concurrency=4)
+    replies = dict(ask_target(target, [TargetRequest("search", Query(text, text), k=1) for text in "abcdef"], RESOURCES))
+    assert [replies[place].hits[0].doc_id for place in range(6)] == list("abcdef")
+    assert client.closed
+
+
+def test_an_object_that_is_never_made_stops_everything_with_its_name() -> None:
+    never = threading.Event()
+
+    class Slow:
+        def __init__(self):
+            never.wait()
+
+        def search(self, query):
+            return [query]
+
+    with pytest.raises(RunError, match=r"Slow was not made in 0.3 seconds \(ingest_timeout\); Slow is still running; check"):
+        list(ask_target(PythonTarget(name="mine", search=Slow, ingest_timeout=0.3), [TargetRequest("search", Query("q", "x"))], RESOURCES))
+    assert left_running() == ["1 call that took too long still runs in this process: Slow"]
+    never.set()
 
 
 def test_calls_one_after_the_other_are_made_by_one_thread() -> None:
@@ -204,32 +256,60 @@ def test_calls_at_the_same_time_are_made_by_several_threads() -> None:
 
 
 HANGING = """
-import asyncio, threading
+import asyncio, sys, threading
 from workbench.llm.session import CallResources
 from workbench.records import Query
+from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import TargetResources
 from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.threads import left_running
+
+never = threading.Event()
 
 def search(query):
     if query == "hang":
-        threading.Event().wait()
+        never.wait()
     return [query]
 
-async def ask():
-    async with PythonTarget(name="mine", search=search).session(TargetResources(CallResources())) as session:
+async def blocking(query):
+    return search(query)
+
+async def stubborn(query):
+    while query == "hang":
         try:
-            await asyncio.wait_for(session.search(Query("q", "hang"), 1), 0.2)
-        except TimeoutError:
-            print("timeout")
-        print((await session.search(Query("q", "next"), 1))[0].doc_id)
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            pass
+    return [query]
 
-asyncio.run(ask())
+async def pieces(query):
+    yield (await blocking(query))[0]
+
+async def threaded(query):
+    return await asyncio.to_thread(search, query)
+
+def returning(query):
+    return blocking(query)
+
+for function in (search, blocking, stubborn, pieces, threaded, returning):
+    target = PythonTarget(name="mine", search=function, timeout=0.3)
+    requests = [TargetRequest("search", Query(text, text), k=1) for text in ("hang", "next", "hang on")]
+    replies = dict(ask_target(target, requests, TargetResources(CallResources())))
+    print(function.__name__, [[hit.doc_id for hit in replies[place].hits] or replies[place].error for place in range(3)])
+print(left_running())
 """
+STILL = "no reply in 0.3 seconds; {} is still running"
 
 
-def test_a_function_that_hangs_neither_blocks_the_next_question_nor_the_end_of_the_process() -> None:
-    done = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout.split()) == (0, ["timeout", "next"]), done.stderr
+def test_a_function_that_hangs_fails_its_question_alone_and_is_named_and_does_not_keep_the_process() -> None:
+    done = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=120)
+    *lines, left = done.stdout.splitlines()
+    names = ("search", "blocking", "stubborn", "pieces", "threaded", "returning")
+    # The thread of `asyncio.to_thread` goes on, but the coroutine that waited for it has ended.
+    errors = {name: STILL.format(name) for name in names} | {"threaded": "no reply in 0.3 seconds"}
+    assert lines == [f"{name} {[errors[name], ['next'], ['hang on']]}" for name in names], done.stderr
+    assert left == "['5 calls that took too long still run in this process: blocking, pieces, returning, search and stubborn']"
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_class_that_cannot_be_made_stops_everything_with_its_reason() -> None:

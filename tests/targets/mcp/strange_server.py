@@ -1,6 +1,10 @@
 """A server with the faults that real ones have. It prints on stdout where only messages belong, and on stderr what it was started with."""
 
+import asyncio
+import contextlib
+import itertools
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Annotated
@@ -32,6 +36,8 @@ def find(query: str, collection: str = "notes") -> list[dict[str, str]]:
         case ["die", "once", path] if not Path(path).exists():
             Path(path).touch()
             os._exit(1)
+        case ["hatch", path]:
+            _hatch(Path(path))
         case ["hang"]:
             time.sleep(60)
         case ["raise"]:
@@ -107,12 +113,34 @@ async def answer_in_the_old_way(query: str, context: Context) -> dict[str, str]:
     return {"answer": reply.content.text}
 
 
+@server.tool()
+async def answer_after_asking_for_ever(query: str, context: Context) -> dict[str, str]:
+    """Ask the client until the end, whatever it says."""
+    for number in itertools.count():
+        with contextlib.suppress(Exception):
+            await context.session.create_message([_message(f"{query} {number}")], max_tokens=10)
+        await asyncio.sleep(0.01)
+    return {}
+
+
 def _message(text: str) -> SamplingMessage:
     return SamplingMessage(role="user", content=TextContent(type="text", text=text))
 
 
 def _request(text: str) -> Sample:
     return Sample([_message(text)], max_tokens=10)
+
+
+def _hatch(path: Path) -> None:
+    """Start a process, one that ignores SIGTERM, and one whose parent has ended. Write their numbers."""
+    started = [
+        subprocess.Popen(["sh", "-c", f"{trap} while true; do sleep 0.1; done"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        for trap in ("", "trap '' TERM;")
+    ]
+    orphan = subprocess.run(["sh", "-c", "sleep 600 </dev/null >/dev/null 2>&1 & echo $!"], capture_output=True, text=True).stdout
+    written = path.with_suffix(".part")
+    written.write_text(" ".join([*(str(each.pid) for each in started), orphan]))
+    written.rename(path)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,12 @@ import pytest
 from tests.chat_provider import ChatProvider
 from tests.loopback import closed_port
 from tests.targets.mcp.conftest import during, notes, strange
+from workbench.errors import RunError
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.records import Document, Query
 from workbench.storage.call_cache import CallCache
-from workbench.targets.base import SampledCall, TargetAnswer, TargetDownError, TargetError, TargetSession
+from workbench.targets.asking import TargetRequest, ask_target
+from workbench.targets.base import SampledCall, TargetAnswer, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.mcp.target import McpTarget
 
 DOCUMENTS = [Document("cats", "Cats purr when content.", title="Cats"), Document("dogs", "Dogs bark at strangers.", title="Dogs")]
@@ -118,6 +120,31 @@ def test_a_server_gets_only_so_many_texts_for_a_question(strange_url: str, provi
     target = answering("answer_in_two_steps", url=strange_url, sampling=model(provider, most_calls=1))
     with pytest.raises(TargetError, match=reason):
         during(target, lambda session: session.answer(CATS))
+
+
+@pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
+def test_a_server_that_asks_again_and_again_fails_with_the_limit_and_not_with_the_time(
+    strange_url: str, provider: ChatProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.targets.mcp.sampler._PATIENCE", 0.1)
+    reason = "the server asked for more than 2 texts (sampling.most_calls)"
+    target = answering("answer_after_asking_for_ever", url=strange_url, sampling=model(provider, most_calls=2), mode="legacy")
+    with pytest.raises(TargetError, match=f"^{re.escape(reason)}$"):
+        during(target, lambda session: session.answer(CATS))
+    assert len(provider.asked) == 2
+    monkeypatch.setattr("workbench.targets.mcp.sampler._PATIENCE", 60)
+    requests = [TargetRequest("answer", CATS)]
+    with pytest.raises(RunError, match=re.escape(f"no reply in 2 seconds; {reason};")):
+        list(ask_target(target.model_copy(update={"timeout": 2}), requests, TargetResources(CallResources())))
+
+
+@pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
+def test_a_prompt_that_is_too_long_is_not_sent(strange_url: str, provider: ChatProvider) -> None:
+    target = answering("answer_in_the_old_way", url=strange_url, sampling=model(provider, most_characters=1000), mode="legacy")
+    reason = re.escape("the server asked for a text with a prompt of 2,000 characters, more than 1,000 (sampling.most_characters)")
+    with pytest.raises(TargetError, match=f"^{reason}$"):
+        during(target, lambda session: session.answer(Query("q", "x" * 2_000)))
+    assert provider.asked == []
 
 
 def test_a_wrong_key_ends_everything(notes_url: str, provider: ChatProvider) -> None:

@@ -69,7 +69,7 @@ class ForeignChunker(CuttingChunker, ABC):
             chunks = list(self._foreign_chunks(document.text, headers))
         except WorkbenchError:
             raise
-        except Exception as error:  # foreign code may raise anything
+        except (Exception, SystemExit) as error:  # foreign code may raise anything
             raise RunError(f"{place} failed ({reason(error)})") from error
         try:
             found = sorted(placed(document.text, chunks))
@@ -118,7 +118,7 @@ def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
         raise ValueError(f"the chunk {shown!r} is not a slice of the text but a rewriting; {fix}") from None
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Describe an error of foreign code in one line."""
     return error_line(error)[:200]
 

@@ -193,10 +193,8 @@ class ServedClient(ServedModel, ChatClient, ABC):
             return _Setback(failure) if failure.kind == "server" else failure
         return self._complete(outcome, call, seconds)
 
-    def _complete(self, reply: Reply, call: ChatCall, seconds: float) -> Reply | CallFailure:
-        """Add what all providers share to a reply, or return why its text cannot be used."""
-        if any("\ud800" <= character <= "\udfff" for character in reply.text):
-            return CallFailure("the answer contains half of a surrogate pair, which is no text", "reply", lost_try(call, reply))
+    def _complete(self, reply: Reply, call: ChatCall, seconds: float) -> Reply:
+        """Add what all providers share to a reply."""
         dropped = set(self._refused() & asked_parameters(call)) - {"max_tokens"}
         if call.top_logprobs is not None and reply.logprobs is None:
             dropped.add("top_logprobs")

@@ -73,7 +73,7 @@ class PythonTarget(PythonCallsTarget):
 
     def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
         """Make the objects of classes, and open a session."""
-        return callable_session(self._labelled, self.options)
+        return callable_session(self._labelled, self.options, self.ingest_timeout)
 
     def _labelled(self) -> Mapping[Role, tuple[str, object]]:
         return {role: (getattr(value, "__name__", type(value).__name__), value) for role, value in self._objects.items()}
@@ -103,7 +103,7 @@ def _instance(name: str, value: object) -> object:
         return value
     try:
         return value()  # type: ignore[operator]
-    except Exception as error:  # a stranger's class may raise anything
+    except (Exception, SystemExit) as error:  # a stranger's class may raise anything
         raise InputError(
             f"{name} cannot be made ({type(error).__name__}: {error})", "pass an object, or a function of the question"
         ) from error

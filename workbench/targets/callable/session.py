@@ -1,5 +1,6 @@
 """Call Python functions and objects as a target."""
 
+import asyncio
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from workbench.errors import InputError, error_line
 from workbench.records import Document, Passage, Query
-from workbench.targets.base import TargetAnswer, TargetDownError, TargetError, TargetHit, TargetSession
+from workbench.targets.base import TargetAnswer, TargetDownError, TargetError, TargetHit, TargetSession, late_reason
 from workbench.targets.callable.answers import answer_of, text_of
 from workbench.targets.callable.hits import Strings, hits_of
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory
@@ -18,6 +19,8 @@ from workbench.targets.callable.threads import DaemonThreads
 # The most hits that a target is asked for.
 MOST_HITS = 1000
 _LONGEST_REASON = 300
+# The seconds that an object may take to close.
+_CLOSING = 15
 
 
 @dataclass(frozen=True)
@@ -92,22 +95,23 @@ class CallableSession(TargetSession):
         try:
             args, named = interface.arguments(first, **others)
             try:
-                return await self._result(functools.partial(interface.function, *args, **named), collect)
+                return await _called(interface.label, functools.partial(interface.function, *args, **named), self.threads, collect)
             except (NotImplementedError, TypeError) as error:
                 if interface.twin is None or not _is_asynchronous_only(error):
                     raise
-                return await self._result(functools.partial(interface.twin, *args, **named), collect)
-        except (Exception, SystemExit) as error:  # a stranger's function may raise anything
+                return await _called(interface.label, functools.partial(interface.twin, *args, **named), self.threads, collect)
+        except Exception as error:  # a stranger's function may raise anything
             raise TargetError(error_line(error)[:_LONGEST_REASON]) from error
 
-    async def _result(self, call: Callable[[], Any], collect: Callable[[list[Any]], object]) -> object:
-        if _is_asynchronous(call):
-            value = call()
-        else:
-            value = await self.threads.run(lambda: _collected(call(), collect))
-        if inspect.isawaitable(value):
-            value = await value
-        return collect([piece async for piece in value]) if inspect.isasyncgen(value) else value
+
+async def _called(label: str, call: Callable[[], Any], threads: DaemonThreads, collect: Callable[[list[Any]], object]) -> object:
+    """Return the result of a function in a thread, or of a coroutine on a loop of its own, with the pieces of a generator collected."""
+    if _is_asynchronous(call):
+        return await threads.run_coroutine(label, lambda: _awaited(call, collect))
+    value = await threads.run(label, lambda: _collected(call(), collect))
+    if inspect.isawaitable(value) or inspect.isasyncgen(value):
+        return await threads.run_coroutine(label, lambda: _awaited(lambda: value, collect))
+    return value
 
 
 def _is_asynchronous(call: Callable[[], Any]) -> bool:
@@ -121,6 +125,13 @@ def _is_asynchronous_only(error: Exception) -> bool:
     return isinstance(error, NotImplementedError) or "coroutine function" in str(error)
 
 
+async def _awaited(call: Callable[[], Any], collect: Callable[[list[Any]], object]) -> object:
+    value = call()
+    if inspect.isawaitable(value):
+        value = await value
+    return collect([piece async for piece in value]) if inspect.isasyncgen(value) else value
+
+
 def _collected(value: Any, collect: Callable[[list[Any]], object]) -> object:
     return collect(list(value)) if inspect.isgenerator(value) else value
 
@@ -132,24 +143,24 @@ def _joined(pieces: list[Any]) -> object:
 
 @asynccontextmanager
 async def callable_session(
-    named: Callable[[], Mapping[Role, tuple[str, object]]], options: CallableOptions
+    named: Callable[[], Mapping[Role, tuple[str, object]]], options: CallableOptions, seconds: float
 ) -> AsyncIterator[CallableSession]:
-    """Make the objects of classes, one for all roles that name the same class, and open a session.
+    """Make the objects of classes, each in these seconds and one for all roles that name the same class, and open a session.
 
     Raises TargetDownError if an object cannot be made or does not serve its role. Objects that were made are closed at the end.
     """
     threads = DaemonThreads()
-    made: dict[int, object] = {}
+    made: dict[int, tuple[str, object]] = {}
     try:
         interfaces = {}
         for role, (label, value) in _found(named).items():
             if is_factory(value) and id(value) not in made:
-                made[id(value)] = await _made(label, value, threads)
-            interfaces[role] = _down_without(label, made.get(id(value), value), role, options)
+                made[id(value)] = label, await _made(label, value, threads, seconds)
+            interfaces[role] = _down_without(label, made.get(id(value), (label, value))[1], role, options)
         yield CallableSession(interfaces, options, threads)
     finally:
-        for each in made.values():
-            await _closed(each, threads)
+        for label, each in made.values():
+            await _closed(label, each, threads)
         threads.close()
 
 
@@ -160,11 +171,13 @@ def _found(named: Callable[[], Mapping[Role, tuple[str, object]]]) -> Mapping[Ro
         raise TargetDownError(error_line(error)) from None
 
 
-async def _made(label: str, factory: Any, threads: DaemonThreads) -> object:
+async def _made(label: str, factory: Any, threads: DaemonThreads, seconds: float) -> object:
     try:
-        value = await threads.run(factory)
-        return await value if inspect.isawaitable(value) else value
+        async with asyncio.timeout(seconds) as limit:
+            return await _called(label, factory, threads, lambda pieces: pieces)
     except Exception as error:  # a stranger's class may raise anything
+        if isinstance(error, TimeoutError) and limit.expired():
+            raise TargetDownError(late_reason(f"{label} was not made in {seconds:g} seconds (ingest_timeout)", error)) from None
         raise TargetDownError(f"{label} cannot be made: {error_line(error)[:_LONGEST_REASON]}") from error
 
 
@@ -185,11 +198,10 @@ def check_interface(interface: CallableInterface, role: Role, options: CallableO
         raise InputError(f"{interface.label} has no parameter context", "add one, or leave out context: true")
 
 
-async def _closed(value: Any, threads: DaemonThreads) -> None:
+async def _closed(label: str, value: Any, threads: DaemonThreads) -> None:
     """Close an object that has `aclose` or `close`. Its failure changes no result."""
     close = getattr(value, "aclose", None) or getattr(value, "close", None)
     if callable(close) and not any(each.default is each.empty for each in inspect.signature(close).parameters.values()):
         with suppress(Exception):
-            closing = close() if inspect.iscoroutinefunction(close) else await threads.run(close)
-            if inspect.isawaitable(closing):
-                await closing
+            async with asyncio.timeout(_CLOSING):
+                await _called(f"{label}.{close.__name__}", close, threads, lambda pieces: pieces)

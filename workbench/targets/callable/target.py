@@ -134,7 +134,7 @@ class CallableTarget(PythonCallsTarget):
 
     def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
         """Import the functions, and make the objects of classes."""
-        return callable_session(self._objects, self.options)
+        return callable_session(self._objects, self.options, self.ingest_timeout)
 
     def _objects(self) -> Mapping[Role, tuple[str, object]]:
         return {role: (name, imported_object(name)) for role, name in self.functions.items()}

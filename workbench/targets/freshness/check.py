@@ -9,7 +9,7 @@ from typing import TypeVar
 from workbench.core.loop_thread import run_in_thread
 from workbench.errors import InputError
 from workbench.records import Document, Query
-from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
+from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession, late_reason
 from workbench.targets.freshness.cases import FreshnessData, shortened
 from workbench.targets.freshness.observations import ObservedReply, seen
 from workbench.targets.freshness.report import FreshnessReport
@@ -121,13 +121,14 @@ class _Check:
     async def _change(self, change: Awaitable[None]) -> str:
         """Wait for an ingestion or a deletion. Return why it failed, or an empty text."""
         try:
-            await asyncio.wait_for(change, self.limits.ingestion)
+            async with asyncio.timeout(self.limits.ingestion):
+                await change
         except TargetDownError:
             raise
         except TargetError as error:
             return str(error)
-        except TimeoutError:
-            return f"the documents were not taken or deleted within {self.limits.ingestion:g} s"
+        except TimeoutError as late:
+            return late_reason(f"the documents were not taken or deleted within {self.limits.ingestion:g} s", late)
         return ""
 
     async def _observe(self, text: str, reason: str = "") -> ObservedReply:
@@ -142,10 +143,11 @@ class _Check:
         """Return the reply of a request, or None and the reason why there is none."""
         async with self._free:
             try:
-                return await asyncio.wait_for(request(), self.limits.timeout), ""
+                async with asyncio.timeout(self.limits.timeout):
+                    return await request(), ""
             except TargetDownError:
                 raise
             except TargetError as error:
                 return None, str(error)
-            except TimeoutError:
-                return None, f"no reply within {self.limits.timeout:g} s"
+            except TimeoutError as late:
+                return None, late_reason(f"no reply within {self.limits.timeout:g} s", late)

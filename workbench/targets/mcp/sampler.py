@@ -1,8 +1,8 @@
 """Serve the requests of a server for texts (sampling), and keep what was written for which question."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +19,8 @@ from workbench.targets.mcp.sampling_model import SamplingModel
 
 # The server sees only this: a reason can contain an address or a budget.
 _REFUSAL = "the client could not write a text"
+# The seconds that a server has to end a request after it did not get a text. Its result does not count any more.
+_PATIENCE = 5.0
 
 
 @dataclass
@@ -29,6 +31,15 @@ class SamplingRecord:
     replies: list[Reply] = field(default_factory=list)
     requests: int = 0
     failure: TargetError | None = None
+    limit: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
+
+    def fail(self, failure: TargetError) -> None:
+        """Keep the first failure, or one that ends everything, and give the server a little time to end."""
+        if self.failure is None:
+            with suppress(RuntimeError):  # the request has ended
+                self.limit.reschedule(asyncio.get_running_loop().time() + _PATIENCE)
+        if self.failure is None or isinstance(failure, TargetDownError):
+            self.failure = failure
 
     def use(self) -> dict[str, Any]:
         """Return the fields of `ModelUse` for all replies together. A count is None if one is unknown."""
@@ -57,16 +68,21 @@ class Sampler:
         # The only request, if a server does not say which one it asks for.
         self._latest: SamplingRecord | None = None
 
-    @contextmanager
-    def recording(self) -> Iterator[SamplingRecord]:
-        """Record what the server asks for. Raises the failure of the model at the end, whatever the server made of it."""
+    @asynccontextmanager
+    async def recording(self) -> AsyncIterator[SamplingRecord]:
+        """Record what the server asks for. Raises the failure of the model at the end, or soon after it, whatever the server made of it."""
         self._latest = record = SamplingRecord()
         token = self._of_this_task.set(record)
         try:
-            yield record
-        except TargetError:
+            async with record.limit:
+                yield record
+        except (TargetError, TimeoutError):
             if record.failure is None:
                 raise
+        except asyncio.CancelledError as error:
+            if record.failure:
+                error.add_note(str(record.failure))
+            raise
         finally:
             self._of_this_task.reset(token)
         if record.failure:
@@ -74,15 +90,17 @@ class Sampler:
 
     async def __call__(self, context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
         """Answer a request of the server. It is not shown the reason of a failure."""
-        record = self._of_this_task.get() or self._latest or SamplingRecord()
+        record = self._of_this_task.get() or self._latest
+        if record is None:
+            return ErrorData(code=INTERNAL_ERROR, message=_REFUSAL)
         try:
             return await self._answer(record, params)
         except TargetError as failure:
-            record.failure = record.failure or failure
+            record.fail(failure)
         except WorkbenchError as error:
-            record.failure = TargetDownError(f"the model of sampling: {error_line(error)}")
+            record.fail(TargetDownError(f"the model of sampling: {error_line(error)}"))
         except Exception as error:  # the server must get an answer, and never the text of an error
-            record.failure = record.failure or TargetError(f"the model of sampling: {error_line(error)[:200]}")
+            record.fail(TargetError(f"the model of sampling: {error_line(error)[:200]}"))
         return ErrorData(code=INTERNAL_ERROR, message=_REFUSAL)
 
     async def _answer(self, record: SamplingRecord, params: CreateMessageRequestParams) -> CreateMessageResult:
@@ -90,6 +108,9 @@ class Sampler:
         if record.requests > self._model.most_calls:
             raise TargetError(f"the server asked for more than {plural(self._model.most_calls, 'text')} (sampling.most_calls)")
         messages = _messages(params)
+        if (size := sum(len(message.content) for message in messages)) > self._model.most_characters:
+            most = f"{self._model.most_characters:,} (sampling.most_characters)"
+            raise TargetError(f"the server asked for a text with a prompt of {size:,} characters, more than {most}")
         call = ChatCall(
             messages,
             max_tokens=min(params.max_tokens, self._model.max_tokens),

@@ -18,6 +18,9 @@ class SamplingModel(Component, ABC):
         default=None, ge=0, le=2, description="The sampling temperature; by default what the server asks for."
     )
     most_calls: int = Field(default=20, ge=1, le=1000, description="How many texts the server can ask for while it serves one request.")
+    most_characters: int = Field(
+        default=200_000, ge=1, description="The most characters of a prompt. A longer one is not sent to the model."
+    )
 
     @abstractmethod
     def client(self) -> ChatClient:
@@ -28,7 +31,7 @@ class SamplingModel(Component, ABC):
         client = self.client()
         return {
             "client": client.identity(),
-            "call": [self.max_tokens, self.temperature, self.most_calls],
+            "call": [self.max_tokens, self.temperature, self.most_calls, self.most_characters],
             "prices": [client.price_input, client.price_output],
         }
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 
 from mcp_types import CallToolResult
@@ -108,9 +108,8 @@ class McpSession(TargetSession):
 
     async def _call(self, tool: McpTool, slots: Slots) -> tuple[ToolReply, SamplingRecord]:
         """Call a tool. Return its reply, and the texts that it asked for."""
-        async with await self._alone():
-            with self._recording() as record:
-                return await self._reply(tool, slots, self._server.call), record
+        async with await self._alone(), self._recording() as record:
+            return await self._reply(tool, slots, self._server.call), record
 
     async def _reply(self, tool: McpTool, slots: Slots, call: Call) -> ToolReply:
         arguments = fill(tool.arguments, slots)
@@ -125,7 +124,7 @@ class McpSession(TargetSession):
         """Return a lock if requests of the server do not say which of several calls they belong to."""
         return self._turn if self._sampler and (await self._server.connection()).one_at_a_time else nullcontext()
 
-    def _recording(self) -> AbstractContextManager[SamplingRecord]:
+    def _recording(self) -> AbstractAsyncContextManager[SamplingRecord]:
         return self._sampler.recording() if self._sampler else nullcontext(SamplingRecord())
 
     def _not_sampled(self, record: SamplingRecord) -> str:

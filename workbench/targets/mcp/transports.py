@@ -2,8 +2,10 @@
 
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TextIO, cast
 
@@ -17,6 +19,7 @@ from workbench.models.http import LARGEST_HITS, ConnectError, HttpRoute, Respons
 from workbench.printable import printable
 from workbench.targets.mcp.settings import McpSettings
 
+_RUNNER = str(Path(__file__).with_name("process_group.py"))
 _PATIENCE = 30
 _TAIL = 4_000
 _LINE = 200
@@ -59,8 +62,9 @@ class ServerLink:
     def _process(self) -> Transport:
         # The package adds PATH, HOME, LOGNAME, SHELL, TERM and USER, and nothing else.
         environment = {name: os.environ[name] for name in self._target.env}
+        program = [self._target.program, *self._target.args]
         parameters = StdioServerParameters(
-            command=self._target.program, args=list(self._target.args), env=environment, encoding_error_handler="replace"
+            command=sys.executable, args=["-I", "-S", _RUNNER, *program], env=environment, encoding_error_handler="replace"
         )
         return stdio_client(parameters, errlog=self._stderr)
 
