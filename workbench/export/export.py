@@ -14,8 +14,7 @@ import numpy as np
 from workbench import printable
 from workbench.context import packing
 from workbench.core import words
-from workbench.core.files import store_errors
-from workbench.core.json_file import read_json
+from workbench.core.files import read_json, store_errors
 from workbench.errors import InputError
 from workbench.execution.local import check_code, context_of
 from workbench.execution.plan import plan_experiment

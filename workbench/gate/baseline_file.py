@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.core.files import write_text
-from workbench.core.json_file import checked, read_json
+from workbench.core.files import checked, read_json, write_text
 from workbench.errors import InputError
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, baseline_of, known_configuration
 from workbench.gate.inputs import QuestionPrint

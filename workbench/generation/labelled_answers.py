@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.core.files import write_text
-from workbench.core.json_file import parsed_json
+from workbench.core.files import parsed_json, write_text
 from workbench.errors import InputError
 from workbench.generation.asking import Asker, NoReply
 from workbench.generation.prompts import REFERENCE, prompt_named

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from workbench.core.files import parsed_json
 from workbench.core.fingerprint import file_digest, fingerprint
-from workbench.core.json_file import parsed_json
 from workbench.datasets.formats.golden import QUESTION_FILES, jsonl, question_rows, write_golden
 from workbench.errors import InputError
 from workbench.generation.asking import Asker

@@ -9,18 +9,18 @@ _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Settings = dict[str, Any]
 
 
-class _Part(BaseModel):
+class _ManifestPart(BaseModel):
     # Later versions may add keys.
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
 
-class _Source(_Part):
+class _RecordedSource(_ManifestPart):
     kind: str
 
 
-class _Experiment(_Part):
+class _Experiment(_ManifestPart):
     name: Annotated[str, Field(min_length=1, pattern=r"^[^\s/\\`]+$")]
-    dataset: _Source
+    dataset: _RecordedSource
     metrics: list[str | _Settings] = []
     slices: list[Any] = []
     spans: str = "exact"
@@ -41,7 +41,7 @@ class _Metric(BaseModel):
     source: str
 
 
-class _Configuration(_Part):
+class _Configuration(_ManifestPart):
     """The settings of each stage. Those that a configuration does not have are None."""
 
     chunking: _Settings | None = None
@@ -49,17 +49,17 @@ class _Configuration(_Part):
     retrieval: _Settings | None = None
 
 
-class _Fingerprints(_Part):
+class _Fingerprints(_ManifestPart):
     questions: str
     corpus: str
     configurations: dict[str, str]
 
 
-class _Seeds(_Part):
+class _Seeds(_ManifestPart):
     ties: int
 
 
-class RunManifest(_Part):
+class RunManifest(_ManifestPart):
     """The manifest of a run, as `workbench.execution.collect` writes it. Keys with a default are not in those of earlier versions."""
 
     experiment: _Experiment

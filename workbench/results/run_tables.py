@@ -12,10 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workbench.core.files import read_regular, table_fault, write_atomically, write_text
+from workbench.core.files import checked, parsed_json, read_regular, table_fault, write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
-from workbench.core.json_file import checked, parsed_json
 from workbench.errors import InputError
 from workbench.results.run_manifest import RunManifest
 from workbench.schemas import SCHEMAS, TableSchema

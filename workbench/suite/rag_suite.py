@@ -10,9 +10,8 @@ from typing import Any, TypeVar, cast
 import pytest
 from filelock import FileLock
 
-from workbench.core.files import store_errors, write_text
+from workbench.core.files import parsed_json, store_errors, write_text
 from workbench.core.fingerprint import fingerprint
-from workbench.core.json_file import parsed_json
 from workbench.core.terminal import say
 from workbench.errors import InputError, RunError, WorkbenchError
 from workbench.execution.local import run_experiment

@@ -4,8 +4,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from workbench.core.files import parsed_json
 from workbench.core.fingerprint import file_digests
-from workbench.core.json_file import parsed_json
 from workbench.datasets.formats.golden import QUESTION_FILES, document_rows, jsonl, question_rows, write_golden
 from workbench.errors import InputError
 from workbench.records import Dataset
