@@ -104,6 +104,31 @@ def test_every_output_names_the_commit_that_was_checked_and_another_checkout(fol
     assert f", and the run is of {'1' * 40}: sweep again" in gate(*words)
 
 
+def test_no_error_of_the_report_contradicts_an_outcome_that_is_printed(folder, names, tmp_path):
+    """The outcome was printed first, then the report could not be written, and the command exited with 3."""
+    (folder / "report.html").write_text("before")
+    faults = pd.read_parquet(folder / "chunk_faults.parquet")
+    faults.assign(examples="{", found=1, of=2).to_parquet(folder / "chunk_faults.parquet", index=False)
+    words = ("--configuration", names["base"], "--fail-below", f"{PRIMARY}=0.5", "--junit", tmp_path / "gate.xml")
+    shown = gate(folder, *words).splitlines()
+    assert shown[0].startswith(f"workbench: the outcome is not in {folder}: ")
+    assert shown[1].startswith(f"gated, {names['base']}: pass ")
+    assert json.loads((folder / "gate.json").read_text())["exit_code"] == 0
+    assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("failures") == "0"
+
+
+def test_an_outcome_is_not_left_behind_by_a_gate_that_breaks(folder, names):
+    rule = ("--configuration", names["base"], "--fail-below", f"{PRIMARY}=0.5")
+    gate(folder, *rule)
+    questions = pd.read_parquet(folder / "questions.parquet")
+    questions.assign(metadata="{").to_parquet(folder / "questions.parquet", index=False)
+    shown = CliRunner().invoke(main, ["gate", *map(str, (folder, *rule))], env={"GITHUB_STEP_SUMMARY": None, "GITHUB_ACTIONS": None})
+    assert shown.exit_code in (2, 3)
+    assert "pass" not in shown.output
+    left = json.loads((folder / "gate.json").read_text())
+    assert (left["outcome"], left["exit_code"]) == ("error", shown.exit_code)
+
+
 def test_a_run_is_not_its_own_baseline(folder, names):
     for option in ("--baseline", "--release"):
         shown = gate(folder, "--configuration", names["base"], option, folder, code=2)

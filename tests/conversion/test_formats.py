@@ -1,15 +1,20 @@
 """Each format becomes Markdown with its headings, and a file that cannot be read says why."""
 
 import io
+import json
 import zipfile
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import PurePath
 
 import docx
+import nbformat
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.mixed_documents import BIKES, ENERGY, SHED, encrypted, notebook, page, pdf, saved, scanned, slides, word_file, zip_bomb
 from workbench.conversion.converted import UnreadableFileError
+from workbench.conversion.office.archives import office_file
 from workbench.conversion.registry import BY_SUFFIX, FORMATS, convert, format_of, unknown_format
 
 
@@ -83,6 +88,61 @@ def test_a_notebook_keeps_its_texts_and_its_code():
     text = convert(".ipynb", notebook(BIKES, "Analysis")).text
     assert text.startswith("# Analysis\n\n## Lending a bike\n\n")
     assert "```python\ndeposit = 80\nprint(deposit)\n```" in text
+
+
+def cells(*sources: str, language: object = "python") -> str:
+    """Return the text of a notebook whose cells are code where they begin with `!`."""
+    made = [nbformat.v4.new_code_cell(each[1:]) if each.startswith("!") else nbformat.v4.new_markdown_cell(each) for each in sources]
+    raw = nbformat.writes(nbformat.v4.new_notebook(cells=made)).replace(
+        '"metadata": {},', f'"metadata": {{"language_info": {{"name": {json.dumps(language)}}}}},'
+    )
+    return convert(".ipynb", raw.encode()).text
+
+
+def headings(text: str) -> list[str]:
+    tokens = MarkdownIt("commonmark").parse(text)
+    return [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
+
+
+@pytest.mark.parametrize(
+    "language", ["a`b", "x\n```\n# Planted\n", "```", "r\u2028# Planted", "\x85# Planted", "y" * 9_000, ["# Planted"], None, ""]
+)
+def test_the_language_of_a_notebook_cannot_end_the_fence_of_its_code(language: object):
+    text = cells("# One", "!# a comment", "# Two", language=language)
+    assert headings(text) == ["One", "Two"]
+    assert "# a comment" in text
+    assert max(map(len, text.split("\n"))) < 60
+
+
+@pytest.mark.parametrize("language", ["python", "c++", "C#", "F#", "Wolfram Language", "q.js", "common-lisp"])
+def test_the_language_of_a_notebook_is_behind_its_fences(language: str):
+    assert cells("!a = 1", language=language) == f"```{language}\na = 1\n```\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "```",
+        "~~~~ text",
+        "  ```py\na = 1\n~~~",
+        "````\n```",
+        "<!-- hidden",
+        "<pre>\n\na",
+        "<?php",
+        "<!DOCTYPE\n\nb",
+        "<![CDATA[\n\nc",
+        "<textarea>",
+    ],
+)
+def test_a_block_without_an_end_does_not_go_on_in_the_next_cell_of_a_notebook(source: str):
+    text = cells("# One", source, "# Two", "!a = 1", "# Three")
+    assert headings(text) == ["One", "Two", "Three"]
+    assert source in text
+
+
+@pytest.mark.parametrize("source", ["```\na\n```", "- item\n\n  ```\n  code", "> ```\n> code", "<b>bold", "a `b"])
+def test_cells_of_a_notebook_that_end_stay_as_they_are(source: str):
+    assert cells("# One", source, "# Two") == f"# One\n\n{source}\n\n# Two\n"
 
 
 def test_a_page_gets_its_title_as_heading_and_loses_its_scripts():
@@ -175,14 +235,45 @@ def test_office_files_that_cannot_be_read_come_with_advice():
     assert "Lending a bike" in convert(".docx", changed(word, {'<w:style w:type="paragraph"': "<w:style"})).text
 
 
-@pytest.mark.parametrize(("suffix", "made", "part"), [(".docx", word_file, "word/document.xml"), (".pptx", slides, "ppt/presentation.xml")])
-def test_xml_with_external_entities_is_not_parsed(suffix, made, part):
-    evil = b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/hostname">]><d>&e;</d>'
+EVIL = b'<?xml version="1.0"?>%s<!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/hostname">]><d>&e;</d>'
+OFFICE = [(".docx", word_file, "word/document.xml"), (".pptx", slides, "ppt/presentation.xml")]
+
+
+def with_parts(raw: bytes, parts: dict[str, bytes], renamed: dict[str, str] | None = None) -> bytes:
+    """Return an office file with other contents of parts, and with other names of parts in names, relations and types."""
     file = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(made(BIKES, "x"))) as source, zipfile.ZipFile(file, "w") as target:
-        for name in source.namelist():
-            target.writestr(name, evil if name == part else source.read(name))
-    assert refused(suffix, file.getvalue()) == "has XML that declares entities, as no office program writes it"
+    with zipfile.ZipFile(io.BytesIO(raw)) as source, zipfile.ZipFile(file, "w") as target:
+        contents = {name: source.read(name) for name in source.namelist()} | parts
+        for name, content in contents.items():
+            made = name
+            for old, new in (renamed or {}).items():
+                made, content = made.replace(old, new), content.replace(old.encode(), new.encode())
+            target.writestr(made, content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "before", [b"", b"<!--" + b" " * 5_000 + b"-->", b"<?" + b"p " * 90_000 + b"?>"], ids=["start", "comment", "instruction"]
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(("suffix", "made", "part"), OFFICE)
+def test_xml_with_a_document_type_is_not_parsed_wherever_it_is_declared(suffix, made, part, encoding, before):
+    evil = (EVIL % before).decode().encode(encoding)
+    assert refused(suffix, with_parts(made(BIKES, "x"), {part: evil})) == "has XML that declares entities, as no office program writes it"
+
+
+@pytest.mark.parametrize(("suffix", "made", "part"), OFFICE)
+def test_a_converter_gets_no_document_type_in_a_part_of_any_name(suffix, made, part):
+    raw, name = made(BIKES, "x"), part.rpartition("/")[2]
+    other = name.replace(".xml", ".svg")
+    evil = with_parts(raw, {part: EVIL % b""}, {name: other})
+    with zipfile.ZipFile(office_file(evil, part.partition("/")[0], suffix)) as archive:
+        assert other in {each.rpartition("/")[2] for each in archive.namelist()}
+        assert not [each for each in archive.namelist() if b"<!DOCTYPE" in archive.read(each)]
+    assert refused(suffix, evil).startswith(f"cannot be read as {suffix}; open it in ")
+    # Pictures may have one, and are not read.
+    picture = b'<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd"><svg/>'
+    assert convert(suffix, with_parts(raw, {f"{part.partition('/')[0]}/media/image1.svg": picture})) == convert(suffix, raw)
 
 
 def test_control_characters_and_line_ends_of_other_systems_do_not_stay():

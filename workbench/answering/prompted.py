@@ -104,7 +104,7 @@ class PromptedGenerator(Generator):
 
     def _answer(self, outcome: Reply | CallFailure, request: AnswerRequest) -> GeneratedAnswer:
         if isinstance(outcome, CallFailure):
-            return GeneratedAnswer(error=outcome.reason)
+            return GeneratedAnswer(error=outcome.reason, lost=outcome.lost)
         refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases, request.query.text) else None
         return GeneratedAnswer(
             outcome.text,

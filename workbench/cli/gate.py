@@ -13,7 +13,7 @@ import click
 
 from workbench.core.files import store_errors
 from workbench.core.terminal import say, say_aside, say_command
-from workbench.errors import InputError, WorkbenchError, error_line
+from workbench.errors import InputError, error_line
 
 if TYPE_CHECKING:
     from workbench.gate.comparisons import SecondRuns
@@ -126,12 +126,12 @@ def _errors_shown(places: _Places) -> Iterator[None]:
     """Write a gate that could not be checked to the places of its outcome, so that no earlier outcome is taken for this one."""
     try:
         yield
-    except WorkbenchError as error:
+    except Exception as error:
         from workbench.gate.formats.unchecked import write_unchecked
 
         try:
-            write_unchecked(error_line(error), places.folder, places.summary, places.junit)
-        except (OSError, WorkbenchError) as second:
+            write_unchecked(error, places.folder, places.summary, places.junit)
+        except Exception as second:  # a report reads more of the run than its rules do
             say_aside(f"workbench: the error is not in every place of the outcome: {error_line(second)}")
         if places.annotations:
             from workbench.gate.formats.annotations import annotation
@@ -211,25 +211,26 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
 
 
 def _write(report: "GateReport", places: _Places) -> None:
-    """Print the outcome and write it to files. A file that cannot be written changes no exit code."""
+    """Write the outcome to files, then print it, so that no later error contradicts it. A file that cannot be written changes no exit code."""
     from workbench.gate.formats.annotations import annotation_lines
     from workbench.gate.formats.terminal import gate_lines
 
-    token = secrets.token_hex(16)
-    if places.annotations:
-        # The lines have ids and texts of the data.
-        say_command(f"::stop-commands::{token}")
-    for line in gate_lines(report):
-        say(line)
-    for line in (f"::{token}::", *annotation_lines(report, places.warn_undecided)) if places.annotations else ():
-        say_command(line)
+    lines, annotations = list(gate_lines(report)), list(annotation_lines(report, places.warn_undecided))
     for place, write in ((places.summary, _write_summary), (places.junit, _write_junit), (places.folder, _write_folder)):
         if place is None:
             continue
         try:
             write(report, place, places.warn_undecided)
-        except (OSError, WorkbenchError) as error:
+        except Exception as error:  # a report reads more of the run than its rules do
             say_aside(f"workbench: the outcome is not in {place}: {error_line(error)}")
+    token = secrets.token_hex(16)
+    if places.annotations:
+        # The lines have ids and texts of the data.
+        say_command(f"::stop-commands::{token}")
+    for line in lines:
+        say(line)
+    for line in (f"::{token}::", *annotations) if places.annotations else ():
+        say_command(line)
 
 
 def _write_summary(report: "GateReport", path: Path, _: bool) -> None:

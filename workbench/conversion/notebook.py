@@ -5,8 +5,16 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from markdown_it import MarkdownIt
+
 from workbench.conversion.converted import ConvertedText, UnreadableFileError
 from workbench.conversion.encoding import decode_text
+
+_MARKDOWN = MarkdownIt("commonmark").disable("inline")
+# What ends a block of HTML that does not end at a blank line.
+_ENDS = ("-->", "</pre>", "?>", "]]>")
+# A name that leaves the fence behind which it is written as it is.
+_LANGUAGE = re.compile(r"[\w+#. -]{1,40}$")
 
 
 def convert_notebook(raw: bytes) -> ConvertedText:
@@ -25,7 +33,7 @@ def convert_notebook(raw: bytes) -> ConvertedText:
 
 
 def _blocks(notebook: Any) -> Iterator[str]:
-    language = str(notebook.metadata.get("language_info", {}).get("name", "python"))
+    language = _LANGUAGE.match(str(notebook.metadata.get("language_info", {}).get("name", "python")))
     for cell in notebook.cells:
         source = str(cell.source).strip("\n")
         if not source.strip():
@@ -33,6 +41,17 @@ def _blocks(notebook: Any) -> Iterator[str]:
         if cell.cell_type == "code":
             longest = max((len(run) for run in re.findall("`+", source)), default=0)
             fence = "`" * max(3, longest + 1)
-            yield f"{fence}{language}\n{source}\n{fence}"
+            yield f"{fence}{language[0] if language else ''}\n{source}\n{fence}"
         else:
-            yield source
+            yield _closed(source)
+
+
+def _closed(source: str) -> str:
+    """Return the text of a cell with an end for a block of code or HTML that has none, and would go on in the next cell."""
+    for end in ("", *_ENDS):
+        last = _MARKDOWN.parse(f"{source}\n{end}\n\n# Next cell")[-1]
+        if last.type == "fence":
+            return f"{source}\n{last.markup}"
+        if last.type != "html_block":
+            return f"{source}\n{end}".rstrip("\n")
+    return source

@@ -56,7 +56,7 @@ FORMATS = (
     DocumentFormat("pdf", (".pdf",), convert_pdf, packages={"pypdfium2": "pypdfium2", "simplemma": "simplemma"}, version=4),
     DocumentFormat("docx", (".docx", ".docm"), convert_docx, packages={"mammoth": "mammoth", "lxml": "lxml"}, version=4),
     DocumentFormat("pptx", (".pptx", ".pptm"), convert_pptx, packages={"python-pptx": "pptx", "lxml": "lxml"}, version=3),
-    DocumentFormat("notebook", (".ipynb",), convert_notebook, packages={"nbformat": "nbformat"}, version=2),
+    DocumentFormat("notebook", (".ipynb",), convert_notebook, packages={"nbformat": "nbformat"}, version=3),
 )
 # What a person can do with files that are not read.
 _ADVICE = {

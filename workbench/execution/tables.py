@@ -34,6 +34,8 @@ from workbench.statistics.summary import summarise
 
 # Characters shown on each side of a piece of evidence, so that readers see a missed one in context.
 _BESIDE = 160
+# The stages that call models, and count what their calls cost.
+_CALLING = ("answers", "claims", "verdicts", "judgements")
 # Half a surrogate pair is a character that UTF-8 cannot encode.
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -187,12 +189,20 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
         timings |= {"index_bytes": searches["index_bytes"]}
-    timings |= answer_timings(result) | judging_timings(result)
+    timings |= answer_timings(result) | judging_timings(result) | _failed_tries(result)
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
     timings |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
     return pd.DataFrame(timings.items(), columns=["name", "value"])
+
+
+def _failed_tries(result: Result) -> dict[str, float]:
+    """Return the tries of calls without a usable reply, as counted when answers and judgements were made, and the most that they can have cost."""
+    calls = [entry.values("calls") for stage in _CALLING for entry in result.entries.get(stage, {}).values()]
+    tries = sum(sum(each.get("lost_tries", ())) for each in calls)
+    costs = [cost for each in calls for cost in each.get("lost_cost", ()) if cost is not None]
+    return ({"failed_tries": float(tries)} if tries else {}) | ({"failed_tries_cost": sum(costs)} if costs else {})
 
 
 def rewrites_table(context: RunContext, result: Result) -> pd.DataFrame:

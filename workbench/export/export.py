@@ -14,7 +14,7 @@ import numpy as np
 from workbench import printable
 from workbench.context import packing
 from workbench.core import words
-from workbench.core.files import store_errors
+from workbench.core.files import read_json, store_errors
 from workbench.errors import InputError
 from workbench.execution.local import check_code, context_of
 from workbench.execution.plan import plan_experiment
@@ -28,6 +28,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk
 from workbench.reranking import marginal_relevance
+from workbench.results.run_tables import RunTables
 from workbench.retrieval.rank import tie_breakers
 
 _SETTINGS, _PROGRAM = "settings.json", "retrieve.py"
@@ -77,14 +78,17 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
 def _settings_of(export: Path) -> dict[str, Any]:
     """Return the settings of an earlier export, empty if the folder is none."""
     file = export / _SETTINGS
-    return dict(json.loads(file.read_text("utf-8"))) if (export / _PROGRAM).is_file() and file.is_file() else {}
+    if not ((export / _PROGRAM).is_file() and file.is_file()):
+        return {}
+    settings = read_json(file, "the settings of the export", "name a new folder, or delete this one")
+    return settings if isinstance(settings, dict) else {}
 
 
 def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configuration]:
     manifest = output / "manifest.json"
     if not manifest.is_file():
         raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
-    settings = json.loads(manifest.read_text("utf-8"))["experiment"]
+    settings = RunTables.read(output).manifest["experiment"]
     if settings["dataset"]["kind"] == "python":
         raise InputError(f"{output} compares systems that are known only in Python, which cannot be exported", "sweep an experiment file")
     experiment = experiment_of(settings, str(manifest))

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.core.files import write_text
+from workbench.core.files import checked, read_json, write_text
 from workbench.errors import InputError
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, baseline_of, known_configuration
 from workbench.gate.inputs import QuestionPrint
@@ -99,12 +99,7 @@ def read_baseline(path: Path, configuration: str = "") -> Baseline:
         return _plain(path, content)
     if content["format"] != FORMAT:
         raise InputError(f"{path} is a baseline of another version ({content['format']!r:.80})", _FIX)
-    try:
-        return _baseline(path, _BaselineFile.model_validate(content))
-    except ValidationError as error:
-        detail = error.errors()[0]
-        where = ".".join(map(str, detail["loc"]))
-        raise InputError(f"{path} is damaged: {where!r:.120}: {detail['msg']}", _FIX) from None
+    return _baseline(path, checked(_BaselineFile, content, path, _FIX))
 
 
 def _baseline(path: Path, file: _BaselineFile) -> Baseline:
@@ -149,31 +144,11 @@ def _plain(path: Path, content: Mapping[str, Any]) -> Baseline:
 
 
 def _json(path: Path) -> object:
-    try:
-        # A device has the size 0 and never ends.
-        if path.exists() and not path.is_file():
-            raise InputError(f"the baseline {path} is not a file", _FIX)
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes", _FIX)
-        text = path.read_text("utf-8-sig")
-        text.encode()
-    except FileNotFoundError:
-        raise InputError(f"the baseline {path} does not exist", f"write it with workbench gate OUTPUT --update-baseline {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the baseline {path} cannot be read ({error})", _FIX) from None
-    try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_constant)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the baseline {path} is not JSON ({error})", _FIX) from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r:.80} is repeated")
-    return found
-
-
-def _constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    # A device has the size 0 and never ends.
+    if path.exists() and not path.is_file():
+        raise InputError(f"the baseline {path} is not a file", _FIX)
+    if not path.exists():
+        raise InputError(f"the baseline {path} does not exist", f"write it with workbench gate OUTPUT --update-baseline {path}")
+    if path.stat().st_size > _MOST_BYTES:
+        raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes", _FIX)
+    return read_json(path, "the baseline", _FIX)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.core.files import write_text
+from workbench.core.files import parsed_json, write_text
 from workbench.errors import InputError
 from workbench.generation.asking import Asker, NoReply
 from workbench.generation.prompts import REFERENCE, prompt_named
@@ -94,11 +94,11 @@ def write_labelled_answers(answers: Sequence[ReviewableAnswer], asker: Asker, fi
 
 def _reviewers(file: Path) -> Iterator[str]:
     try:
-        rows = json.loads(file.read_text("utf-8"))
+        rows = parsed_json(file.read_bytes())
         for row in rows:
             if name := str(row.get(ACCEPTED_BY) or "").strip():
                 yield name
-    except (ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         raise InputError(f"{file} exists and is no file of reference answers", "name another file with --output") from None
 
 

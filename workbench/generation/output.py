@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from workbench.core.files import parsed_json
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.datasets.formats.golden import QUESTION_FILES, jsonl, question_rows, write_golden
 from workbench.errors import InputError
@@ -28,7 +29,7 @@ def check_folder(folder: Path) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
-        written = json.loads((folder / RECORD).read_text("utf-8"))["questions_sha256"]
+        written = parsed_json((folder / RECORD).read_bytes())["questions_sha256"]
         if file_digest(folder / QUESTION_FILES[0]) == written:
             return
     except (OSError, ValueError, TypeError, KeyError):

@@ -134,8 +134,8 @@ class CascadeJudge(Judge):
 
 def _by_expensive(judged: Judgement, cheap: Judgement, flags: tuple[str, ...]) -> Judgement:
     counts = {name: _sum(getattr(judged, name), getattr(cheap, name)) for name in ("input_tokens", "output_tokens", "cost")}
-    seconds = judged.seconds + cheap.seconds
-    return replace(judged, **counts, seconds=seconds, flags=(*judged.flags, "cascade decided by expensive", *flags))
+    seconds, lost = judged.seconds + cheap.seconds, judged.lost + cheap.lost
+    return replace(judged, **counts, seconds=seconds, lost=lost, flags=(*judged.flags, "cascade decided by expensive", *flags))
 
 
 def _by_cheap(request: JudgeRequest, judged: Judgement, score: float, flags: tuple[str, ...]) -> Judgement:

@@ -12,7 +12,7 @@ from workbench.judging.base import TASKS, Judge, Judgement, JudgeRequest, Task
 from workbench.judging.prompting.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
 from workbench.judging.prompting.structured import SCHEMAS, structured_judgements
 from workbench.judging.prompting.yes_no import ALTERNATIVES, yes_no_judgement
-from workbench.llm.base import CallFailure, ChatCall, Reply, use_of
+from workbench.llm.base import CallFailure, ChatCall, LostTries, Reply, use_of
 from workbench.llm.client import ChatClient
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.llm.session import ask_all
@@ -108,7 +108,7 @@ class PromptedJudge(Judge):
 
     def _judgements(self, outcome: Reply | CallFailure, requests: Sequence[JudgeRequest]) -> list[Judgement]:
         if isinstance(outcome, CallFailure):
-            return [Judgement(error=outcome.reason) for _ in requests]
+            return [Judgement(error=outcome.reason, lost=_lost(outcome, place)) for place in range(len(requests))]
         if self.replies == "yes_no":
             judged = [yes_no_judgement(requests[0].task, outcome.logprobs)]
         elif outcome.finish_reason == "length":
@@ -137,4 +137,9 @@ def _share(reply: Reply, place: int, of: int) -> dict[str, Any]:
         for name in ("input_tokens", "output_tokens")
     }
     cost = None if reply.cost is None else reply.cost / of
-    return use_of(reply) | {**tokens, "cost": cost, "seconds": reply.seconds / of}
+    return use_of(reply) | {**tokens, "cost": cost, "seconds": reply.seconds / of, "lost": _lost(reply, place)}
+
+
+def _lost(outcome: Reply | CallFailure, place: int) -> LostTries:
+    """Return the lost tries of a call for the first of its judgements, none for the others."""
+    return LostTries() if place else outcome.lost

@@ -49,14 +49,17 @@ class ChatCall:
 
 @dataclass(frozen=True, slots=True)
 class LostTries:
-    """Tries of a call that were sent and have no usable reply, with the most tokens that they can have taken."""
+    """Tries of a call that were sent and have no usable reply, with the most that they can have taken: tokens, and `cost`, None without prices."""
 
     tries: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: float | None = None
 
     def __add__(self, other: "LostTries") -> "LostTries":
-        return LostTries(self.tries + other.tries, self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+        costs = [each.cost for each in (self, other) if each.cost is not None]
+        tokens = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+        return LostTries(self.tries + other.tries, *tokens, sum(costs) if costs else None)
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,10 @@ class CallFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelUse:
-    """What the call of a model cost for a result, if a call was made. Tokens and cost also count if the reply came from the cache."""
+    """What the call of a model cost for a result, if a call was made. Tokens and cost also count if the reply came from the cache.
+
+    `lost` are the tries without a usable reply, which are not in the tokens and the cost.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -104,6 +110,7 @@ class ModelUse:
     model: str = ""
     seconds: float = 0.0
     cached: bool = False
+    lost: LostTries = LostTries()
 
     @property
     def replied(self) -> bool:
@@ -114,6 +121,11 @@ class ModelUse:
 def use_of(reply: Reply) -> dict[str, Any]:
     """Return the fields of `ModelUse` for a result that took one reply."""
     return {field.name: getattr(reply, field.name) for field in fields(ModelUse)}
+
+
+def lost_tries(uses: Sequence[ModelUse]) -> dict[str, list[Any]]:
+    """Return the lost tries of each result and their cost, as JSON values."""
+    return {"lost_tries": [use.lost.tries for use in uses], "lost_cost": [use.lost.cost for use in uses]}
 
 
 def finish_of(value: Any) -> str:

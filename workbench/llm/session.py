@@ -205,6 +205,7 @@ class _Session:
             await asyncio.sleep(_PAUSE)
         try:
             outcome = _kept(await client.ask(call), call, client)
+            outcome = replace(outcome, lost=_priced(outcome.lost, client))
             spent = _spent(call, outcome, client)
         finally:
             self._budget.finish(id(mark), spent)
@@ -271,19 +272,25 @@ def _tokens(reply: Reply, call: ChatCall) -> tuple[int, int]:
 
 def _value_of(reply: Reply) -> dict[str, Any]:
     """Return a reply as a JSON value, without its cost, since prices are settings of the client."""
-    return {name: getattr(reply, name) for name in _CACHED}
+    lost = {"lost": [reply.lost.tries, reply.lost.input_tokens, reply.lost.output_tokens]} if reply.lost.tries else {}
+    return {name: getattr(reply, name) for name in _CACHED} | lost
 
 
 def _reply_of(value: Mapping[str, Any], client: ChatClient) -> Reply:
     """Return a cached reply with its cost at the client's prices."""
-    reply = Reply(**{**value, "dropped": tuple(value["dropped"])}, cached=True)
+    lost = _priced(LostTries(*value.get("lost", ())), client)
+    reply = Reply(**{**value, "dropped": tuple(value["dropped"]), "lost": lost}, cached=True)
     return replace(reply, cost=client.cost(reply.input_tokens, reply.output_tokens))
+
+
+def _priced(lost: LostTries, client: ChatClient) -> LostTries:
+    return replace(lost, cost=client.cost(lost.input_tokens, lost.output_tokens)) if lost.tries else lost
 
 
 def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> Spending:
     """Return the tokens and the cost of a call with its lost tries, by a generous estimate where the server has not counted."""
     lost = outcome.lost
-    money = client.cost(lost.input_tokens, lost.output_tokens) or 0.0
+    money = lost.cost or 0.0
     spent = Spending(0, lost.input_tokens + lost.output_tokens, money, lost.tries, money)
     if isinstance(outcome, CallFailure):
         return spent

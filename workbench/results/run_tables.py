@@ -12,12 +12,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workbench.core.files import table_fault, write_atomically, write_text
+from workbench.core.files import checked, parsed_json, read_regular, table_fault, write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
 from workbench.errors import InputError
+from workbench.results.run_manifest import RunManifest
 from workbench.schemas import SCHEMAS, TableSchema
 
+_AGAIN = "run workbench sweep again: results that are in the store are reused"
 _FIX = "make the outputs again with workbench sweep"
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
@@ -116,9 +118,11 @@ class RunTables:
         sources = {name: TableFile(whole, schema, manifest) for name, schema in files.items()}
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in sources]
         prints = manifest.get("fingerprints")
-        if missing or "metrics" not in manifest or not (isinstance(prints, dict) and {"questions", "corpus"} <= set(prints)):
+        older = "metrics" not in manifest or not (isinstance(prints, dict) and {"questions", "corpus"} <= set(prints))
+        if missing or older:
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
-            raise InputError(f"{place} {what}", "run workbench sweep again: results that are in the store are reused")
+            raise InputError(f"{place} {what}", _AGAIN)
+        checked(RunManifest, manifest, place / MANIFEST, _AGAIN)
         return cls(manifest, sources)
 
     def __repr__(self) -> str:
@@ -276,7 +280,9 @@ def retrieved_values(queries: pd.DataFrame) -> pd.DataFrame:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run. Raises OSError or ValueError if it cannot be read."""
-    manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+    manifest = parsed_json(read_regular(folder / MANIFEST))
+    if not isinstance(manifest, dict):
+        raise ValueError("it is no JSON object")
     return manifest
 
 

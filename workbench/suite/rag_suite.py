@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 from filelock import FileLock
 
-from workbench.core.files import store_errors, write_text
+from workbench.core.files import parsed_json, store_errors, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.terminal import say
 from workbench.errors import InputError, RunError, WorkbenchError
@@ -134,7 +134,7 @@ class RagSuite:
             with FileLock(mark.with_suffix(".lock")):
                 # Processes of one session can sweep other settings, each its own.
                 key = fingerprint(self.options.session, self.spec.settings)
-                known = json.loads(mark.read_text("utf-8")) if mark.is_file() else {}
+                known = _marked(mark)
                 if known.get("session") != key:
                     known = {"session": key, "error": self._error()}
                     write_text(mark, json.dumps(known))
@@ -156,6 +156,17 @@ class RagSuite:
         for line in (*published.notes, *published.errors):
             say(line)
         return published.tables
+
+
+def _marked(mark: Path) -> dict[str, Any]:
+    """Return what the process that swept wrote, empty without it: another one then sweeps."""
+    try:
+        known = parsed_json(mark.read_bytes())
+        error = known["error"]
+        whole = error is None or (isinstance(error["line"], str) and isinstance(error["exit_code"], int))
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return known if whole else {}
 
 
 SUITE = pytest.StashKey[RagSuite]()

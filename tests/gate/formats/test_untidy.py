@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ElementTree
 
+from workbench.errors import InputError
 from workbench.gate.formats.annotations import annotation_lines
 from workbench.gate.formats.files import gate_json, gate_table
 from workbench.gate.formats.junit import gate_junit
@@ -59,7 +60,7 @@ def test_junit_is_xml_with_every_character_that_xml_does_not_allow(tmp_path):
     rule = RuleResult(rule=text, kind="baseline", metric="recall@5", slice=text, condition="retrieved", outcome=Decision.FAIL, reason=text)
     (suite,) = ElementTree.fromstring(gate_junit(GateReport(text, text, [rule], [], None, [text])).encode())
     assert "\\ufffe\\uffff" in str(suite.get("name"))
-    write_unchecked(text, tmp_path / "run", None, tmp_path / "junit.xml")
+    write_unchecked(InputError(text), tmp_path / "run", None, tmp_path / "junit.xml")
     assert next(ElementTree.parse(tmp_path / "junit.xml").iter("error")).get("message", "").startswith("\\x00\\x01")
 
 

@@ -16,7 +16,7 @@ class AnswerCosts:
 
     `p50` and `p95` are milliseconds. `context` are mean tokens of the prompt as the budget counts them, `input` and `output` those of prompt
     and answer as the server does. `cost` is the mean price of an answer, `total` that of all answers of all conditions if each is paid once,
-    and `answers` their number. `model` is whether a language model gave any of them.
+    and `answers` their number. `failed_tries` are those of answers and judgements, and `failed` the most that they can have cost. `model` is whether a language model gave any of them.
     """
 
     p50: float
@@ -26,6 +26,8 @@ class AnswerCosts:
     output: float
     cost: float
     total: float
+    failed_tries: float
+    failed: float
     answers: int
     model: bool
 
@@ -43,6 +45,8 @@ def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
         output=_mean(retrieved["output_tokens"]),
         cost=_mean(retrieved["cost"]),
         total=float(given["cost"].sum()) if given["cost"].notna().any() else np.nan,
+        failed_tries=timings.get("failed_tries", np.nan),
+        failed=timings.get("failed_tries_cost", np.nan),
         answers=len(given),
         model=bool((given["model"] != "").any()),
     )

@@ -2,7 +2,10 @@
 
 import re
 import zipfile
+from contextlib import suppress
 from io import BytesIO
+from typing import IO, Literal, NoReturn
+from xml.parsers import expat
 
 from workbench.conversion.converted import UnreadableFileError
 from workbench.core.formatting import count
@@ -21,14 +24,13 @@ _USUAL = {
         rb"(application/vnd\.(?:openxmlformats-officedocument\.presentationml|ms-powerpoint)\.)(?:slideshow|template)\b"
     ): rb"\1presentation",
 }
-# XML parsers read a document type only at the start of a part.
-_START = 2_000
 
 
 def office_file(raw: bytes, folder: str, kind: str) -> BytesIO:
-    """Return an office file for a converter, which may unpack it. `folder` is its main folder: `word`, `ppt`.
+    """Return an office file for a converter, which may unpack and parse it. `folder` is its main folder: `word`, `ppt`.
 
-    Raises UnreadableFileError for anything else, for archives that unpack to far more than their size, and for XML that declares entities.
+    Its parts that are no XML, such as images, are empty. Raises UnreadableFileError for anything else, for archives that unpack to far more than
+    their size, and for XML that declares entities.
     """
     if raw.startswith(_COMPOUND):
         what = "is encrypted; remove its password" if _ENCRYPTED in raw else f"is in the format of Office before 2007; save it as {kind}"
@@ -39,8 +41,7 @@ def office_file(raw: bytes, folder: str, kind: str) -> BytesIO:
             _check_sizes(parts, len(raw))
             if not any(part.filename.startswith(f"{folder}/") for part in parts):
                 raise UnreadableFileError(f"is a ZIP archive, but no {kind} file")
-            _check_types(archive, parts)
-            return _usual_form(archive, parts) if _is_unusual(archive, parts) else BytesIO(raw)
+            return _usual_form(archive, parts)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         if isinstance(error, UnreadableFileError):
             raise
@@ -56,31 +57,38 @@ def _check_sizes(parts: list[zipfile.ZipInfo], packed: int) -> None:
         raise UnreadableFileError(f"has {count(len(parts))} parts, as no file of text does")
 
 
-def _check_types(archive: zipfile.ZipFile, parts: list[zipfile.ZipInfo]) -> None:
-    for part in parts:
-        if _is_xml(part):
-            with archive.open(part) as stream:
-                start = stream.read(_START).replace(b"\0", b"")
-            if b"<!DOCTYPE" in start or b"<!ENTITY" in start:
-                raise UnreadableFileError("has XML that declares entities, as no office program writes it")
-
-
-def _is_unusual(archive: zipfile.ZipFile, parts: list[zipfile.ZipInfo]) -> bool:
-    """Return whether a file is in the form of ISO 29500 Strict, or is a slide show or a template."""
-    return any(change.search(archive.read(part)) for part in parts if _is_xml(part) for change in _USUAL)
-
-
 def _usual_form(archive: zipfile.ZipFile, parts: list[zipfile.ZipInfo]) -> BytesIO:
-    """Return the file as converters know it, with the same content."""
+    """Return the file as converters know it: without its media, and in the usual form if it is Strict, a slide show or a template."""
     made = BytesIO()
     with zipfile.ZipFile(made, "w") as target:
-        for part in parts:
-            content = archive.read(part)
-            for pattern, usual in _USUAL.items() if _is_xml(part) else ():
+        for part in {part.filename: part for part in parts}.values():
+            with archive.open(part) as stream:
+                beginning = _beginning(stream)
+            if beginning == "document type" and _is_xml(part):
+                raise UnreadableFileError("has XML that declares entities, as no office program writes it")
+            # A relation can name any part as XML. Pictures in SVG and pages in HTML may have a document type, and are not read.
+            content = archive.read(part) if beginning == "element" else b""
+            for pattern, usual in _USUAL.items():
                 content = pattern.sub(usual, content)
             target.writestr(part.filename, content)
     made.seek(0)
     return made
+
+
+def _beginning(part: IO[bytes]) -> Literal["element", "document type", ""]:
+    """Return what the XML of a part begins with, behind comments of any length, or an empty text if it is no XML."""
+    found: list[Literal["element", "document type"]] = []
+
+    def stop(beginning: Literal["element", "document type"]) -> NoReturn:
+        found.append(beginning)
+        raise StopIteration
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda *_: stop("element")
+    parser.StartDoctypeDeclHandler = lambda *_: stop("document type")
+    with suppress(StopIteration, expat.ExpatError):
+        parser.ParseFile(part)
+    return found[0] if found else ""
 
 
 def _is_xml(part: zipfile.ZipInfo) -> bool:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from workbench.core.files import parsed_json
 from workbench.core.fingerprint import file_digests
 from workbench.datasets.formats.golden import QUESTION_FILES, document_rows, jsonl, question_rows, write_golden
 from workbench.errors import InputError
@@ -32,9 +33,9 @@ def save_golden(dataset: Dataset, folder: Path, replace: bool = False) -> None:
 def _untouched(folder: Path, name: str) -> bool:
     """Return whether a folder has exactly the files that a save of this dataset wrote."""
     try:
-        record = json.loads((folder / RECORD).read_text("utf-8"))
+        record = parsed_json((folder / RECORD).read_bytes())
         found = file_digests(folder, "*")
         del found[RECORD]
         return bool(record == {"dataset": name, "files": found}) and {path.name for path in folder.iterdir()} == {*found, RECORD}
-    except (OSError, ValueError, RecursionError, KeyError):
+    except (OSError, ValueError, KeyError):
         return False

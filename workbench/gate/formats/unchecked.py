@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from workbench.core.files import write_text
-from workbench.errors import InputError
+from workbench.errors import RunError, WorkbenchError, error_line
 from workbench.gate.formats.files import GATE_FILE
 from workbench.printable import printable
 from workbench.report.render.html import write_report
@@ -16,8 +16,9 @@ from workbench.schemas import SCHEMAS
 _TABLES = ("gate", "lost")
 
 
-def write_unchecked(reason: str, folder: Path, summary: Path | None, junit: Path | None) -> None:
-    """Write the reason to the summary and as JUnit XML, and in place of the last outcome into the folder of the run."""
+def write_unchecked(error: Exception, folder: Path, summary: Path | None, junit: Path | None) -> None:
+    """Write an error to the summary and as JUnit XML, and in place of the last outcome into the folder of the run."""
+    reason, exit_code = error_line(error), error.exit_code if isinstance(error, WorkbenchError) else RunError.exit_code
     if summary is not None:
         summary.parent.mkdir(parents=True, exist_ok=True)
         with summary.open("a", encoding="utf-8") as file:
@@ -26,11 +27,11 @@ def write_unchecked(reason: str, folder: Path, summary: Path | None, junit: Path
         junit.parent.mkdir(parents=True, exist_ok=True)
         write_text(junit, _junit(reason, folder.name))
     if (folder / MANIFEST).is_file():
-        _replace_outcome(reason, folder)
+        _replace_outcome(reason, exit_code, folder)
 
 
-def _replace_outcome(reason: str, folder: Path) -> None:
-    content = {"run": folder.name, "outcome": "error", "exit_code": InputError.exit_code, "reason": reason, "rules": [], "lost": []}
+def _replace_outcome(reason: str, exit_code: int, folder: Path) -> None:
+    content = {"run": folder.name, "outcome": "error", "exit_code": exit_code, "reason": reason, "rules": [], "lost": []}
     earlier = [folder / f"{SCHEMAS[name].name}.parquet" for name in _TABLES]
     shown = any(path.is_file() for path in earlier)
     for path in earlier:

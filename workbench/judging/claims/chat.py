@@ -98,7 +98,7 @@ class _SplitAnswer:
 
 def _claims(outcome: Reply | CallFailure, request: SplitRequest) -> AnswerClaims:
     if isinstance(outcome, CallFailure):
-        return AnswerClaims(error=outcome.reason)
+        return AnswerClaims(error=outcome.reason, lost=outcome.lost)
     claims: tuple[Claim, ...] = ()
     error = "the reply is longer than max_tokens" if outcome.finish_reason == "length" else ""
     try:

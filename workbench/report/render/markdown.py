@@ -8,7 +8,7 @@ from workbench.report.sections.ranking import failed, screened, short_table, unc
 from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
 
 
 def summary_markdown(run: RunTables) -> str:

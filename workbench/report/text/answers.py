@@ -109,7 +109,8 @@ def cost_sentence(run: RunTables, configuration: str) -> str:
     price = f"a price of {number(costs.cost, 6)}" if not math.isnan(costs.cost) else ""
     parts = list(filter(None, [time, *tokens, price]))
     total = f"; the price of all {plural(costs.answers, 'answer')} is {number(costs.total, 4)}" if not math.isnan(costs.total) else ""
-    return f"An answer of {configuration} from what it retrieves costs {listed(parts)}{total}." if parts else ""
+    failed = f"; failed tries may have cost up to {number(costs.failed, 4)} more" if costs.failed > 0 else ""
+    return f"An answer of {configuration} from what it retrieves costs {listed(parts)}{total}{failed}." if parts else ""
 
 
 def answer_lines(findings: Findings) -> list[str]:

@@ -14,6 +14,7 @@ from workbench.answering.refusals import is_refusal
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
+from workbench.llm.base import lost_tries
 from workbench.llm.replies.answers import CUT_REASONING, separated
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
@@ -45,7 +46,7 @@ _COLUMNS = {
 class AnswersStage(Stage):
     """Table `answers`, a row for each question that has a context in the variant, with the columns of `GeneratedAnswer`.
 
-    `citations` is a JSON list. Values `calls`: the seconds of each answer, and whether it came from the cache of calls.
+    `citations` is a JSON list. Values `calls`: the seconds of each answer, whether it came from the cache of calls, and its lost tries.
     """
 
     name = "answers"
@@ -85,7 +86,8 @@ class AnswersStage(Stage):
         answers = _answered(generator, requests, run.answer_resources, title)
         rows = [_row(number, queries[number].text, answer) for number, answer in zip(numbers, answers, strict=True)]
         draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
-        draft.values("calls", {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]})
+        made = {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]}
+        draft.values("calls", made | lost_tries(answers))
         if generator.calls_model and any(answer.error for answer in answers):
             draft.mark_incomplete()
 

@@ -9,6 +9,7 @@ from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Verdict
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
+from workbench.llm.base import lost_tries
 from workbench.storage.result_store import Draft
 
 Outcome = TypeVar("Outcome", Judgement, AnswerClaims)
@@ -95,7 +96,7 @@ def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], cal
     """
     # Equal requests share an outcome, whose cost counts once.
     calls = list({id(outcome): outcome for outcome in outcomes}.values()) if calls_model else []
-    draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL})
+    draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL} | lost_tries(calls))
     errors = [(outcome.error, outcome.replied or not calls_model) for outcome in outcomes if outcome.error]
     missing = {"failed": [error for error, replied in errors if not replied], "unread": [error for error, replied in errors if replied]}
     draft.values("missing", {**missing, "of": len(outcomes) if calls_model or errors else 0})

@@ -19,6 +19,10 @@ from workbench.statistics.answers.repeats import RepeatVariance
 _MEANS = "Means over the answers to retrieved contexts. Values that no configuration has are left out."
 _TIMED = " Times are those of the calls when they were made, so answers from the cache have the time of their first call."
 _PRICED = " Money is in the currency of the prices in the experiment; the price of all answers is over all conditions."
+_FAILED = (
+    " Failed tries of calls, for answers and judgements, were sent and have no usable reply, such as after a timeout. The provider may bill them, "
+    "beyond the price of the answers."
+)
 _UNPRICED = " Without prices in the experiment no money is stated."
 # The title and the note of each value of `AnswerCosts`, and the digits of prices.
 _COLUMNS = {
@@ -29,8 +33,10 @@ _COLUMNS = {
     "output": ("answer", "tokens"),
     "cost": ("price", "per answer"),
     "total": ("price", "all answers"),
+    "failed_tries": ("failed tries", "of calls"),
+    "failed": ("price", "failed tries, at most"),
 }
-_TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4}
+_TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4, "failed": 4}
 _REPEATS = (
     "Every question was answered {repeats}. The deviation between repeats is that of one answer around its question's mean, the deviation between "
     "questions that of the questions' means. If the first is not small beside the second, a single answer says little about its question."
@@ -61,7 +67,8 @@ def _table(run: RunTables, names: Sequence[str]) -> Table:
         Column("answers", note="all conditions"),
     ]
     priced = _PRICED if "cost" in known else _UNPRICED if any(each.model for each in costs.values()) else ""
-    return Table("Costs of an answer", columns, rows, f"{_MEANS}{_TIMED if 'p50' in known else ''}{priced}")
+    failed = _FAILED if "failed_tries" in known else ""
+    return Table("Costs of an answer", columns, rows, f"{_MEANS}{_TIMED if 'p50' in known else ''}{priced}{failed}")
 
 
 def _cell(column: str, value: float) -> Cell:
