@@ -1,5 +1,6 @@
 """How messages of the protocol travel: through the pipes of a process with an environment of named variables, or by HTTP."""
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ from workbench.targets.mcp.settings import McpSettings
 _PATIENCE = 30
 _TAIL = 4_000
 _LINE = 200
+_SESSION, _UNKNOWN_SESSION = "mcp-session-id", 404
 # A server may print on stdout, where only messages belong: the package logs each line with a traceback.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
@@ -35,9 +37,9 @@ class ServerLink:
         self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace"))  # noqa: SIM115  # closed by close()
         self._status: int | None = None
 
-    def client(self, mode: str) -> Client:
-        """Return a client that is not connected yet."""
-        transport = self._process() if self._target.transport == "stdio" else self._address()
+    def client(self, mode: str, ended: asyncio.Event) -> Client:
+        """Return a client that is not connected yet. `ended` is set when the server says by HTTP that it does not know the session."""
+        transport = self._process() if self._target.transport == "stdio" else self._address(ended)
         return Client(transport, mode=mode, sampling_callback=self._sampling, cache=None)
 
     def trouble(self) -> str:
@@ -66,17 +68,21 @@ class ServerLink:
         return stdio_client(parameters, errlog=self._stderr)
 
     @asynccontextmanager
-    async def _address(self) -> AsyncIterator[tuple[Any, Any]]:
+    async def _address(self, ended: asyncio.Event) -> AsyncIterator[tuple[Any, Any]]:
         headers = {header: os.environ[name] for header, name in self._target.headers_env.items()}
         # A caller limits the time of each request as a whole, and requests to this machine bypass proxies.
         limits = httpx2.Timeout(_PATIENCE, read=None)
+
+        async def note(response: httpx2.Response) -> None:
+            # The package also asks whether there is a stream of notifications, which most servers refuse.
+            if response.request.method == "POST":
+                self._status = response.status_code if response.status_code >= 400 else None
+                # Any answer with this status, by the specification; the package sees only those without an error of the protocol.
+                if response.status_code == _UNKNOWN_SESSION and _SESSION in response.request.headers:
+                    ended.set()
+
         client = httpx2.AsyncClient(
-            headers=headers, timeout=limits, trust_env=not is_local(self._target.url), event_hooks={"response": [self._note]}
+            headers=headers, timeout=limits, trust_env=not is_local(self._target.url), event_hooks={"response": [note]}
         )
         async with client, streamable_http_client(self._target.url, http_client=client) as streams:
             yield streams
-
-    async def _note(self, response: httpx2.Response) -> None:
-        # The package also asks whether there is a stream of notifications, which most servers refuse.
-        if response.request.method == "POST":
-            self._status = response.status_code if response.status_code >= 400 else None
