@@ -380,3 +380,17 @@ def test_an_entry_that_the_disk_cannot_read_is_not_called_corrupt_and_doctor_kee
     check = FolderCheck(folder.parent, "store entry", MANIFEST, lambda path: entry_fault(path, "kind", key))
     assert [finding.state for finding in check.findings(repair=True)] == ["stuck"]
     assert folder.is_dir()
+
+
+def test_an_incomplete_entry_stays_readable_while_another_process_replaces_it(tmp_path: Path) -> None:
+    def partly(draft: Draft) -> None:
+        fill(draft)
+        draft.mark_incomplete()
+
+    incomplete = Store(tmp_path).obtain("kind", "key", partly)
+    again = Store(tmp_path).obtain("kind", "key", lambda draft: draft.table("rows", pd.DataFrame({"query": [7], "text": ["new"]})))
+    assert (incomplete.complete, again.complete) == (False, True)
+    assert incomplete.table("rows")["query"].tolist() == [0, 1]
+    assert incomplete.array("vectors").tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert incomplete.values("about") == {"n": 2, "name": "é"}
+    assert again.table("rows")["query"].tolist() == [7]
