@@ -1,0 +1,56 @@
+"""Files that an experiment names and that change between the plan and the run: no result is stored under the key of another."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.asked_sweeps import AskedSweep
+from workbench.errors import RunError
+from workbench.execution.collect import collect
+from workbench.execution.local import context_of
+from workbench.pipeline.graph import Graph
+
+OLD, NEW = "Question {question} of old {passages}", "Question {question} of new {passages}"
+
+
+def echo(body: dict[str, Any]) -> dict[str, Any]:
+    return {"text": "new" if " of new " in body["messages"][-1]["content"] else "old"}
+
+
+@pytest.fixture
+def prompt(asked_sweep: AskedSweep) -> Path:
+    asked_sweep.provider.reply_to = echo
+    path = asked_sweep.folder / "prompt.txt"
+    path.write_text(OLD, "utf-8")
+    return path
+
+
+def answers(sweep: AskedSweep, prompt: Path) -> set[str]:
+    outcome = sweep.run(answering={"prompt": str(prompt)})
+    assert not outcome.failures
+    return {*collect(outcome).answers["answer"]}
+
+
+def planned(sweep: AskedSweep, prompt: Path) -> Callable[[], object]:
+    experiment = sweep.experiment(answering={"prompt": str(prompt)})
+    graph = Graph(context_of(experiment, sweep.outputs))
+    graph.fingerprint(experiment.configurations[0])
+    return lambda: graph.walk(experiment.configurations[0])
+
+
+def test_a_prompt_that_changes_after_the_plan_gives_no_result_and_its_calls_are_not_made_again(
+    asked_sweep: AskedSweep, prompt: Path
+) -> None:
+    run = planned(asked_sweep, prompt)
+    prompt.write_text(NEW, "utf-8")
+    with pytest.raises(
+        RunError, match="a file or a model of the stage answers changed while it was used, and the result is not kept; run again"
+    ):
+        run()
+    prompt.write_text(OLD, "utf-8")
+    assert answers(asked_sweep, prompt) == {"old"}
+    prompt.write_text(NEW, "utf-8")
+    assert answers(asked_sweep, prompt) == {"new"}
+    assert len(asked_sweep.provider.asked) == 24
