@@ -1,5 +1,6 @@
 """Files that an experiment names and that change between the plan and the run: no result is stored under the key of another."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,3 +55,11 @@ def test_a_prompt_that_changes_after_the_plan_gives_no_result_and_its_calls_are_
     prompt.write_text(NEW, "utf-8")
     assert answers(asked_sweep, prompt) == {"new"}
     assert len(asked_sweep.provider.asked) == 24
+
+
+def test_a_prompt_is_read_again_if_it_was_replaced_by_one_of_the_same_size_and_time(asked_sweep: AskedSweep, prompt: Path) -> None:
+    assert answers(asked_sweep, prompt) == {"old"}
+    before = prompt.stat()
+    prompt.write_text(NEW, "utf-8")
+    os.utime(prompt, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert answers(asked_sweep, prompt) == {"new"}
