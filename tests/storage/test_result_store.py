@@ -394,3 +394,12 @@ def test_an_incomplete_entry_stays_readable_while_another_process_replaces_it(tm
     assert incomplete.array("vectors").tolist() == [[0, 1, 2], [3, 4, 5]]
     assert incomplete.values("about") == {"n": 2, "name": "é"}
     assert again.table("rows")["query"].tolist() == [7]
+
+
+def test_an_entry_is_replaced_by_names_so_that_a_check_never_sees_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deleted, delete = list[str](), shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", lambda path, **options: [deleted.append(Path(path).name), delete(path, **options)])
+    for _ in range(2):
+        Store(tmp_path).obtain("kind", "key", lambda draft: [fill(draft), draft.mark_incomplete()])
+    assert "key" not in deleted
+    assert {path.name for path in (tmp_path / "kind").iterdir()} == {"key", "key.lock"}

@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -217,15 +217,20 @@ class Store:
         """Yield a temporary folder that replaces the entry once complete. The caller must have the entry's lock."""
         # An existing temporary folder was left by a killed process, an entry without a manifest was only partly deleted.
         aside, final = self.root / kind / f"{key}.{suffix}", self.root / kind / key
+        replaced = self.root / kind / f"{key}.replaced.{suffix}"
         shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
         aside.mkdir()
         try:
             yield aside
-            shutil.rmtree(final, ignore_errors=True)
+            # Renamed, because a check that runs meanwhile would see a folder that is partly deleted as damaged.
+            with suppress(FileNotFoundError):
+                os.rename(final, replaced)
             os.rename(aside, final)
             sync(final.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _corrupt(folder: Path, fault: str) -> StoreError:
