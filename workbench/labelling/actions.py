@@ -171,7 +171,7 @@ def with_added_questions(dataset: Dataset, actions: Iterable[LabelAction]) -> Da
     every = [action for own in labels_by_annotator(actions).values() for action in own.actions.values() if action.kind == "question"]
     authors: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
-    for action in every:
+    for action in sorted(every, key=lambda action: action.at):
         if action.query_id not in known:
             texts.setdefault(action.query_id, str(action.value))
             authors.setdefault(action.query_id, []).append(action.by)
