@@ -109,7 +109,8 @@ def _nothing_to_publish(outcome: Outcome, tracebacks: Path) -> RunError:
     name, error = next(iter(outcome.failures.items()))
     earlier = (outcome.folder / MANIFEST).is_file()
     kept = f"; {outcome.folder} was left as it is: its results are of an earlier run" if earlier else ""
-    return RunError(f"every configuration failed; the first, {name}: {error}", f"the tracebacks are in {tracebacks}{kept}")
+    lost = "".join(f"; {line}" for line in _lost_tries(outcome))
+    return RunError(f"every configuration failed; the first, {name}: {error}{lost}", f"the tracebacks are in {tracebacks}{kept}")
 
 
 @contextmanager

@@ -132,6 +132,8 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     for key, value in cached.items():
         yield from ((place, answered(_reply_of(value, client))) for place in places[key])
     if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
+        # Nothing is paid for while the replies that arrived before cannot be kept.
+        claims.keep({})
         server = fingerprint(identity)
         outage = resources.outages.begin(server, client.concurrency)
         try:
@@ -206,6 +208,11 @@ class _Session:
         try:
             outcome = _without_secrets(await client.ask(call), client)
             spent = _spent(call, outcome, client)
+        except asyncio.CancelledError:
+            # The server may have answered, and bill it.
+            money = client.cost(*tokens) or 0.0
+            spent = Spending(0, sum(tokens), money, 1, money)
+            raise
         finally:
             self._budget.finish(id(mark), spent)
         self._outage.note(outcome)

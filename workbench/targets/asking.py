@@ -66,6 +66,9 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
             yield place, replace(_without_reasoning(_read(stored[key])), cached=True)
     missing = {key: requests[place] for place, key in reversed(list(enumerate(keys))) if key not in stored}
     if missing:
+        if resources.calls.cache:
+            # Nothing is asked while the replies that arrived before cannot be kept.
+            resources.calls.cache.put({})
         for key, reply in _TargetAsking(target, dict(reversed(missing.items())), resources, bool(stored)).replies():
             yield from ((place, reply) for place, each in enumerate(keys) if each == key)
 
