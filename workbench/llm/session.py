@@ -130,7 +130,8 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     claims = CallClaims(resources.cache, max(1, client.concurrency // 4), client.longest_call)
     cached = claims.cached(list(places))
     for key, value in cached.items():
-        yield from ((place, answered(_reply_of(value, client))) for place in places[key])
+        outcome = answered(_reply_of(value, client, resources.cache))
+        yield from ((place, outcome) for place in places[key])
     if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
         # Nothing is paid for while the replies that arrived before cannot be kept.
         claims.keep({})
@@ -185,7 +186,7 @@ class _Session:
             if value is None:
                 await self._ready.put(key)
             else:
-                self._finish(key, _reply_of(value, self._client))
+                self._finish(key, _reply_of(value, self._client, self._claims.cache))
         for _ in range(workers):
             await self._ready.put(None)
 
@@ -266,10 +267,15 @@ def _value_of(reply: Reply) -> dict[str, Any]:
     return {name: getattr(reply, name) for name in _CACHED}
 
 
-def _reply_of(value: Mapping[str, Any], client: ChatClient) -> Reply:
+def _reply_of(value: Mapping[str, Any], client: ChatClient, cache: "CallCache | None") -> Reply:
     """Return a cached reply with its cost at the client's prices."""
-    reply = Reply(**{**value, "dropped": tuple(value["dropped"])}, cached=True)
-    return replace(reply, cost=client.cost(reply.input_tokens, reply.output_tokens))
+    from workbench.storage.call_cache import own_form
+
+    with own_form(cache):
+        reply = Reply(**{**{name: value[name] for name in _CACHED}, "dropped": tuple(value["dropped"])}, cached=True)
+        if not all(isinstance(text, str) for text in (reply.text, reply.finish_reason, reply.model)):
+            raise TypeError
+        return replace(reply, cost=client.cost(reply.input_tokens, reply.output_tokens))
 
 
 def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> Spending:

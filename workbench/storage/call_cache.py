@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -82,6 +83,16 @@ class CallCache(SqliteCache):
         if faults:
             self._delete(faults)
         return values
+
+
+@contextmanager
+def own_form(cache: CallCache | None) -> Iterator[None]:
+    """Turn errors of reading a value of the cache into one line. Such a row is intact, so it is kept for the version that wrote it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"the call cache {cache.path if cache else ''} has a reply in a form that this Workbench does not write"
+        raise StoreError(what, "move the file away, or choose another --outputs: calls are then made again") from error
 
 
 def row_key(key: str) -> bytes:

@@ -13,6 +13,7 @@ from workbench.errors import InputError, RunError, error_line
 from workbench.llm.replies.answers import separated
 from workbench.printable import environment_secrets, without_secrets
 from workbench.records import Passage, Query
+from workbench.storage.call_cache import own_form
 from workbench.targets.base import (
     SampledCall,
     Target,
@@ -63,7 +64,9 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
     stored = resources.calls.cache.get(list(dict.fromkeys(keys))) if resources.calls.cache else {}
     for place, key in enumerate(keys):
         if key in stored:
-            yield place, replace(_without_reasoning(_read(stored[key])), cached=True)
+            with own_form(resources.calls.cache):
+                reply = replace(_without_reasoning(_read(stored[key])), cached=True)
+            yield place, reply
     missing = {key: requests[place] for place, key in reversed(list(enumerate(keys))) if key not in stored}
     if missing:
         if resources.calls.cache:
