@@ -10,7 +10,7 @@ import pandas as pd
 
 from tests.asked_sweeps import AskedSweep, question, write_questions
 from tests.loopback import closed_port
-from workbench.execution.answering.missing import missing_answers
+from workbench.execution.answering.missing import missing_answers, mixed_models
 from workbench.results.run_tables import RunTables
 from workbench.storage.sqlite_cache import digest_of
 
@@ -58,6 +58,16 @@ def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_b
     assert (scores(second)["state"] == "scored").all()
     asked_sweep.tables()
     assert len(provider.asked) == 20
+
+
+def test_a_server_whose_model_changes_under_its_name_between_two_runs_is_named(asked_sweep: AskedSweep) -> None:
+    provider = asked_sweep.provider
+    provider.faults_of = {question(number): {"status": 500} for number in range(3)}
+    assert mixed_models(asked_sweep.tables()) == []
+    new = {"model": "words-2", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}
+    provider.faults_of = {question(number): {"raw": json.dumps(new).encode()} for number in range(3)}
+    (line,) = mixed_models(asked_sweep.tables())
+    assert line.startswith("the answers of fixed-32-0 are of 2 models: words (9) and words-2 (3); if its server has changed the model")
 
 
 def test_rows_of_the_cache_in_another_form_are_one_line_and_kept(asked_sweep: AskedSweep) -> None:
