@@ -106,6 +106,7 @@ def test_a_change_of_the_source_is_another_identity(module: str, tmp_path: Path)
     before = fingerprint(chunker.identity())
     assert fingerprint(chunker.identity()) == before
     (tmp_path / f"{module}.py").write_text(MODULE.replace("step=5", "step=6"))
+    del sys.modules[module]
     assert fingerprint(chunker.identity()) != before
 
 

@@ -1,9 +1,10 @@
+import importlib
 import sys
 from pathlib import Path
 
 import pytest
 
-from workbench.core.code import imported, module_identity, require_permission, source_identity
+from workbench.core.code import imported, module_identity, require_current, require_permission, source_identity
 from workbench.errors import InputError
 
 
@@ -43,6 +44,14 @@ def test_the_identity_of_a_module_is_its_source_or_the_version_of_its_package(tm
     (digest,) = before = source_identity(f"{name}:cut")
     assert len(digest) == 64
     (tmp_path / f"{name}.py").write_text("def cut(text):\n    return []\n")
+    assert source_identity(f"{name}:cut") == before, "the code that runs is the one that was imported"
+    with pytest.raises(
+        InputError, match=rf"{name}\.py was changed after it was imported; restart the kernel, or reload it with importlib\.reload"
+    ):
+        require_current(f"{name}:cut")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.reload(sys.modules[name])
+    require_current(f"{name}:cut")
     assert source_identity(f"{name}:cut") != before
     assert module_identity("builtins")[0].startswith("Python 3.")
     assert module_identity("a_module_that_was_never_imported")[0].startswith("Python 3.")

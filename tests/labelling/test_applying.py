@@ -1,8 +1,10 @@
 """A dataset made of labels: what is applied, what is left open, and that every reader accepts the result."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import workbench as wb
 from workbench.errors import InputError
 from workbench.labelling.applying import apply_to
+from workbench.labelling.checking import read_label_files
 from workbench.records import Dataset, Need, Qrel, Query, Span
 
 
@@ -117,6 +120,20 @@ def test_the_newest_rewrite_is_in_the_dataset_accepted_by_its_author_and_the_sou
     person.rewrite("How much is the ferry?")
     made = apply_to(dataset, labels()).dataset
     assert (made.queries[0].text, made.queries[0].accepted_by) == ("How much is the ferry?", "")
+
+
+def test_the_last_decision_holds_if_the_clock_went_back_by_a_day(session, labels, dataset, checker, tmp_path) -> None:
+    rewrite_q3(session, "ann", "Which honey harms bees?")
+    person = session("ann")
+    person.go_to("q3")
+    person.accept(False)
+    path = tmp_path / "labels.jsonl"
+    *lines, last = path.read_text("utf-8").splitlines()
+    row = json.loads(last)
+    row["at"] = (datetime.fromisoformat(row["at"]) - timedelta(days=1)).isoformat(timespec="milliseconds")
+    path.write_text("\n".join([*lines, json.dumps(row)]) + "\n", "utf-8")
+    for read in (labels(), read_label_files(checker, [path])[0]):
+        assert apply_to(dataset, read).left_out["q3"] == "refused by ann"
 
 
 def test_different_texts_of_two_people_leave_a_draft_as_it_is_and_the_conflict_is_listed(session, labels, dataset) -> None:

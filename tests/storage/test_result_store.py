@@ -380,3 +380,26 @@ def test_an_entry_that_the_disk_cannot_read_is_not_called_corrupt_and_doctor_kee
     check = FolderCheck(folder.parent, "store entry", MANIFEST, lambda path: entry_fault(path, "kind", key))
     assert [finding.state for finding in check.findings(repair=True)] == ["stuck"]
     assert folder.is_dir()
+
+
+def test_an_incomplete_entry_stays_readable_while_another_process_replaces_it(tmp_path: Path) -> None:
+    def partly(draft: Draft) -> None:
+        fill(draft)
+        draft.mark_incomplete()
+
+    incomplete = Store(tmp_path).obtain("kind", "key", partly)
+    again = Store(tmp_path).obtain("kind", "key", lambda draft: draft.table("rows", pd.DataFrame({"query": [7], "text": ["new"]})))
+    assert (incomplete.complete, again.complete) == (False, True)
+    assert incomplete.table("rows")["query"].tolist() == [0, 1]
+    assert incomplete.array("vectors").tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert incomplete.values("about") == {"n": 2, "name": "é"}
+    assert again.table("rows")["query"].tolist() == [7]
+
+
+def test_an_entry_is_replaced_by_names_so_that_a_check_never_sees_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deleted, delete = list[str](), shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", lambda path, **options: [deleted.append(Path(path).name), delete(path, **options)])
+    for _ in range(2):
+        Store(tmp_path).obtain("kind", "key", lambda draft: [fill(draft), draft.mark_incomplete()])
+    assert "key" not in deleted
+    assert {path.name for path in (tmp_path / "kind").iterdir()} == {"key", "key.lock"}

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.context.conditions import CONDITIONS, PERTURBATIONS, RETRIEVED
 from workbench.core.display import excerpt
+from workbench.core.files import FileState
 from workbench.core.formatting import meant
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.lines import json_kind, json_lines
@@ -45,7 +46,7 @@ class RecordedAnswer:
 
 
 @functools.lru_cache(maxsize=16)
-def read_answers(path: str, _state: tuple[int, int]) -> tuple[RecordedAnswer, ...]:
+def read_answers(path: str, _state: FileState) -> tuple[RecordedAnswer, ...]:
     """Read a file again whenever its time or size changes. Raises InputError for the first bad line, or for a file without answers."""
     draft, answers = DatasetDraft("answers"), dict[tuple[str, ...], RecordedAnswer]()
     for row, where in json_lines(Path(path), draft):

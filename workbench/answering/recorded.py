@@ -9,6 +9,7 @@ from pydantic import Field
 
 from workbench.answering.answer_file import RecordedAnswer, read_answers
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.core.files import file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError
 from workbench.records import Query
@@ -44,10 +45,10 @@ class RecordedGenerator(Generator):
 
     def _answers(self) -> tuple[RecordedAnswer, ...]:
         try:
-            state = Path(self.path).stat()
+            state = file_state(Path(self.path))
         except OSError as error:
             raise InputError(f"answering 'recorded': {self.path} cannot be read ({error.strerror})", "correct path") from None
-        return read_answers(self.path, (state.st_mtime_ns, state.st_size))
+        return read_answers(self.path, state)
 
 
 def _answer(request: AnswerRequest, answers: Mapping[tuple[str, ...], RecordedAnswer]) -> GeneratedAnswer:

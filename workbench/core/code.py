@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,9 @@ FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
 
 # Reading the metadata of all packages takes a third of a second.
 _packages = functools.cache(importlib.metadata.packages_distributions)
+
+# The specification of each module, and the digest of its source when it was first seen.
+_sources: dict[str, tuple[ModuleSpec | None, str]] = {}
 
 # Never a key of an experiment file: a file must not permit itself to run code.
 PERMISSION = "add --allow-code (in Python allow_code=True) if you trust it as you would a program"
@@ -42,6 +46,29 @@ def imported(name: str) -> Callable[..., Any]:
     return function
 
 
+def require_current(name: str) -> None:
+    """Raise InputError if the source of a function's module was changed after Workbench imported it: the old code would run."""
+    module_name = name.partition(":")[0]
+    file = getattr(sys.modules.get(module_name), "__file__", None)
+    if (digest := _source_digest(module_name)) and digest != file_digest(Path(file or "")):
+        raise InputError(
+            f"{file} was changed after it was imported", f"restart the kernel, or reload it with importlib.reload({module_name})"
+        )
+
+
+def _source_digest(module_name: str) -> str:
+    """Return the digest of the source as it was when Workbench first saw this import of the module, or an empty text without a source."""
+    module = sys.modules.get(module_name)
+    file = getattr(module, "__file__", None)
+    if not (file and Path(file).suffix == ".py" and Path(file).is_file()):
+        return ""
+    # Importing or reloading a module makes a new specification.
+    spec, known = getattr(module, "__spec__", None), _sources.get(module_name)
+    if known is None or known[0] is not spec:
+        known = _sources[module_name] = (spec, file_digest(Path(file)))
+    return known[1]
+
+
 def imported_object(name: str) -> object:
     """Import the object `package.module:name` of any type, also from the working directory. Raises InputError if there is none."""
     module_name, _, attributes = name.partition(":")
@@ -57,6 +84,7 @@ def imported_object(name: str) -> object:
     finally:
         if added:
             sys.path.remove(folder)
+    _source_digest(module_name)
     try:
         return functools.reduce(getattr, attributes.split("."), module)
     except AttributeError:
@@ -71,9 +99,11 @@ def source_identity(name: str) -> list[str]:
 
 
 def module_identity(module_name: str) -> list[str]:
-    """Return the digest of an imported module's source, or the versions of Python and its package if it has no source file."""
-    file = getattr(sys.modules.get(module_name), "__file__", None)
-    if file and Path(file).suffix == ".py":
-        return [file_digest(Path(file))]
+    """Return the digest of an imported module's source, or the versions of Python and its package if it has no source file.
+
+    A source that is changed later is not what runs, so the digest stays the same until the module is imported anew or reloaded.
+    """
+    if digest := _source_digest(module_name):
+        return [digest]
     packages = _packages().get(module_name.partition(".")[0], [])
     return [f"Python {platform.python_version()}", *(f"{package} {importlib.metadata.version(package)}" for package in packages)]

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from workbench.errors import InputError, StoreError, WorkbenchError
 
 Model = TypeVar("Model", bound=BaseModel)
+# Inode, size, and the times of the last change of the content and of anything.
+FileState: TypeAlias = tuple[int, int, int, int]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite and numpy raise this error without an error number.
@@ -69,6 +71,12 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
     write_atomically(path, lambda aside: aside.write_text(text, "utf-8"))
+
+
+def file_state(path: Path) -> FileState:
+    """Return what the file system says of a file. Its time can be set, and copies keep it, but every write changes the last number. Raises OSError."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def read_regular(path: Path) -> bytes:

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from workbench.errors import RunError
+
 
 def fingerprint(*parts: Any) -> str:
     """Hash the canonical JSON of the parts to 32 hexadecimal digits (128 bits of BLAKE2b). NaN and unknown types are refused."""
@@ -25,6 +27,13 @@ def fingerprint_of_rows(rows: Iterable[Any]) -> str:
 def _canonical(value: Any) -> bytes:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "surrogatepass")
+
+
+def require_unchanged(what: str, before: Any, now: Any) -> None:
+    """Raise RunError if the identity of something has changed since it became part of a key, under which its result must not be stored."""
+    if now != before:
+        fault = f"a file or a model of {what} changed while it was used, and the result is not kept"
+        raise RunError(fault, "run again: calls that were answered are not made again")
 
 
 @cache

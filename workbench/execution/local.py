@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
-from workbench.core.code import require_permission
+from workbench.core.code import require_current, require_permission
 from workbench.core.formatting import plural
 from workbench.core.progress import reporting
 from workbench.errors import ExperimentError, InputError, error_line
@@ -114,6 +114,8 @@ def retrieval_primary(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
 def check_code(experiment: ExperimentSpec) -> None:
     """Import the functions that an experiment names. Raises InputError without permission, or with every function that does not fit."""
     require_permission(experiment.named_code, experiment.allow_code)
+    for name in experiment.named_code:
+        require_current(name)
     faults = []
     judges = experiment.judging.components.values() if experiment.judging else ()
     for component in (

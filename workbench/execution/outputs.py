@@ -22,7 +22,7 @@ from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.core.formatting import number, plural
 from workbench.datasets.formats.trec import NOT_SCORED, escaped
 from workbench.errors import RunError, WorkbenchError
-from workbench.execution.answering.missing import missing_answers
+from workbench.execution.answering.missing import missing_answers, mixed_models
 from workbench.execution.collect import collect
 from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
@@ -84,7 +84,14 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         judgements = missing_judgements(outcome)
         errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
-        notes += [*filter(None, [judgements.unread]), *incomplete_replies(run), *cut_sentences(run), *_lost_tries(outcome), *left_running()]
+        notes += [
+            *filter(None, [judgements.unread]),
+            *incomplete_replies(run),
+            *cut_sentences(run),
+            *mixed_models(run),
+            *_lost_tries(outcome),
+            *left_running(),
+        ]
         if notebooks:
             from workbench.notebook_runner.run_notebooks import run_notebooks  # Jupyter is heavy
 
@@ -110,7 +117,8 @@ def _nothing_to_publish(outcome: Outcome, tracebacks: Path) -> RunError:
     name, error = next(iter(outcome.failures.items()))
     earlier = (outcome.folder / MANIFEST).is_file()
     kept = f"; {outcome.folder} was left as it is: its results are of an earlier run" if earlier else ""
-    return RunError(f"every configuration failed; the first, {name}: {error}", f"the tracebacks are in {tracebacks}{kept}")
+    lost = "".join(f"; {line}" for line in _lost_tries(outcome))
+    return RunError(f"every configuration failed; the first, {name}: {error}{lost}", f"the tracebacks are in {tracebacks}{kept}")
 
 
 @contextmanager

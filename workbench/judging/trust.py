@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from workbench.answering.base import AnswerResources
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.errors import WorkbenchError
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
 from workbench.judging.known_answers import (
@@ -68,15 +68,16 @@ def trust(judge: Judge, task: Task, resources: AnswerResources, store: Store) ->
     if task not in _CASES:
         return replace(_untested(judge, task), reason=_without_verdicts(judge) or "not tested: there are no known answers for this task")
     cases = _CASES[task]()
-    known = [asdict(case) for case in cases]
+    known, identity = [asdict(case) for case in cases], judge.identity(task)
 
     def compute(draft: Draft) -> None:
         found = self_tested(judge, task, resources)
+        require_unchanged(f"the judge {judge.label}", identity, judge.identity(task))
         draft.values("trust", asdict(found))
         if found.failed_calls:
             draft.mark_incomplete()
 
-    entry = store.obtain("self_tests", fingerprint(_VERSION, task, judge.identity(task), judge.label, known), compute)
+    entry = store.obtain("self_tests", fingerprint(_VERSION, task, identity, judge.label, known), compute)
     values = entry.values("trust")
     return Trust(**{**values, "weak_kinds": tuple(values["weak_kinds"])})
 

@@ -137,9 +137,9 @@ class AnnotatorLabels:
     def decision(self, query_id: str) -> bool | None:
         """Return whether the person accepts a question, or None without a decision. A rewrite accepts it; the latest of both holds."""
         keys: tuple[LabelKey, ...] = (("acceptance", query_id, "", 0, 0), ("rewrite", query_id, "", 0, 0))
-        given = [self.actions[key] for key in keys if key in self.actions]
-        latest = max(given, key=lambda action: (action.at, action.number), default=None)
-        return None if latest is None else latest.kind == "rewrite" or latest.value is True
+        # In the order of the actions, since a clock can go back.
+        given = [action for key, action in self.actions.items() if key in keys]
+        return (given[-1].kind == "rewrite" or given[-1].value is True) if given else None
 
 
 def labels_by_annotator(actions: Iterable[LabelAction]) -> dict[str, AnnotatorLabels]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from workbench.core.display import excerpt
@@ -131,5 +132,9 @@ def read_label_files(checker: LabelChecker, paths: Sequence[Path]) -> tuple[dict
 
 
 def _joined(name: str, parts: Iterable[AnnotatorLabels]) -> AnnotatorLabels:
-    actions = sorted((action for part in parts for action in part.actions.values()), key=lambda action: action.at)
-    return AnnotatorLabels(name, {action.key: action for action in actions})
+    timed: list[tuple[str, LabelAction]] = []
+    for part in parts:
+        # Within a file its order holds, since a clock can go back.
+        timed += zip(accumulate((action.at for action in part.actions.values()), max), part.actions.values(), strict=True)
+    timed.sort(key=lambda pair: pair[0])
+    return AnnotatorLabels(name, {action.key: action for _, action in timed})

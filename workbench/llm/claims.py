@@ -34,8 +34,8 @@ class CallClaims:
         return self.cache.get(keys) if self.cache is not None else {}
 
     def keep(self, values: Mapping[str, Any]) -> None:
-        """Commit values to the cache."""
-        if self.cache is not None and values:
+        """Commit values to the cache, and those that could not be committed before."""
+        if self.cache is not None:
             self.cache.put(values)
 
     def release(self, key: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.core.files import FileState, file_state
 from workbench.core.formatting import meant
 from workbench.datasets.lines import decoded
 from workbench.errors import InputError
@@ -37,8 +38,7 @@ def read_prompt(name: str, folder: Path, layout: PromptLayout, offered: Sequence
     """
     path = folder / f"{name}.txt" if name in offered else Path(name)
     try:
-        state = path.stat()
-        return _read(path, layout, (state.st_mtime_ns, state.st_size))
+        return _read(path, layout, file_state(path))
     except OSError as error:
         what = f"the prompt {name!r} is neither a file ({error.strerror}) nor one of the package{meant(name, offered)}"
         raise InputError(what, f"write the path of a file or one of {', '.join(offered)}") from None
@@ -55,8 +55,8 @@ def filled(template: str, **values: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _read(path: Path, layout: PromptLayout, _state: tuple[int, int]) -> Mapping[str, str]:
-    """Read a prompt again whenever its time or size changes."""
+def _read(path: Path, layout: PromptLayout, _state: FileState) -> Mapping[str, str]:
+    """Read a prompt again whenever its file changes."""
     text, fault = decoded(path.read_bytes())
     if fault:
         raise InputError(f"the prompt {path}{fault}")

@@ -130,8 +130,11 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
     claims = CallClaims(resources.cache, max(1, client.concurrency // 4), client.longest_call)
     cached = claims.cached(list(places))
     for key, value in cached.items():
-        yield from ((place, answered(_reply_of(value, client))) for place in places[key])
+        outcome = answered(_reply_of(value, client, resources.cache))
+        yield from ((place, outcome) for place in places[key])
     if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
+        # Nothing is paid for while the replies that arrived before cannot be kept.
+        claims.keep({})
         server = fingerprint(identity)
         outage = resources.outages.begin(server, client.concurrency)
         try:
@@ -183,7 +186,7 @@ class _Session:
             if value is None:
                 await self._ready.put(key)
             else:
-                self._finish(key, _reply_of(value, self._client))
+                self._finish(key, _reply_of(value, self._client, self._claims.cache))
         for _ in range(workers):
             await self._ready.put(None)
 
@@ -207,6 +210,11 @@ class _Session:
             outcome = _kept(await client.ask(call), call, client)
             outcome = replace(outcome, lost=_priced(outcome.lost, client))
             spent = _spent(call, outcome, client)
+        except asyncio.CancelledError:
+            # The server may have answered, and bill it.
+            money = client.cost(*tokens) or 0.0
+            spent = Spending(0, sum(tokens), money, 1, money)
+            raise
         finally:
             self._budget.finish(id(mark), spent)
         self._outage.note(outcome)
@@ -276,11 +284,16 @@ def _value_of(reply: Reply) -> dict[str, Any]:
     return {name: getattr(reply, name) for name in _CACHED} | lost
 
 
-def _reply_of(value: Mapping[str, Any], client: ChatClient) -> Reply:
+def _reply_of(value: Mapping[str, Any], client: ChatClient, cache: "CallCache | None") -> Reply:
     """Return a cached reply with its cost at the client's prices."""
-    lost = _priced(LostTries(*value.get("lost", ())), client)
-    reply = Reply(**{**value, "dropped": tuple(value["dropped"]), "lost": lost}, cached=True)
-    return replace(reply, cost=client.cost(reply.input_tokens, reply.output_tokens))
+    from workbench.storage.call_cache import own_form
+
+    with own_form(cache):
+        lost = _priced(LostTries(*value.get("lost", ())), client)
+        reply = Reply(**{**{name: value[name] for name in _CACHED}, "dropped": tuple(value["dropped"]), "lost": lost}, cached=True)
+        if not all(isinstance(text, str) for text in (reply.text, reply.finish_reason, reply.model)):
+            raise TypeError
+        return replace(reply, cost=client.cost(reply.input_tokens, reply.output_tokens))
 
 
 def _priced(lost: LostTries, client: ChatClient) -> LostTries:

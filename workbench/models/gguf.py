@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, Field
 
 from workbench.core.environment import advice, expand, requested_threads, usable_cores
+from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 
@@ -73,15 +74,12 @@ class _File(NamedTuple):
     """A file in a state, read by a process. A forked process inherits a loaded model, but not its threads, so it loads its own."""
 
     path: Path
-    inode: int
-    size: int
-    changed: int
+    state: FileState
     process: int
 
 
 def _file(path: Path) -> _File:
-    status = path.stat()
-    return _File(path, status.st_ino, status.st_size, status.st_mtime_ns, os.getpid())
+    return _File(path, file_state(path), os.getpid())
 
 
 @functools.cache

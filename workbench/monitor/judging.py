@@ -13,7 +13,7 @@ from workbench.answering.base import AnswerResources
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
 from workbench.core.files import append_regular, read_regular, store_errors
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.judging.base import Judge, Judgement
 from workbench.judging.claims.base import SplitRequest
 from workbench.judging.settings import Judging
@@ -46,20 +46,25 @@ def judge(sample: pd.DataFrame, judging: Judging, resources: AnswerResources, fo
     (`scored`, `unscored`, `not_applicable`), reason, judge. Raises RunError if a judge breaks the rules for judges.
     """
     rows = sample.to_dict("records")
-    keys = [_key(row, judging) for row in rows]
+    judges = _identity(judging)
+    keys = [_key(row, judges) for row in rows]
     known = _read(folder / FILE)
     todo = [place for place, key in enumerate(keys) if key not in known]
     for start in range(0, len(todo), _BATCH):
         batch = todo[start : start + _BATCH]
         judged = dict(zip((keys[place] for place in batch), _judged([rows[place] for place in batch], judging, resources), strict=True))
+        require_unchanged("the judges", judges, _identity(judging))
         known |= {key: found for key, (found, _) in judged.items()}
         _append(folder / FILE, [{"key": key, "rows": found} for key, (found, kept) in judged.items() if kept])
     found = [{"id": row["id"], **each} for key, row in zip(keys, rows, strict=True) for each in (*known[key], _feedback(row))]
     return pd.DataFrame(found, columns=list(_COLUMNS)).astype(_COLUMNS)
 
 
-def _key(row: Mapping[Any, Any], judging: Judging) -> str:
-    judges = [judging.claims.identity(), judging.support.identity("support"), judging.relevance.identity("answer_relevance")]
+def _identity(judging: Judging) -> list[Any]:
+    return [judging.claims.identity(), judging.support.identity("support"), judging.relevance.identity("answer_relevance")]
+
+
+def _key(row: Mapping[Any, Any], judges: Sequence[Any]) -> str:
     texts = [row["id"], row["query"], row["answer"], [passage.text for passage in _passages(row)], row.get("refused") is True]
     return fingerprint(_VERSION, REFUSALS_VERSION, judges, texts)
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 from workbench.core.code import require_permission
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -25,6 +26,7 @@ class Graph:
         self._registered = stages
         self.precomputed: dict[str, float] = {}
         self._keys: dict[Node, str] = {}
+        self._identities: dict[Node, list[Any]] = {}
 
     @cached_property
     def stages(self) -> Mapping[str, Stage]:
@@ -69,9 +71,16 @@ class Graph:
             stage = self.stages[node.stage]
             sources = [self.run.fingerprints[need] for need in stage.inputs_of(node.variant) if need in self.run.fingerprints]
             inputs = [self.key(earlier) for earlier in self.before(node)]
-            identity = [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
-            self._keys[node] = fingerprint(stage.name, stage.version, identity, sources, inputs)
+            self._identities[node] = self._identity(node)
+            self._keys[node] = fingerprint(stage.name, stage.version, self._identities[node], sources, inputs)
         return self._keys[node]
+
+    def _identity(self, node: Node) -> list[Any]:
+        stage = self.stages[node.stage]
+        return [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
+
+    def _check(self, node: Node) -> None:
+        require_unchanged(f"the stage {node.stage}", self._identities[node], self._identity(node))
 
     def task(self, node: Node) -> str:
         """Name the task that computes a result. Equal results share a name."""
@@ -98,7 +107,7 @@ class Graph:
         for need in self.before(node):
             known = (entries or {}).get(need.stage, {}).get(need.slot)
             obtained.setdefault(need.stage, {})[need.slot] = known or self.obtain(need, entries)
-        return Inputs(self.run, node, key, obtained, lambda: self._peers(node))
+        return Inputs(self.run, node, key, obtained, lambda: self._peers(node), lambda: self._check(node))
 
     def _peers(self, node: Node) -> list[Inputs]:
         peers = []

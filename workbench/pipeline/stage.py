@@ -34,13 +34,17 @@ class Node:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The run, a node with its key, and its input results. `peers` are the inputs of other configurations' missing results."""
+    """The run, a node with its key, and its input results. `peers` are the inputs of other configurations' missing results.
+
+    `check` raises RunError if something that determines the result, such as a file of a prompt, has changed since the key was made.
+    """
 
     run: RunContext
     node: Node
     key: str
     entries: Entries
     peers: Callable[[], "list[Inputs]"]
+    check: Callable[[], None] = lambda: None
 
     @property
     def configuration(self) -> Configuration:
@@ -112,6 +116,7 @@ class Stage(ABC):
         def compute(draft: Draft) -> None:
             with reporting(self.name):
                 self.compute(inputs, draft)
+            inputs.check()
             if not all(entry.complete for parts in inputs.entries.values() for entry in parts.values()):
                 draft.mark_incomplete()
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from workbench.core.display import excerpt
+from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
 from workbench.core.formatting import meant, plural
 from workbench.datasets.draft import DatasetDraft
@@ -91,17 +92,17 @@ class RecordedRewriter(TextRewriter):
 
     def _replies(self) -> tuple[RecordedReply, ...]:
         try:
-            state = Path(self.path).stat()
+            state = file_state(Path(self.path))
         except OSError as error:
             raise InputError(f"rewrite 'recorded': {self.path} cannot be read ({error.strerror})", "correct path") from None
-        return _read(self.path, (state.st_mtime_ns, state.st_size))
+        return _read(self.path, state)
 
 
 _OTHER_SPLIT = "remove the line, or choose the dataset and the split for which the replies were recorded"
 
 
 @functools.lru_cache(maxsize=16)
-def _read(path: str, _state: tuple[int, int]) -> tuple[RecordedReply, ...]:
+def _read(path: str, _state: FileState) -> tuple[RecordedReply, ...]:
     """Read a reply file again whenever its time or size changes. Raises InputError for the first bad line."""
     draft, replies, places = DatasetDraft("replies"), list[RecordedReply](), dict[tuple[str, str], str]()
     for row, where in json_lines(Path(path), draft):

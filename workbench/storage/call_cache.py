@@ -2,9 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
+from workbench.core.formatting import plural
+from workbench.errors import StoreError
 from workbench.storage.sqlite_cache import KEY_BYTES, CacheFormat, SqliteCache
 
 
@@ -27,7 +31,7 @@ class CallCache(SqliteCache):
     """JSON values by keys of any text, safe for many processes and threads.
 
     Each batch is one commit, so a killed run leaves only complete batches. Every row has a digest, which each read checks. A damaged row is
-    named on stderr and deleted, so that its call is made again.
+    named on stderr and deleted, so that its call is made again. Values that cannot be committed, as on a full disk, wait for the next batch.
 
     Examples
     --------
@@ -40,10 +44,27 @@ class CallCache(SqliteCache):
 
     format: ClassVar[CacheFormat] = CALLS
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._waiting: dict[bytes, bytes] = {}
+
     def put(self, rows: Mapping[str, Any]) -> None:
-        """Commit JSON values by their keys in one transaction. A key keeps its first value. Raises ValueError for NaN and infinity."""
+        """Commit JSON values by their keys, and those that wait, in one transaction. A key keeps its first value.
+
+        Raises ValueError for NaN and infinity, and StoreError if the values cannot be committed. Put nothing to find out before a call is made.
+        """
         # ASCII, because the texts of models can contain half of a surrogate pair, which UTF-8 cannot encode.
-        self._insert([(row_key(key), json.dumps(value, allow_nan=False, separators=(",", ":")).encode()) for key, value in rows.items()])
+        given = {row_key(key): json.dumps(value, allow_nan=False, separators=(",", ":")).encode() for key, value in rows.items()}
+        batch = self._waiting | given
+        try:
+            self._insert(batch.items())
+        except StoreError as error:
+            self._waiting |= given
+            if not self._waiting:
+                raise
+            lost = plural(len(self._waiting), "reply that arrived is not kept", "replies that arrived are not kept")
+            raise StoreError(f"{error.what}, and {lost}", error.fix) from error
+        self._waiting = {key: value for key, value in self._waiting.items() if key not in batch}
 
     def present(self, keys: Sequence[str]) -> set[str]:
         """Return the keys that have a value."""
@@ -62,6 +83,16 @@ class CallCache(SqliteCache):
         if faults:
             self._delete(faults)
         return values
+
+
+@contextmanager
+def own_form(cache: CallCache | None) -> Iterator[None]:
+    """Turn errors of reading a value of the cache into one line. Such a row is intact, so it is kept for the version that wrote it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"the call cache {cache.path if cache else ''} has a reply in a form that this Workbench does not write"
+        raise StoreError(what, "move the file away, or choose another --outputs: calls are then made again") from error
 
 
 def row_key(key: str) -> bytes:

@@ -9,9 +9,10 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,16 @@ _INCOMPLETE = "incomplete.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished result. `computed` says whether this process just made it, `seconds` how long that took. Only its `files` are read."""
+    """A finished result. `computed` says whether this process just made it, `seconds` how long that took. Only its `files` are read.
+
+    `contents` are the files of an incomplete result, which another process may replace meanwhile.
+    """
 
     folder: Path
     seconds: float
     computed: bool
     files: StoredFiles = field(default_factory=dict, hash=False)
+    contents: Mapping[str, bytes] = field(default_factory=dict, hash=False, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -50,20 +55,20 @@ class Entry:
     def table(self, name: str) -> pd.DataFrame:
         """Read a table of the entry."""
         # pandas.read_parquet takes a millisecond more, to look for a folder of files.
-        with self._reading(f"{name}.parquet") as path, pq.ParquetFile(path) as file:
+        with self._reading(f"{name}.parquet") as source, pq.ParquetFile(source) as file:
             table: pd.DataFrame = file.read().to_pandas()
             return table
 
     def array(self, name: str) -> np.ndarray[Any, Any]:
         """Map an array of the entry from disk, read-only."""
-        with self._reading(f"{name}.npy") as path:
-            loaded: np.ndarray[Any, Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        with self._reading(f"{name}.npy") as source:
+            loaded: np.ndarray[Any, Any] = np.load(source, mmap_mode="r" if isinstance(source, Path) else None, allow_pickle=False)
             return loaded
 
     def values(self, name: str) -> Any:
         """Read a JSON document of the entry."""
-        with self._reading(f"{name}.json") as path:
-            return json.loads(path.read_text("utf-8"))
+        with self._reading(f"{name}.json") as source:
+            return json.loads(source.read_bytes() if isinstance(source, Path) else source.read())
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the entry. Raises StoreError if its manifest does not list the file."""
@@ -82,9 +87,9 @@ class Entry:
         write_atomically(target, write)
 
     @contextmanager
-    def _reading(self, name: str) -> Iterator[Path]:
+    def _reading(self, name: str) -> Iterator[Path | BytesIO]:
         try:
-            yield self.file(name)
+            yield BytesIO(self.contents[name]) if name in self.contents else self.file(name)
         except (OSError, ValueError) as error:
             raise _corrupt(self.folder, f"{name}: {type(error).__name__}") from error
 
@@ -182,7 +187,8 @@ class Store:
             (aside / MANIFEST).write_text(manifest.model_dump_json(), "utf-8")
             sync(aside / MANIFEST)
             sync(aside)
-        return Entry(self.root / kind / key, seconds, True, files)
+            contents = {name: (aside / name).read_bytes() for name in files} if _INCOMPLETE in files else {}
+        return Entry(self.root / kind / key, seconds, True, files, contents)
 
     def _check_layout(self, write: bool = False) -> None:
         """Raise StoreError for a store of another layout. With `write`, mark a store without a mark."""
@@ -211,15 +217,20 @@ class Store:
         """Yield a temporary folder that replaces the entry once complete. The caller must have the entry's lock."""
         # An existing temporary folder was left by a killed process, an entry without a manifest was only partly deleted.
         aside, final = self.root / kind / f"{key}.{suffix}", self.root / kind / key
+        replaced = self.root / kind / f"{key}.replaced.{suffix}"
         shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
         aside.mkdir()
         try:
             yield aside
-            shutil.rmtree(final, ignore_errors=True)
+            # Renamed, because a check that runs meanwhile would see a folder that is partly deleted as damaged.
+            with suppress(FileNotFoundError):
+                os.rename(final, replaced)
             os.rename(aside, final)
             sync(final.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _corrupt(folder: Path, fault: str) -> StoreError:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TypeAlias
 
-from workbench.core.files import sync
+from workbench.core.files import FileState, file_state, sync
 from workbench.core.fingerprint import file_digest
 
 # The bytes and BLAKE2b of each file, by its path in the folder.
@@ -33,12 +33,11 @@ def digest(path: Path) -> str:
 
 def digest_once(path: Path) -> str:
     """Return the BLAKE2b of a file, which a process reads only once while it is the same to the file system."""
-    status = path.stat()
-    return _digest(path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return _digest(path, file_state(path))
 
 
 @lru_cache(maxsize=256)
-def _digest(path: Path, *_state: int) -> str:
+def _digest(path: Path, _state: FileState) -> str:
     return digest(path)
 
 

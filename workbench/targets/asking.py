@@ -14,6 +14,7 @@ from workbench.llm.replies.answers import separated
 from workbench.llm.tokens import count_of
 from workbench.printable import environment_secrets, printable, without_secrets
 from workbench.records import Passage, Query
+from workbench.storage.call_cache import own_form
 from workbench.targets.base import (
     SampledCall,
     Target,
@@ -65,9 +66,14 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
     stored = resources.calls.cache.get(list(dict.fromkeys(keys))) if resources.calls.cache else {}
     for place, key in enumerate(keys):
         if key in stored:
-            yield place, replace(_without_reasoning(_read(stored[key])), cached=True)
+            with own_form(resources.calls.cache):
+                reply = replace(_without_reasoning(_read(stored[key])), cached=True)
+            yield place, reply
     missing = {key: requests[place] for place, key in reversed(list(enumerate(keys))) if key not in stored}
     if missing:
+        if resources.calls.cache:
+            # Nothing is asked while the replies that arrived before cannot be kept.
+            resources.calls.cache.put({})
         for key, reply in _TargetAsking(target, dict(reversed(missing.items())), resources, bool(stored)).replies():
             yield from ((place, reply) for place, each in enumerate(keys) if each == key)
 

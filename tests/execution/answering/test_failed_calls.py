@@ -1,13 +1,18 @@
 """Sweeps whose provider fails: the answers that are missing have their reasons, and the next sweep makes only these calls."""
 
+import json
+import shutil
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pandas as pd
 
 from tests.asked_sweeps import AskedSweep, question, write_questions
 from tests.loopback import closed_port
-from workbench.execution.answering.missing import missing_answers
+from workbench.execution.answering.missing import missing_answers, mixed_models
 from workbench.results.run_tables import RunTables
+from workbench.storage.sqlite_cache import digest_of
 
 TEN_MEGABYTES = b'{"choices": [{"message": {"content": "' + b"x" * 10_000_000 + b'"}, "finish_reason": "stop"}]}'
 # The fault of each question, and what the reason of its missing answer says.
@@ -53,6 +58,33 @@ def test_each_fault_of_a_provider_leaves_its_question_unscored_and_is_repaired_b
     assert (scores(second)["state"] == "scored").all()
     asked_sweep.tables()
     assert len(provider.asked) == 20
+
+
+def test_a_server_whose_model_changes_under_its_name_between_two_runs_is_named(asked_sweep: AskedSweep) -> None:
+    provider = asked_sweep.provider
+    provider.faults_of = {question(number): {"status": 500} for number in range(3)}
+    assert mixed_models(asked_sweep.tables()) == []
+    new = {"model": "words-2", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}
+    provider.faults_of = {question(number): {"raw": json.dumps(new).encode()} for number in range(3)}
+    (line,) = mixed_models(asked_sweep.tables())
+    assert line.startswith("the answers of fixed-32-0 are of 2 models: words (9) and words-2 (3); if its server has changed the model")
+
+
+def test_rows_of_the_cache_in_another_form_are_one_line_and_kept(asked_sweep: AskedSweep) -> None:
+    path = asked_sweep.run().context.workspace.calls.path
+    with closing(sqlite3.connect(path)) as connection:
+        ((key, good, _), *_) = connection.execute("SELECT key, reply, digest FROM replies").fetchall()
+        for value in (b"{}", b"[]", b"null", b'{"text": "a"}', json.dumps({**json.loads(good), "text": 7}).encode()):
+            with connection:
+                connection.execute("UPDATE replies SET reply = ?, digest = ? WHERE key = ?", (value, digest_of(key, value), key))
+            shutil.rmtree(path.parent / "answers", ignore_errors=True)
+            (failure,) = asked_sweep.run().failures.values()
+            assert failure.startswith(f"the call cache {path} has a reply in a form that this Workbench does not write; move the file away")
+        later = json.dumps({**json.loads(good), "of a later version": 1}).encode()
+        with connection:
+            connection.execute("UPDATE replies SET reply = ?, digest = ? WHERE key = ?", (later, digest_of(key, later), key))
+    assert not asked_sweep.run().failures
+    assert len(asked_sweep.provider.asked) == 12
 
 
 def test_a_provider_that_is_down_leaves_every_answer_missing_and_the_rankings_scored(asked_sweep: AskedSweep) -> None:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -114,9 +113,7 @@ def test_making_a_target_imports_nothing_and_loading_its_code_calls_nothing(modu
     assert capsys.readouterr().out == "output of a module\n"
 
 
-def test_a_change_of_the_source_or_of_a_setting_is_another_identity_and_another_name_is_not(
-    module: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_a_change_of_the_source_or_of_a_setting_is_another_identity_and_another_name_is_not(module: Callable[[str], str]) -> None:
     name = module(SOURCE)
 
     def identity(**settings) -> str:
@@ -125,14 +122,14 @@ def test_a_change_of_the_source_or_of_a_setting_is_another_identity_and_another_
     before = identity()
     assert identity(name="other", timeout=3, concurrency=2) == before
     assert len({before, identity(revision="2"), identity(hits="texts"), identity(search=f"{name}:search")}) == 4
-    (tmp_path / f"{name}.py").write_text(SOURCE + "\n# changed\n")
+    module(SOURCE + "\n# changed\n")
     assert identity() != before
 
 
-def test_an_object_of_a_foreign_class_is_identified_by_the_module_that_makes_it_too(module: Callable[[str], str], tmp_path: Path) -> None:
+def test_an_object_of_a_foreign_class_is_identified_by_the_module_that_makes_it_too(module: Callable[[str], str]) -> None:
     source = "import functools, operator\ncounter = functools.partial(operator.mul, 1)\n"
     name = module(source)
     target = CallableTarget(name="mine", search=f"{name}:counter")
     before = fingerprint(target.identity())
-    (tmp_path / f"{name}.py").write_text(source.replace("1)", "2)"))
+    module(source.replace("1)", "2)"))
     assert fingerprint(target.identity()) != before

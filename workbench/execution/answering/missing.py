@@ -1,9 +1,9 @@
-"""Say which answers are missing because calls failed."""
+"""Say which answers are missing because calls failed, and which a server gave as several models."""
 
 from collections import Counter
 from collections.abc import Iterable
 
-from workbench.core.formatting import count
+from workbench.core.formatting import count, listed
 from workbench.results.run_tables import RunTables
 
 _REASONS = 3
@@ -20,6 +20,21 @@ def missing_answers(run: RunTables) -> list[str]:
     # Another run asks a model again, but finds no other answers in the same file.
     fix = "add these to the recorded answers" if set(kinds) == {"recorded"} else "run again to ask only for these"
     return [f"{count(len(failed))} of {count(asked)} answers are missing and not scored ({counted_reasons(failed['error'])}); {fix}"]
+
+
+def mixed_models(run: RunTables) -> list[str]:
+    """Return a line for each configuration whose answers, new or from the cache of calls, a server gave under several names of models."""
+    lines = []
+    for name, models in run.answers.loc[run.answers["model"] != "", ["configuration", "model"]].groupby("configuration", sort=False)[
+        "model"
+    ]:
+        if len(counts := models.value_counts()) > 1:
+            named = listed([f"{model} ({count(number)})" for model, number in counts.items()], _REASONS)
+            lines.append(
+                f"the answers of {name} are of {count(len(counts))} models: {named}; if its server has changed the model, "
+                "set another --outputs to ask all questions again"
+            )
+    return lines
 
 
 def counted_reasons(errors: Iterable[str]) -> str:

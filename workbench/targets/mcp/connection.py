@@ -13,10 +13,10 @@ _CLOSING = 15
 
 
 class McpConnection:
-    """A client and the task that holds it open."""
+    """A client and the task that holds it open. `ended` is set when the server has ended its session."""
 
-    def __init__(self, client: Client, context: contextvars.Context) -> None:
-        self.client = client
+    def __init__(self, client: Client, ended: asyncio.Event, context: contextvars.Context) -> None:
+        self.client, self._ended = client, ended
         self._scope = anyio.CancelScope()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # A request of the server is handled in the context of this task, which must not be that of one question.
@@ -50,9 +50,9 @@ class McpConnection:
 
     def lost(self, error: Exception) -> bool:
         """Return whether an error of a call means that no further call can succeed."""
-        if self._task.done() or isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
+        if self._task.done() or self._ended.is_set() or isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
             return True
-        return isinstance(error, MCPError) and (error.code == CONNECTION_CLOSED or error.message == "Session terminated")
+        return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
 
     async def _hold(self) -> None:
         with self._scope:

@@ -1,4 +1,4 @@
-"""A server that is connected again after its process ended, a few times."""
+"""A server that is connected again after its process or its session ended, a few times."""
 
 import asyncio
 import contextvars
@@ -38,15 +38,21 @@ class McpServer:
     async def connection(self) -> McpConnection:
         """Return the open connection. Raises TargetDownError if there is none to be had."""
         async with self._opening:
-            if self._connection is None:
+            while self._connection is None:
                 if self._losses > self._target.restarts:
                     raise TargetDownError(self._down(f"the connection was lost {plural(self._losses, 'time')} in a row"))
                 await asyncio.sleep(_PAUSES[min(self._losses, len(_PAUSES) - 1)])
-                self._connection = await self._reopen() if self._losses else await self._open()
+                try:
+                    self._connection = await self._reopen() if self._losses else await self._open()
+                except TargetDownError:
+                    # A server that is started again needs a moment. One that was never reached is not waited for.
+                    if not 0 < self._losses < self._target.restarts:
+                        raise
+                    self._losses += 1
             return self._connection
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> CallToolResult:
-        """Call a tool, again if the process of the server ended meanwhile. Raises TargetError if it fails."""
+        """Call a tool, again if the process of the server or its session ended meanwhile. Raises TargetError if it fails."""
         for _ in range(_TRIES):
             connection = await self.connection()
             try:
@@ -89,7 +95,8 @@ class McpServer:
 
     async def _open(self) -> McpConnection:
         """Open a connection. A server that ends when it is asked for the newest protocol is asked for the older one."""
-        connection = McpConnection(self._link.client(self._mode), self._context)
+        ended = asyncio.Event()
+        connection = McpConnection(self._link.client(self._mode, ended), ended, self._context)
         try:
             await connection.opened(self._target.start_timeout)
         except Exception as error:

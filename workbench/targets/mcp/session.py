@@ -44,7 +44,7 @@ class McpSession(TargetSession):
     def __init__(self, target: McpSettings, server: McpServer, sampler: Sampler | None) -> None:
         self._target, self._server, self._sampler = target, server, sampler
         self._turn = asyncio.Lock()
-        # What the server was given. A process that is started again may have kept it in memory.
+        # What the server was given. One that is started again may have kept it in memory.
         self._documents: dict[str, Document] = {}
         server.restore = self._restore
 
@@ -85,12 +85,12 @@ class McpSession(TargetSession):
             self._documents.pop(doc_id, None)
 
     async def _restore(self, connection: McpConnection) -> None:
-        """Give a process that was started again the documents of this session."""
+        """Give a server whose process or session ended the documents of this session."""
 
         async def ask(tool: McpTool, slots: Slots) -> JsonValue:
             return (await self._reply(tool, slots, connection.client.call_tool)).value
 
-        if self._documents and self._target.ingest and self._target.transport == "stdio":
+        if self._documents and self._target.ingest:
             await self._add(self._target.ingest, tuple(self._documents.values()), ask)
 
     async def _add(self, tool: McpIngest, documents: Sequence[Document], ask: Ask) -> None:

@@ -1,5 +1,6 @@
 """How messages of the protocol travel: through the pipes of a process with an environment of named variables, or by HTTP."""
 
+import asyncio
 import logging
 import os
 import sys
@@ -23,6 +24,7 @@ _RUNNER = str(Path(__file__).with_name("process_group.py"))
 _PATIENCE = 30
 _TAIL = 4_000
 _LINE = 200
+_SESSION, _UNKNOWN_SESSION = "mcp-session-id", 404
 # A server may print on stdout, where only messages belong: the package logs each line with a traceback.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
@@ -37,9 +39,9 @@ class ServerLink:
         self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace"))  # noqa: SIM115  # closed by close()
         self._status: int | None = None
 
-    def client(self, mode: str) -> Client:
-        """Return a client that is not connected yet."""
-        transport = self._process() if self._target.transport == "stdio" else self._address()
+    def client(self, mode: str, ended: asyncio.Event) -> Client:
+        """Return a client that is not connected yet. `ended` is set when the server says by HTTP that it does not know the session."""
+        transport = self._process() if self._target.transport == "stdio" else self._address(ended)
         return Client(transport, mode=mode, sampling_callback=self._sampling, cache=None)
 
     def trouble(self) -> str:
@@ -69,18 +71,23 @@ class ServerLink:
         return stdio_client(parameters, errlog=self._stderr)
 
     @asynccontextmanager
-    async def _address(self) -> AsyncIterator[tuple[Any, Any]]:
+    async def _address(self, ended: asyncio.Event) -> AsyncIterator[tuple[Any, Any]]:
         headers = {header: os.environ[name] for header, name in self._target.headers_env.items()}
         # A caller limits the time of each request as a whole.
-        limits, hooks = Timeout(_PATIENCE, read=None), {"response": [self._note]}
-        client = asynchronous_client(HttpRoute(self._target.url, LARGEST_HITS), headers=headers, timeout=limits, event_hooks=hooks)
+        limits = Timeout(_PATIENCE, read=None)
+
+        async def note(response: Response) -> None:
+            # The package reads the body of a redirect as a reply.
+            if redirected := redirection(response):
+                raise ConnectError(f"{redirected}, which is not followed; write the final address as url")
+            # The package also asks whether there is a stream of notifications, which most servers refuse.
+            if response.request.method == "POST":
+                self._status = response.status_code if response.status_code >= 400 else None
+                # Any answer with this status, by the specification; the package sees only those without an error of the protocol.
+                if response.status_code == _UNKNOWN_SESSION and _SESSION in response.request.headers:
+                    ended.set()
+
+        route, hooks = HttpRoute(self._target.url, LARGEST_HITS), {"response": [note]}
+        client = asynchronous_client(route, headers=headers, timeout=limits, event_hooks=hooks)
         async with client, streamable_http_client(self._target.url, http_client=client) as streams:
             yield streams
-
-    async def _note(self, response: Response) -> None:
-        # The package reads the body of a redirect as a reply.
-        if redirected := redirection(response):
-            raise ConnectError(f"{redirected}, which is not followed; write the final address as url")
-        # The package also asks whether there is a stream of notifications, which most servers refuse.
-        if response.request.method == "POST":
-            self._status = response.status_code if response.status_code >= 400 else None

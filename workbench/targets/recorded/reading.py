@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.answering.answer_file import raise_first
+from workbench.core.files import FileState
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.formats.table_rows import read_rows
@@ -44,7 +45,7 @@ _OWN = "jsonl"
 
 @functools.lru_cache(maxsize=4)
 def read_results(
-    path: str, format_name: RecordedFormat, fields: RecordedFields, where: tuple[tuple[str, str], ...], _state: tuple[int, int]
+    path: str, format_name: RecordedFormat, fields: RecordedFields, where: tuple[tuple[str, str], ...], _state: FileState
 ) -> RecordedResults:
     """Read a file again whenever its time or size changes. Raises InputError for the first bad row, or for a file without results."""
     file, draft = Path(path), DatasetDraft("results")

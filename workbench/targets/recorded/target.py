@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError
 from workbench.records import Passage, Query
@@ -95,12 +96,11 @@ class RecordedTarget(Target):
     def _results(self) -> RecordedResults:
         return read_results(self.path, self.format, self.fields, tuple(sorted(self.where.items())), self._state())
 
-    def _state(self) -> tuple[int, int]:
+    def _state(self) -> FileState:
         try:
-            state = Path(self.path).stat()
+            return file_state(Path(self.path))
         except OSError as error:
             raise InputError(f"target {self.name!r}: {self.path} cannot be read ({error.strerror})", "correct path") from None
-        return state.st_mtime_ns, state.st_size
 
 
 class RecordedSession(TargetSession):
@@ -127,5 +127,5 @@ class RecordedSession(TargetSession):
 
 
 @lru_cache(maxsize=16)
-def _digest(path: str, _state: tuple[int, int]) -> str:
+def _digest(path: str, _state: FileState) -> str:
     return file_digest(Path(path), "blake2b")
