@@ -1,14 +1,15 @@
 """Run benchmarks by name, or all. Each prints ratios against the usual alternative and stores them in benchmarks/results/.
 
-`python -m benchmarks sweep --documents all`. A benchmark is a module in this folder with `run() -> dict` and a line in `BENCHMARKS`. If it
-reads large datasets, they are listed in `NEEDS`, and it is skipped without them; requirements are listed under `claims` in its result. Exits
-with 1 if a benchmark failed or a claim does not hold; the other benchmarks still run.
+`python -m benchmarks sweep --documents all`. A benchmark is a module in this folder with `run() -> dict` and a line in `BENCHMARKS`. The large
+datasets that it reads are listed in `NEEDS`, and environment variables that name its files in `NEEDS_FILES`; it is skipped without them.
+Requirements are listed under `claims` in its result. Exits with 1 if a benchmark failed or a claim does not hold; the other benchmarks still run.
 """
 
 import argparse
 import importlib
 import inspect
 import json
+import os
 import sys
 import time
 import traceback
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "query_log": "what logging a question costs a service, against logging.QueueHandler and a write in the caller",
     "logs": "a million logged questions, read, summarised and compacted, against pandas.read_json",
     "monitored_service": "a service that is degraded three times under load: alerts, their delays, and what a kill loses",
+    "injections": "how often a text talks a local judge into a yes, with marks around texts and without",
     "checks": "what checking stored results adds to a warm re-run",
 }
 _FINE = ("done", "left out")
@@ -93,6 +95,10 @@ def _ended(name: str, options: argparse.Namespace) -> str:
         absent = [needed for needed in getattr(module, "NEEDS", ()) if not (data_folder() / needed).is_dir()]
         if absent:
             print(f"left out: {', '.join(absent)} is not in {data_folder()}; set WORKBENCH_DATA")
+            return "left out"
+        unnamed = [name for name in getattr(module, "NEEDS_FILES", ()) if not Path(os.environ.get(name, "")).is_file()]
+        if unnamed:
+            print(f"left out: {', '.join(unnamed)} names no file")
             return "left out"
         figures = _measured(module, options)
     except Exception:  # a failure of one benchmark must not stop the others

@@ -45,6 +45,12 @@ def test_without_its_data_a_benchmark_is_left_out_and_that_is_no_failure(bench, 
     assert f"left out: a-big-set is not in {tmp_path}; set WORKBENCH_DATA" in capsys.readouterr().out
 
 
+def test_without_its_model_file_a_benchmark_is_left_out_and_that_is_no_failure(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("WORKBENCH_GGUF", str(tmp_path / "missing.gguf"))
+    assert runner.main(["injections", "--results", str(tmp_path / "results")]) == 0
+    assert "left out: WORKBENCH_GGUF names no file" in capsys.readouterr().out
+
+
 def test_a_claim_that_does_not_hold_is_exit_1_and_printed(bench, capsys):
     assert bench("tslow") == 1
     assert "FAILS: fast: 1.5 (at least 4)" in capsys.readouterr().out

@@ -46,6 +46,31 @@ def test_a_document_matches() -> None:
     assert [(where, matches(where, LEAVE)) for where, _ in cases] == cases
 
 
+ODD = [None, [], [None], "hr,legal", " hr", "HR", "h\u0072\u0301", 7, True, [["hr"]], {"hr": True}, {"$in": ["hr"]}, "$in"]
+
+
+@pytest.mark.parametrize("groups", ODD, ids=repr)
+def test_a_document_whose_groups_are_not_those_of_the_filter_is_not_found(groups: object) -> None:
+    document = Document("d", "", "", {"groups": groups})
+    for where in ({"groups": "hr"}, {"groups": {"$in": ["hr", "legal"]}}, {"$or": [{"groups": "hr"}, {"groups": "legal"}]}):
+        assert not matches(where, document)
+        assert not matches(where, Document("d", ""))
+
+
+def test_normal_forms_of_a_text_are_equal_and_numbers_are_no_texts() -> None:
+    composed, decomposed = Document("c", "", "", {"groups": ["caf\u00e9"]}), Document("d", "", "", {"groups": ["cafe\u0301", 7]})
+    for document in (composed, decomposed):
+        assert matches({"groups": "caf\u00e9"}, document)
+        assert not matches({"groups": {"$ne": "cafe\u0301"}}, document)
+    assert (matches({"groups": 7}, decomposed), matches({"groups": "7"}, decomposed)) == (True, False)
+
+
+def test_thousands_of_groups_are_compared() -> None:
+    groups = [f"g{number}" for number in range(5_000)]
+    assert matches({"groups": {"$in": ["g4999"]}}, Document("d", "", "", {"groups": groups}))
+    assert not matches({"groups": {"$in": ["g5000"]}}, Document("d", "", "", {"groups": groups}))
+
+
 def nested(depth: int) -> dict[str, object]:
     """A filter inside filters."""
     return {"$or": [nested(depth - 1)]} if depth else {"year": 2024}
@@ -119,8 +144,15 @@ def test_a_filter_that_cannot_work_is_a_fault_of_the_dataset(tmp_path: Path, wor
         {"yaer": 2024},
         {"year": 1999},
         "2024",
+        {},
     ]
     wording(lambda where: GoldenSource(path=str(golden(tmp_path, where=where))).load(), wheres, DatasetError)
+
+
+@pytest.mark.parametrize("field", ["filter", "filters", "Where", "wher"])
+def test_a_filter_under_another_name_is_a_fault(tmp_path: Path, field: str) -> None:
+    with pytest.raises(DatasetError, match=f"has no use for field '{field}' \\(did you mean 'where'\\?\\)"):
+        GoldenSource(path=str(golden(tmp_path, **{field: {"year": 2024}}))).load()
 
 
 def test_metadata_that_is_no_object_is_a_fault(tmp_path: Path) -> None:

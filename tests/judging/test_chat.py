@@ -50,7 +50,7 @@ def test_the_passages_come_first_and_the_claims_last_between_marks(provider: Cha
     system, user = provider.asked[0]["messages"]
     assert "supported" in system["content"]
     text = user["content"]
-    marks = ["<passage 1 ", "<passage 2 ", "Question: When", "<answer ", "<claims "]
+    marks = ["<passage 1 ", "<passage 2 ", "<question ", "<answer ", "<claims "]
     assert [text.index(mark) for mark in marks] == sorted(text.index(mark) for mark in marks)
     assert text.startswith("Texts between <… ")
     assert "1. It opens in May.\n</claims " in text

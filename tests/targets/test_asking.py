@@ -280,3 +280,16 @@ def test_a_reply_that_is_nested_too_deeply_fails_alone(ask):
     one, nested = ask(EchoTarget(name="echo", concurrency=1), "one", "nested")
     assert one.hits
     assert nested.error.startswith("RecursionError: ")
+
+
+def test_a_question_with_another_filter_is_asked_again(resources):
+    for where in ({"groups": "hr"}, {"groups": "finance"}, {"groups": "hr"}, {}):
+        list(ask_target(EchoTarget(name="echo"), [TargetRequest("search", Query("q", "one", where=where), k=1)], resources))
+    assert EchoSession.asked == ["one"] * 3
+
+
+def test_a_target_is_asked_again_when_the_metadata_of_its_documents_change(resources):
+    target, requests = EchoTarget(name="echo", takes_documents=True), [TargetRequest("search", Query("q", "one"), k=1)]
+    for groups in ("hr", "finance"):
+        list(ask_target(target, requests, replace(resources, documents=(Document("d", "text", "", {"groups": groups}),))))
+    assert EchoSession.asked == ["ingest 1", "one"] * 2

@@ -36,4 +36,4 @@ def best_of_documents(documents: Sequence[Sequence[Passage]], labels: QuestionLa
 
 def _of_need(need: Iterable[Passage], slices: DeliveredSlices) -> list[Passage]:
     covers = [(span, fewest_covering(span, slices.around(span))) for span in need]
-    return min(covers, key=lambda cover: missing_characters(*cover))[1]
+    return min(covers, key=lambda cover: missing_characters(*cover))[1] if covers else []

@@ -1,7 +1,7 @@
 """The labels of one question: its evidence, its relevant documents and its hard negatives."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 
 from workbench.records import Dataset, Document, Passage, Query, Span
 
@@ -18,6 +18,12 @@ class QuestionLabels:
     needs: tuple[tuple[Passage, ...], ...] = ()
     relevant: tuple[str, ...] = ()
     negatives: tuple[str, ...] = ()
+
+    def within(self, doc_ids: Container[str]) -> "QuestionLabels":
+        """Return the labels of these documents alone. A need that none of them meets keeps its place, without alternatives."""
+        needs = tuple(tuple(span for span in need if span.doc_id in doc_ids) for need in self.needs)
+        relevant, negatives = (tuple(each for each in ids if each in doc_ids) for ids in (self.relevant, self.negatives))
+        return replace(self, needs=needs, relevant=relevant, negatives=negatives)
 
     def is_evident(self, passage: Passage) -> bool:
         """Return whether a passage shares a character with any evidence or, in a question without evidence, is from a relevant document."""

@@ -22,6 +22,7 @@ _USUAL = {
     "relevant_doc_ids": ("relevant", "relevant_documents", "relevant_ids", "gold_docs", "gold_documents", "positive_doc_ids", "positives"),
     "irrelevant_doc_ids": ("irrelevant", "irrelevant_documents", "hard_negatives", "negatives", "negative_doc_ids"),
     "relevant_chunks": ("relevant_texts", "relevant_passages", "gold_chunks", "gold_passages", "reference_contexts"),
+    "where": ("filter", "filters"),
     "evidence": ("evidence_spans", "relevant_spans", "gold_spans"),
     "doc_id": ("document", "doc", "document_id", "docid", "name", "filename", "file", "path", "url"),
     "text": ("content", "contents", "body", "page_content", "passage", "markdown", "query", "question", "quote"),

@@ -2,10 +2,12 @@
 
 A field has a value, or an object of conditions: `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`. All of a filter's fields must
 match; `$and` and `$or` take a list of filters. Every document also has the fields `doc_id`, `title` and `folder`, the part of its id before the
-last slash. A field that is a list matches if one of its items does. Only `$ne` and `$nin` match documents without the field.
+last slash. A field that is a list matches if one of its items does. Only `$ne` and `$nin` match documents without the field. Texts are equal if
+they have the same characters, in whatever normal form of Unicode.
 """
 
 import operator
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -93,6 +95,8 @@ def _holds(condition: str, wanted: Any, values: Sequence[Any]) -> bool:
 
 
 def _same(value: Any, wanted: Any) -> bool:
+    if isinstance(value, str) and isinstance(wanted, str):
+        return value == wanted or unicodedata.normalize("NFC", value) == unicodedata.normalize("NFC", wanted)
     # In Python, true equals 1.
     return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
 

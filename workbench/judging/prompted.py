@@ -28,7 +28,7 @@ class PromptedJudge(Judge):
     """
 
     calls_model: ClassVar[bool] = True
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     replies: ReplyForm = Field(default="json", description="`json`, or `yes_no` for the log-probabilities of a single word.")
     claims_per_call: int = Field(default=1, ge=1, le=50, description="How many claims of an answer are judged in a call.")

@@ -177,13 +177,17 @@ async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
 
 def _corpus(target: Target, resources: TargetResources) -> str:
     """Return the fingerprint of the documents that a target gets, which its replies depend on."""
-    rows = ((document.doc_id, document.title, document.text) for document in resources.documents)
+    rows = (
+        (document.doc_id, document.title, document.text, *([dict(document.metadata)] if document.metadata else []))
+        for document in resources.documents
+    )
     return fingerprint_of_rows(rows) if target.ingests else ""
 
 
 def _key(target: Target, request: TargetRequest, corpus: str) -> str:
     context = None if request.context is None else [asdict(passage) for passage in request.context]
-    about = [request.operation, request.query.query_id, request.query.text, request.k, context, request.repeat]
+    about: list[Any] = [request.operation, request.query.query_id, request.query.text, request.k, context, request.repeat]
+    about += [dict(request.query.where)] if request.query.where else []
     return fingerprint("target", target.identity(), corpus, about)
 
 

@@ -17,6 +17,7 @@ from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.registry import CHUNKERS
 from workbench.core.component import Component
 from workbench.core.formatting import meant
+from workbench.datasets.filters import matches
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import embed
 from workbench.embedding.registry import EMBEDDERS
@@ -109,11 +110,13 @@ class PipelineSession(TargetSession):
         self._collection = client.create_collection(_COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
         self._resources = AnswerResources(VectorCache(folder / "vectors.sqlite"), resources.calls)
         self._one = asyncio.Lock()
+        # The latest version of each document, by whose metadata questions are filtered.
+        self._documents: dict[str, Document] = {}
         # A number for each addition, by which `append` gives equal chunks different ids.
         self._added = 0
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
-        """Return the k nearest chunks by cosine."""
+        """Return the k nearest chunks by cosine, of documents that the question's filter allows."""
         return await self._alone(lambda: self._search(query, k))
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
@@ -142,7 +145,8 @@ class PipelineSession(TargetSession):
         vector = embed([query.text], self._embedder, "query", self._resources.vectors).vectors[0]
         # Every chunk is compared: the graph of an index that changes finds others each time that it is built.
         scores = rounded(np.asarray(stored["embeddings"], np.float64) @ vector.astype(np.float64))
-        best = sorted(range(len(scores)), key=lambda place: (-scores[place], stored["ids"][place]))[:k]
+        allowed = [place for place, about in enumerate(stored["metadatas"]) if matches(query.where, self._documents[about["doc_id"]])]
+        best = sorted(allowed, key=lambda place: (-scores[place], stored["ids"][place]))[:k]
         rows = ((stored["metadatas"][place], stored["documents"][place], float(scores[place])) for place in best)
         return [TargetHit(about["doc_id"], text, score, about["start"], about["end"]) for about, text, score in rows]
 
@@ -166,6 +170,7 @@ class PipelineSession(TargetSession):
         )
 
     def _ingest(self, documents: Sequence[Document]) -> None:
+        self._documents |= {document.doc_id: document for document in documents}
         chunks = [(number, chunk) for document in documents for number, chunk in enumerate(self._chunker.split(document))]
         if self._mode == "replace":
             self._remove([document.doc_id for document in documents])

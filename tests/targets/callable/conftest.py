@@ -1,6 +1,6 @@
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,24 @@ from workbench.targets.base import Target, TargetAnswer, TargetHit, TargetResour
 RESOURCES = TargetResources(CallResources())
 
 
-def searched(target: Target, text: str = "leave", k: int = 3) -> list[TargetHit]:
+def searched(target: Target, text: str = "leave", k: int = 3, where: Mapping[str, Any] | None = None) -> list[TargetHit]:
     """The hits of one question, in a session of its own."""
 
     async def ask() -> list[TargetHit]:
         async with target.session(RESOURCES) as session:
-            return list(await session.search(Query("q", text), k))
+            return list(await session.search(Query("q", text, where=where or {}), k))
 
     return asyncio.run(ask())
 
 
-def answered(target: Target, text: str = "leave", context: list[Passage] | None = None) -> TargetAnswer:
+def answered(
+    target: Target, text: str = "leave", context: list[Passage] | None = None, where: Mapping[str, Any] | None = None
+) -> TargetAnswer:
     """The answer to one question, in a session of its own."""
 
     async def ask() -> TargetAnswer:
         async with target.session(RESOURCES) as session:
-            return await session.answer(Query("q", text), context)
+            return await session.answer(Query("q", text, where=where or {}), context)
 
     return asyncio.run(ask())
 

@@ -92,6 +92,20 @@ def test_a_function_of_the_question_alone_is_called_with_it() -> None:
     assert [hit.doc_id for hit in searched(PythonTarget(name="mine", search=only_query))] == ["leave"]
 
 
+def test_the_filter_of_a_question_reaches_a_function_that_takes_one() -> None:
+    def found(search: object, where: dict[str, object]) -> list[str | None]:
+        return [hit.doc_id for hit in searched(PythonTarget(name="mine", search=search), where=where)]
+
+    hr = {"groups": "hr"}
+    assert found(lambda query, where=None: [f"{query} {where}"], hr) == ["leave {'groups': 'hr'}"]
+    assert found(lambda query, where: [f"{query} {where}"], {}) == ["leave {}"]
+    # Without a filter, a default keeps its meaning.
+    assert found(lambda query, where="title": [f"{query} {where}"], {}) == ["leave title"]
+    assert found(only_query, hr) == ["leave"]
+    answer = PythonTarget(name="mine", answer=lambda query, where=None: f"{query} {where}")
+    assert answered(answer, where=hr).text == "leave {'groups': 'hr'}"
+
+
 def test_a_context_reaches_a_function_as_texts_and_is_refused_by_one_that_takes_none() -> None:
     target = PythonTarget(name="mine", answer=lambda query, context=None: f"{query}: {context}", context=True)
     assert target.takes_context

@@ -92,6 +92,8 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
     where_clause = given if isinstance(given, dict) else {}
     if given is not None and where_clause is not given:
         draft.fault(where, f"question {query_id!r} has 'where' {given!r}, not a filter such as {{\"year\": 2024}}; rename other metadata")
+    if given == {}:
+        draft.fault(where, f"question {query_id!r} has 'where' {{}}, which has no condition; leave it out to search all documents")
     if not isinstance(marked, bool):
         draft.fault(where, f"question {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
     for field in opposites(metadata):

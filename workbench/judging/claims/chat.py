@@ -36,7 +36,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
     """
 
     calls_model: ClassVar[bool] = True
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     kind: Literal["chat"] = "chat"
     prompt: str = Field(default="claims-1", min_length=1, description="A prompt of the package, or the path of a file.")
@@ -68,7 +68,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
         system, user = self._prompt()
         fence = fence_of([request.answer], [request.question])
         numbered = "\n".join(f"[{number}] {request.answer[start:end]}" for number, (start, end) in enumerate(sentences(request.answer), 1))
-        content = filled(user, question=request.question, answer=fence.around("answer", numbered))
+        content = filled(user, question=fence.around("question", request.question), answer=fence.around("answer", numbered))
         messages = (Message("user", f"{fence.declaration}\n\n{content}"),)
         whole = (Message("system", system), *messages) if system else messages
         return ChatCall(whole, self.max_tokens, self.temperature, self.seed, schema=_SCHEMA)

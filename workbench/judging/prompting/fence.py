@@ -1,6 +1,7 @@
 """Fence the texts that a judge reads, so that a document cannot end its own quotation."""
 
 import hashlib
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,12 +39,18 @@ def fence_of(texts: Sequence[str], others: Sequence[str] = ()) -> Fence:
     """Return the fence of these texts and of `others`, which do not determine its nonce but do not contain it either.
 
     The nonce is a hash of the texts, so that equal prompts are equal calls, and no text contains it: a document that is written to contain
-    its own nonce gets another one.
+    its own nonce gets another one. Neither case, nor the width of letters, nor what is between them makes a difference.
     """
+    letters = [_letters(text) for text in (*texts, *others)]
     content = b"\0".join(text.encode("utf-8", "surrogatepass") for text in texts)
     number = 0
     while True:
         nonce = hashlib.blake2b(b"%d\0%b" % (number, content), digest_size=_DIGITS // 2).hexdigest()
-        if not any(nonce in text for text in (*texts, *others)):
+        if not any(nonce in each for each in letters):
             return Fence(nonce)
         number += 1
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text in their plainest form: a model may read `A B\u200b１` as it reads `ab1`."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

@@ -39,11 +39,11 @@ class JudgePrompt:
         claims = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1)) if numbered else "\n".join(lines)
         expected = "\n".join(f"- {each}" for each in first.expected) if len(first.expected) > 1 else "".join(first.expected)
         texts = passages or [first.answer]
-        fence = fence_of(texts, [first.answer, claims, expected]) if fenced else Fence()
+        fence = fence_of(texts, [first.question, first.answer, claims, expected]) if fenced else Fence()
         content = filled(
             self.user,
             passages=fence.passages(passages) if passages else _NO_PASSAGES,
-            question=first.question,
+            question=fence.around("question", first.question),
             answer=fence.around("answer", first.answer),
             claims=fence.around("claims", claims),
             expected=fence.around("expected", expected) if expected else _NO_EXPECTED,

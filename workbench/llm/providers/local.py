@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ from workbench.llm.base import CallFailure, ChatCall, Reply, finish_of
 from workbench.llm.client import ChatClient
 from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, first_alternatives
-from workbench.models.gguf import GgufModel, check_gguf, default_threads, gguf_digest, load
+from workbench.models.gguf import GgufModel, check_gguf, default_threads, gguf_digest, load, without_control_tokens
 from workbench.printable import printable
 
 _MESSAGE = 200
@@ -22,7 +22,7 @@ _MESSAGE = 200
 class LocalClient(GgufModel, ChatClient):
     """A chat model in a GGUF file, run by llama.cpp in this process (extra `local`). Calls are made one after another.
 
-    The chat template is the one in the file. Equal calls at temperature 0 have equal replies, whatever was asked before.
+    The chat template is the one in the file, and no message can contain its marks of turns. Equal calls at temperature 0 have equal replies, whatever was asked before.
 
     Examples
     --------
@@ -30,6 +30,8 @@ class LocalClient(GgufModel, ChatClient):
     >>> LocalClient(path="~/models/SmolLM2-135M-Instruct.Q4_1.gguf").label
     "answering 'local': SmolLM2-135M-Instruct.Q4_1.gguf"
     """
+
+    version: ClassVar[int] = 2
 
     kind: Literal["local"] = "local"
     # llama.cpp computes several calls in one batch, whose results would depend on each other in the last digits.
@@ -58,10 +60,12 @@ class LocalClient(GgufModel, ChatClient):
             answer.cancelled.set()
 
     def _ask(self, call: ChatCall, answer: "_LocalAnswer") -> Reply | CallFailure:
-        model = load(check_gguf(self.path, self.label), self.threads or default_threads(), self.context_window)
+        path = check_gguf(self.path, self.label)
+        model = load(path, self.threads or default_threads(), self.context_window)
+        messages = [{"role": message.role, "content": without_control_tokens(message.content, path)} for message in call.messages]
         started = time.perf_counter()
         try:
-            model.handle_chat_completions(_request(call), answer.take)
+            model.handle_chat_completions({"messages": messages, **_request(call)}, answer.take)
         except (ValueError, TypeError, RuntimeError) as error:
             return _refused(str(error))
         if answer.error:
@@ -118,9 +122,8 @@ def _refused(message: str) -> CallFailure:
 
 
 def _request(call: ChatCall) -> dict[str, Any]:
-    """Return a call as a streamed request of OpenAI's protocol."""
+    """Return a call without its messages as a streamed request of OpenAI's protocol."""
     request: dict[str, Any] = {
-        "messages": [{"role": message.role, "content": message.content} for message in call.messages],
         "max_tokens": call.max_tokens,
         "stream": True,
         "stream_options": {"include_usage": True},

@@ -47,9 +47,11 @@ class ResponsesStage(Stage):
         return [configuration.target.identity(), configuration.target.match] if configuration.target else None
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of questions and documents, by which a target can know them, whether it answers, and the version of the reader of replies."""
+        """Return the ids of questions, their filters and the documents' metadata, which a target can read, whether it answers, and the version of the reader."""
         ids, fields = [query.query_id for query in run.dataset.queries], [dict(document.metadata) for document in run.dataset.documents]
-        return [fingerprint(ids), fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
+        filters = [dict(query.where) for query in run.dataset.queries]
+        demanded = [fingerprint(ids), fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
+        return [*demanded, *([fingerprint(filters)] if any(filters) else [])]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Ask the questions. If a request failed, the next run asks again."""

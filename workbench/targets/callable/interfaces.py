@@ -19,6 +19,7 @@ _METHODS: Mapping[Role, tuple[str, ...]] = {
 }
 _K = ("k", "top_k", "limit", "n_results", "num_results", "max_results", "n")
 _CONTEXT = ("context", "contexts", "passages")
+_WHERE = "where"
 _QUESTION = ("query", "question", "q", "text", "input", "prompt")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -48,8 +49,10 @@ class CallableInterface:
         """Return whether the function has a parameter for the number of hits, or for a context."""
         return any(name in parameters_of(self.function) for name in (_K if role == "k" else _CONTEXT))
 
-    def arguments(self, first: object, k: int | None = None, context: object = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of one call. Raises InputError if the function needs others."""
+    def arguments(
+        self, first: object, k: int | None = None, context: object = None, where: Mapping[str, Any] | None = None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of one call. `where` is the question's filter. Raises InputError if the function needs others."""
         parameters = parameters_of(self.function)
         if not parameters:  # some functions written in C have no signature
             return (first, *([] if k is None else [k])), {}
@@ -59,6 +62,8 @@ class CallableInterface:
             given[name] = k
         if context is not None and (name := _named(parameters, _CONTEXT, question)):
             given[name] = context
+        if _WHERE in parameters and (where or parameters[_WHERE].default is inspect.Parameter.empty):
+            given[_WHERE] = where
         missing = [
             name for name, each in parameters.items() if name not in given and each.default is each.empty and each.kind not in _VARIABLE
         ]

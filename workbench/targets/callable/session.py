@@ -60,7 +60,7 @@ class CallableSession(TargetSession):
         first, enough = self.options.first(interface, query.text, None), self.options.enough
         hits: tuple[TargetHit, ...] = ()
         while True:
-            before, hits = len(hits), hits_of(await self._called(interface, list, first, k=k), self.options.strings, k)
+            before, hits = len(hits), hits_of(await self._called(interface, list, first, k=k, where=query.where), self.options.strings, k)
             more = enough is not None and interface.takes_number and before < len(hits) == k < MOST_HITS
             if enough is None or not more or enough(hits):
                 return hits
@@ -74,7 +74,7 @@ class CallableSession(TargetSession):
             raise TargetError(f"{interface.label} takes no context; set context: true if it does")
         texts = None if context is None else [passage.text for passage in context]
         first = self.options.first(interface, query.text, texts)
-        return answer_of(await self._called(interface, _joined, first, context=texts), self.options.strings)
+        return answer_of(await self._called(interface, _joined, first, context=texts, where=query.where), self.options.strings)
 
     async def ingest(self, documents: Sequence[Document]) -> None:
         """Pass all documents to the function, as records with doc_id, text, title and metadata."""

@@ -99,12 +99,12 @@ class ContextsStage(Stage):
         """Return the tokens of the generator's prompts, and what limits passages that are not retrieved."""
         generator = _generator(node.configuration)
         prompts = [vocabulary_digest(generator.vocabulary), fingerprint(_overheads(generator, run)), _around(generator)]
-        condition, evidence = node.variant.condition, {need.query_id for need in run.dataset.needs}
+        condition, filters, evidence = node.variant.condition, run.filters, {need.query_id for need in run.dataset.needs}
         limited = condition in RANKED | {IRRELEVANT_ONLY} or any(
             query.query_id not in evidence for query in run.dataset.queries if query.answerable
         )
         limits = list(node.configuration.delivery(run.primary)) if condition != NONE and limited else []
-        return [prompts, limits, run.filters.identity if run.filters and condition == IRRELEVANT_ONLY else None]
+        return [prompts, limits, filters.identity if filters and condition != NONE else None]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Make the context of every question."""
@@ -174,7 +174,10 @@ def _maker(inputs: Inputs) -> ContextMaker:
 
 @lru_cache(maxsize=2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
-    return question_labels(run.dataset, [(query.answer, *query.answer_variants) for query in run.dataset.queries])
+    """Return the labels of each question, of documents that its filter allows."""
+    labels = question_labels(run.dataset, [(query.answer, *query.answer_variants) for query in run.dataset.queries])
+    allowed = [_findable(run, query) for query in range(len(labels))]
+    return [each if mask is None else each.within(set(run.doc_ids[mask])) for each, mask in zip(labels, allowed, strict=True)]
 
 
 @lru_cache(maxsize=2)
