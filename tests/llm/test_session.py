@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,19 @@ def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvide
         list(ask_all(client, calls, CallResources(cache)))
     list(ask_all(client, calls, CallResources(cache)))
     assert Counter(provider.prompts()).most_common(2) == [("question 3", 2), ("question 0", 1)]
+
+
+def test_a_key_that_changes_during_a_call_is_left_out_of_its_reply(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_LOGIN", "sk-old1")
+
+    def rotated(_: Mapping[str, Any]) -> dict[str, Any]:
+        monkeypatch.setenv("MY_LOGIN", "sk-new2")
+        return {"text": "you sent sk-old1"}
+
+    provider.reply_to = rotated
+    ((_, reply),) = ask_all(make("openai", provider, api_key_env="MY_LOGIN"), [call()], CallResources())
+    assert isinstance(reply, Reply)
+    assert reply.text == "you sent …"
 
 
 def test_a_caller_that_stops_ends_the_calls_and_keeps_finished_replies(provider: ChatProvider, cache: CallCache) -> None:

@@ -146,6 +146,8 @@ class _Session:
 
     def __init__(self, client: ChatClient, calls: Mapping[str, ChatCall], claims: CallClaims, budget: CallBudget, outage: Outage) -> None:
         self._client, self._calls, self._claims, self._budget, self._outage = client, calls, claims, budget, outage
+        # Read before the calls, whose keys may have changed in the environment when a reply comes.
+        self._secrets = (*client.secrets(), *environment_secrets())
         # Outcomes that are not in the cache yet.
         self._finished: list[tuple[str, Outcome, asyncio.Event]] = []
         self._thread = LoopThread[tuple[str, Outcome]]("calls", claims.open())
@@ -204,7 +206,7 @@ class _Session:
                 return started
             await asyncio.sleep(_PAUSE)
         try:
-            outcome = _without_secrets(await client.ask(call), client)
+            outcome = _without_secrets(await client.ask(call), self._secrets)
             spent = _spent(call, outcome, client)
         finally:
             self._budget.finish(id(mark), spent)
@@ -248,9 +250,8 @@ def call_key(identity: Mapping[str, Any], call: ChatCall) -> str:
     return fingerprint(_LAYOUT, identity, messages, parameters)
 
 
-def _without_secrets(outcome: Outcome, client: ChatClient) -> Outcome:
+def _without_secrets(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
     """Return an outcome in which no text repeats a secret."""
-    secrets = (*client.secrets(), *environment_secrets())
     return replace(outcome, **{each.name: without_secrets(getattr(outcome, each.name), secrets) for each in fields(outcome)})
 
 
