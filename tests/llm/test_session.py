@@ -284,6 +284,34 @@ def test_uncounted_tokens_are_estimated_generously(provider: ChatProvider) -> No
     assert 120 <= resources.budget.spent.tokens <= 300
 
 
+@pytest.mark.parametrize("tokens", [(0, 0), (0, 10_000), (10, 0), (-5, -5), ("10", "10"), (float("nan"), 1.5)])
+def test_a_server_that_does_not_count_ends_no_later(provider: ChatProvider, tokens: tuple[Any, Any]) -> None:
+    provider.reply_to = lambda _: {"tokens": tokens, "text": "yes " * 4_000}
+    resources = limited(usd=0.1)
+    outcomes = dict(ask_all(priced(provider, retries=0), [call(text, max_tokens=10_000) for text in questions(12)], resources))
+    assert len(provider.asked) == 1
+    assert 0.1 < resources.budget.spent.usd <= 0.2
+    (reply,) = [outcome for outcome in outcomes.values() if isinstance(outcome, Reply)]
+    assert reply.input_tokens in (None, 10)
+    assert reply.output_tokens in (None, 10_000)
+
+
+def test_calls_that_the_end_of_a_session_cuts_off_count(provider: ChatProvider) -> None:
+    provider.reply_to = lambda body: {"status": 401} if "question 7" in str(body) else {"hang": True}
+    resources = limited(usd=100)
+    with pytest.raises(ModelError, match="refused the key"):
+        list(ask_all(priced(provider, concurrency=8), [call(text, max_tokens=10_000) for text in questions(8)], resources))
+    spent = resources.budget.spent
+    assert (spent.calls, spent.lost_tries) == (8, 7)
+    assert spent.usd == spent.lost_usd == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize("price", [float("inf"), float("nan"), -1.0])
+def test_a_price_is_a_number(provider: ChatProvider, price: float) -> None:
+    with pytest.raises(InputError, match="price_input"):
+        make("openai", provider, price_input=price, price_output=1.0)
+
+
 def test_a_budget_of_money_needs_prices_of_a_server_elsewhere(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-no-one")
     client = make("openai", provider, base_url="https://llm.example/v1")

@@ -10,7 +10,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError
-from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.base import CallFailure, ChatCall, LostTries, Reply
 from workbench.llm.claims import CallClaims
 from workbench.llm.client import ChatClient
 from workbench.llm.outages import Outage, OutageRecord
@@ -208,6 +208,10 @@ class _Session:
         try:
             outcome = _without_secrets(await client.ask(call), self._secrets)
             spent = _spent(call, outcome, client)
+        except asyncio.CancelledError:
+            # It may have been sent, and a later session goes on with the budget.
+            spent = _spent(call, CallFailure("", lost=LostTries(1, *tokens)), client)
+            raise
         finally:
             self._budget.finish(id(mark), spent)
         self._outage.note(outcome)
