@@ -155,12 +155,13 @@ def test_secrets_of_the_environment_are_values_of_variables_with_such_names_that
         "CALL_TOKEN": "Bearer b7b7b7b7b7b7",
         "MODE_KEY": "administrator",
     }
+    values |= {"DB_PASSPHRASE": "w7" * 6, "X_CREDENTIALS": "c7" * 6}
     values |= {"ODD_KEY": "http://[::1", "PEM_KEY": "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----"}
     before = {*environment_secrets()}
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     words = {value for value in {*environment_secrets()} - before if " " not in value and "\n" not in value}
-    assert words == {"k7" * 6, "p7" * 6, "n7" * 6, "u7" * 6, "b7" * 6, "MIIEvQIBADANBg"}
+    assert words == {"w7" * 6, "c7" * 6, "k7" * 6, "p7" * 6, "n7" * 6, "u7" * 6, "b7" * 6, "MIIEvQIBADANBg"}
 
 
 SECRET = "sk-aB3/xY+9&zQ=7LmN0pQr"

@@ -151,14 +151,14 @@ def _windows(texts: Iterable[str], size: int) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _SecretParts:
     """The parts of secrets of 12 characters, and their blocks."""
 
     blocks: frozenset[str]
     parts: frozenset[str]
 
     @classmethod
-    def of(cls, forms: Iterable[str], plain: re.Pattern[str]) -> "_Parts":
+    def of(cls, forms: Iterable[str], plain: re.Pattern[str]) -> "_SecretParts":
         """Return the parts of these texts, without those that `plain` matches."""
         texts = set(forms)
         ordinary = {match[0] for form in texts for match in plain.finditer(form)}
@@ -174,16 +174,16 @@ class _Parts:
 
 
 @dataclass(frozen=True)
-class _Searched:
+class _SecretSearch:
     """A pattern of what is replaced as a whole, parts of secrets, and parts of what `_folded` leaves of them."""
 
     whole: re.Pattern[str] | None
-    exact: _Parts
-    folded: _Parts
+    exact: _SecretParts
+    folded: _SecretParts
 
 
 @functools.lru_cache(64)
-def _searched(secrets: tuple[str, ...], prefix: int) -> _Searched:
+def _searched(secrets: tuple[str, ...], prefix: int) -> _SecretSearch:
     whole, forms, folded = list[str](), list[str](), list[str]()
     for secret in dict.fromkeys(each.strip() for each in secrets):
         if len(secret) >= _LONG:
@@ -196,7 +196,7 @@ def _searched(secrets: tuple[str, ...], prefix: int) -> _Searched:
     # A message may lose ordinary text.
     plain = _PLAIN_PART if prefix == _PART else _NEVER
     pattern = re.compile("|".join(sorted(whole, key=len, reverse=True))) if whole else None
-    return _Searched(pattern, _Parts.of(forms, plain), _Parts.of(folded, _NO_DIGIT))
+    return _SecretSearch(pattern, _SecretParts.of(forms, plain), _SecretParts.of(folded, _NO_DIGIT))
 
 
 def _folded(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
