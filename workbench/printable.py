@@ -40,8 +40,8 @@ _SECRET_VARIABLE = re.compile(r"(?i).*(key|token|secret|passw(or)?d|passphrase|p
 # Words and ports, such as the keys EMPTY, ollama and not-needed of servers that need none, are also words of ordinary replies.
 _PLAIN = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[-_.](?:[A-Z]?[a-z]*|[A-Z]+))*|\d{,7}")
 _LONGEST_PLAIN = 20
-# Parts of a secret that are words of ordinary text too, such as `django-insec`.
-_PLAIN_PART, _NO_DIGIT, _NEVER = re.compile(rf"[^0-9A-Z]{{{_PART},}}"), re.compile(f"[a-z]{{{_PART},}}"), re.compile("(?!)")
+# Parts that ordinary text may have across the borders of its words.
+_NO_DIGIT, _NEVER = re.compile(f"[a-z]{{{_PART},}}"), re.compile("(?!)")
 # What is read as a character in JSON, HTML and URLs, and the letters and digits that are left of any other text.
 _FOLDED = re.compile(r"(?:%(?:25)*|\\x|\\u00|&#x0?0?)([0-9A-Fa-f]{2});?|&#0?(\d{2,3});|&(?:amp|lt|gt|quot|apos);|[0-9A-Za-z]+")
 
@@ -107,7 +107,7 @@ def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
     These are the secrets themselves, their forms in URLs, in Base64 (also within a longer text), in hexadecimal digits and reversed, and of all
     these the parts of at least 12 characters, also in capitals, with escapes of JSON, HTML and URLs, and with anything but letters and digits
     between their characters. One of fewer than 8 characters is replaced as a whole word, of fewer than 4 not at all. A secret of fewer than 20
-    characters that consists of words stays, and so do parts without a digit or a capital letter.
+    characters that consists of words stays.
     """
     return _replaced(value, tuple(secret for secret in map(str.strip, secrets) if len(secret) >= _SHORT and not _is_plain(secret)))
 
@@ -192,11 +192,9 @@ def _searched(secrets: tuple[str, ...], prefix: int) -> _SecretSearch:
             whole += [re.escape(secret[:length]) for length in range(prefix, min(_PART, len(secret) + 1))]
         elif secret:
             whole += [rf"{_BEFORE}{re.escape(form)}(?![^\W_])" for form in (secret, quote(secret, safe=""), unquote(secret))]
-    whole += [re.escape(form) for form in forms if len(form) < _PART or _PLAIN_PART.search(form)]
-    # A message may lose ordinary text.
-    plain = _PLAIN_PART if prefix == _PART else _NEVER
+    whole += [re.escape(form) for form in forms if len(form) < _PART]
     pattern = re.compile("|".join(sorted(whole, key=len, reverse=True))) if whole else None
-    return _SecretSearch(pattern, _SecretParts.of(forms, plain), _SecretParts.of(folded, _NO_DIGIT))
+    return _SecretSearch(pattern, _SecretParts.of(forms, _NEVER), _SecretParts.of(folded, _NO_DIGIT))
 
 
 def _folded(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
