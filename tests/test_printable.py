@@ -1,5 +1,7 @@
 import ast
 import base64
+import html
+import json
 import random
 import re
 from pathlib import Path
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 import workbench
 from workbench.errors import ExperimentError, InputError, error_line
-from workbench.printable import environment_secrets, passwords_of, printable, printable_line, without_secrets
+from workbench.printable import HIDDEN, environment_secrets, passwords_of, printable, printable_line, secrets_in, without_secrets
 
 PACKAGE = Path(workbench.__file__).parent
 BIDI = [0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -127,6 +129,8 @@ def test_no_twelve_characters_of_a_secret_stay_in_a_reply_in_any_form(secret: st
         part = form[start : start + length]
         kept = without_secrets({"a": [f"{around}{part}{around}", {f"{part}{around}{part}": 1}], "b": None}, [secret])
         windows = {form[place : place + 12] for place in range(len(form) - 11)}
+        # A secret of words stays.
+        windows = set() if re.fullmatch(r"[A-Za-z_.-]{,19}", secret) else windows
         assert not [window for window in windows for each in (kept["a"][0], *kept["a"][1]) if window in each]
         assert kept["b"] is None
 
@@ -138,10 +142,96 @@ def test_what_is_no_part_of_a_secret_stays() -> None:
 
 
 def test_secrets_of_the_environment_are_values_of_variables_with_such_names_that_are_no_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = {"MY_KEY": "k" * 12, "MY_TOKEN": "t" * 11, "KEY_FILE": "f" * 20, "DB_PASSWORD": "p" * 12, "SSH_KEY": "/home/me/.ssh/id_rsa"}
+    values = {
+        "MY_KEY": "k7" * 6,
+        "MY_TOKEN": "t" * 10 + "7",
+        "KEY_FILE": "f7" * 10,
+        "DB_PASSWORD": "p7" * 6,
+        "SSH_KEY": "/home/me/.ssh/id_rsa",
+    }
+    values |= {
+        "MY_KEY_2": "n7" * 6,
+        "DB_URL": "db://me:u7u7u7u7u7u7@host/db",
+        "CALL_TOKEN": "Bearer b7b7b7b7b7b7",
+        "MODE_KEY": "administrator",
+    }
+    values |= {"DB_PASSPHRASE": "w7" * 6, "X_CREDENTIALS": "c7" * 6}
+    values |= {"ODD_KEY": "http://[::1", "PEM_KEY": "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----"}
+    before = {*environment_secrets()}
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    assert {*environment_secrets()} & {*values.values()} == {"k" * 12, "p" * 12}
+    words = {value for value in {*environment_secrets()} - before if " " not in value and "\n" not in value}
+    assert words == {"w7" * 6, "c7" * 6, "k7" * 6, "p7" * 6, "n7" * 6, "u7" * 6, "b7" * 6, "MIIEvQIBADANBg"}
+
+
+SECRET = "sk-aB3/xY+9&zQ=7LmN0pQr"
+
+
+def _each(form: str) -> str:
+    return "".join(form.format(ord(character), character) for character in SECRET)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        SECRET.upper(),
+        quote(SECRET, safe="").lower(),
+        quote(quote(SECRET, safe=""), safe=""),
+        json.dumps(SECRET).replace("/", r"\/").replace("+", r"\u002B"),
+        json.dumps(json.dumps(SECRET)),
+        html.escape(SECRET),
+        _each(r"\u{0:04x}"),
+        _each(r"\x{0:02x}"),
+        _each("&#{0};"),
+        _each("&#x{0:X};"),
+        _each("={0:02X}"),
+        _each("{1}\u200b"),
+        _each("{1}\u00ad"),
+        _each("{1} "),
+        _each(r"\{1}"),
+        SECRET[:11] + "\n" + SECRET[11:],
+        re.sub("(?<=^.{11})", "\n", base64.b64encode(SECRET.encode()).decode()),
+        SECRET.encode().hex(),
+        SECRET.encode().hex(":").upper(),
+    ],
+)
+def test_an_escaped_or_divided_secret_is_left_out(form: str) -> None:
+    kept = without_secrets(f"the key {form} is wrong", [SECRET])
+    left = re.sub("[^0-9a-z]", "", kept.lower())
+    folded = re.sub("[^0-9a-z]", "", form.lower())
+    assert kept.startswith("the key ")
+    assert kept.endswith(" is wrong")
+    assert HIDDEN in kept
+    assert not [
+        place
+        for place in range(len(folded) - 11)
+        if folded[place : place + 12] in left and "h4eHh4".lower() not in folded[place : place + 12]
+    ]
+
+
+def test_a_key_that_is_a_word_a_path_or_an_address_does_not_destroy_replies() -> None:
+    reply = (
+        "None, EMPTY or ollama: lm-studio, not-needed, sk-no-key-required; an administrator of production at port 8080, "
+        "/srv/docs/a.md of https://docs.example.com/a"
+    )
+    words = ["None", "EMPTY", "ollama", "lm-studio", "not-needed", "sk-no-key-required", "administrator", "production", "8080"]
+    assert without_secrets(reply, words) == reply
+    assert [secrets_in(value) for value in ("/srv/docs", "https://docs.example.com/", "~/a", "production")] == [[], [], [], []]
+    assert secrets_in("https://me:hunter22@host/") == ["hunter22"]
+    # In a message every secret is left out.
+    assert printable(reply, ["not-needed"]) == reply.replace("not-needed", HIDDEN)
+
+
+@pytest.mark.parametrize("escape", ["%20", r"\n", r"\u0020", r"\x20"])
+def test_a_short_secret_behind_an_escape_is_a_word(escape: str) -> None:
+    assert printable(f"Bearer{escape}hun7er2", ["hun7er2"]) == f"Bearer{escape}…"
+    assert without_secrets(f"Bearer{escape}hun7er2", ["hun7er2"]) == f"Bearer{escape}…"
+
+
+def test_one_secret_may_contain_another() -> None:
+    secrets = ["sk-12345678", "sk-12345678-and-9more"]
+    assert without_secrets("sk-12345678-and-9more, sk-12345678", secrets) == "…, …"
+    assert without_secrets("sk-12345678-and-9more, sk-12345678", secrets[::-1]) == "…, …"
 
 
 def test_a_hostile_reply_takes_no_time_to_search() -> None:

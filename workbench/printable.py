@@ -10,7 +10,9 @@ import base64
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -29,12 +31,19 @@ _HEADER = re.compile(
 )
 # A shorter secret is replaced only as a whole word, and a still shorter one, such as a flag of a program, in messages only.
 _LONG, _SHORT = 8, 4
+# A short secret follows no letter or digit, unless an escape ends with it.
+_BEFORE = r"(?:(?<![^\W_])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrt])|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
 # Parts of a secret that are replaced. Each has a whole block of a text that is cut into blocks.
 _PART = 12
 _BLOCK = _PART // 2
-_SECRET_VARIABLE = re.compile(r"(?i).*(key|token|secret|passw(or)?d|pwd)")
-# A path to a key is none.
-_SECRET_VALUE = re.compile(rf"[^\s/~.]\S{{{_PART - 1},}}")
+_SECRET_VARIABLE = re.compile(r"(?i).*(key|token|secret|passw(or)?d|passphrase|pwd|credentials?)(_?\d+)?")
+# Words and ports, such as the keys EMPTY, ollama and not-needed of servers that need none, are also words of ordinary replies.
+_PLAIN = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[-_.](?:[A-Z]?[a-z]*|[A-Z]+))*|\d{,7}")
+_LONGEST_PLAIN = 20
+# Parts that ordinary text may have across the borders of its words.
+_NO_DIGIT, _NEVER = re.compile(f"[a-z]{{{_PART},}}"), re.compile("(?!)")
+# What is read as a character in JSON, HTML and URLs, and the letters and digits that are left of any other text.
+_FOLDED = re.compile(r"(?:%(?:25)*|\\x|\\u00|&#x0?0?)([0-9A-Fa-f]{2});?|&#0?(\d{2,3});|&(?:amp|lt|gt|quot|apos);|[0-9A-Za-z]+")
 
 
 def printable(text: str, secrets: Iterable[str] = ()) -> str:
@@ -70,22 +79,49 @@ def passwords_of(url: str) -> list[str]:
     return [password or user, *named]
 
 
+def secrets_in(value: str) -> list[str]:
+    """Return the value of a variable and its words, such as the key after `Bearer`, without paths, and of URLs only the passwords."""
+    words = [value, *value.split()]
+    words = [part for word in dict.fromkeys(words) for part in (_passwords(word) if "://" in word else [word])]
+    return [word for word in words if word and word[0] not in "/~." and not _is_plain(word)]
+
+
+def _passwords(url: str) -> list[str]:
+    try:
+        return passwords_of(url)
+    except ValueError:
+        return []
+
+
 def environment_secrets() -> tuple[str, ...]:
-    """Return values of at least 12 characters of environment variables whose names end with key, token, secret, password or pwd."""
-    return tuple(value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name) and _SECRET_VALUE.fullmatch(value))
+    """Return the values and words of at least 12 characters of environment variables whose names end with key, token, secret, password, passphrase,
+    pwd or credentials, also with a number behind it, and the passwords of URLs in any variable.
+    """
+    values = [value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name) or _USER.search(value)]
+    return tuple(dict.fromkeys(secret for value in values for secret in secrets_in(value) if len(secret) >= _PART))
 
 
 def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
     """Return a text, or a value of JSON with the keys of its objects, with `…` for secrets.
 
-    These are the secrets themselves, their forms in URLs, in Base64 (also within a longer text) and reversed, and of all these the parts of at
-    least 12 characters. One of fewer than 8 characters is replaced as a whole word, of fewer than 4 not at all.
+    These are the secrets themselves, their forms in URLs, in Base64 (also within a longer text), in hexadecimal digits and reversed, and of all
+    these the parts of at least 12 characters, also in capitals, with escapes of JSON, HTML and URLs, and with anything but letters and digits
+    between their characters. One of fewer than 8 characters is replaced as a whole word, of fewer than 4 not at all. A secret of fewer than 20
+    characters that consists of words stays.
     """
+    return _replaced(value, tuple(secret for secret in map(str.strip, secrets) if len(secret) >= _SHORT and not _is_plain(secret)))
+
+
+def _replaced(value: Any, secrets: tuple[str, ...]) -> Any:
     if isinstance(value, str):
-        return _without(value, [secret for secret in secrets if len(secret) >= _SHORT])
+        return _without(value, secrets)
     if isinstance(value, Mapping):
-        return {without_secrets(name, secrets): without_secrets(item, secrets) for name, item in value.items()}
-    return type(value)(without_secrets(item, secrets) for item in value) if isinstance(value, list | tuple) else value
+        return {_replaced(name, secrets): _replaced(item, secrets) for name, item in value.items()}
+    return type(value)(_replaced(item, secrets) for item in value) if isinstance(value, list | tuple) else value
+
+
+def _is_plain(secret: str) -> bool:
+    return len(secret) < _LONGEST_PLAIN and bool(_PLAIN.fullmatch(secret))
 
 
 def _without(text: str, secrets: Iterable[str], prefix: int = _PART) -> str:
@@ -100,30 +136,83 @@ def _without(text: str, secrets: Iterable[str], prefix: int = _PART) -> str:
 
 def _spans(text: str, secrets: tuple[str, ...], prefix: int) -> Iterator[tuple[int, int]]:
     """Yield where secrets and their parts are in a text."""
-    whole, blocks, parts = _searched(secrets, prefix)
-    yield from (match.span() for match in (whole.finditer(text) if whole else ()))
-    for place in range(0, len(text), _BLOCK) if blocks else ():
-        if text[place : place + _BLOCK] in blocks:
-            starts = range(max(0, place - _BLOCK), place + 1)
-            yield from ((start, start + _PART) for start in starts if text[start : start + _PART] in parts)
+    searched = _searched(secrets, prefix)
+    if searched.whole:
+        yield from (match.span() for match in searched.whole.finditer(text))
+    if searched.exact.parts:
+        yield from searched.exact.spans(text)
+    if searched.folded.parts:
+        folded, starts, stops = _folded(text)
+        yield from ((starts[start], stops[stop - 1]) for start, stop in searched.folded.spans(folded))
+
+
+def _windows(texts: Iterable[str], size: int) -> frozenset[str]:
+    return frozenset(text[place : place + size] for text in texts for place in range(len(text) - size + 1))
+
+
+@dataclass(frozen=True)
+class _SecretParts:
+    """The parts of secrets of 12 characters, and their blocks."""
+
+    blocks: frozenset[str]
+    parts: frozenset[str]
+
+    @classmethod
+    def of(cls, forms: Iterable[str], plain: re.Pattern[str]) -> "_SecretParts":
+        """Return the parts of these texts, without those that `plain` matches."""
+        texts = set(forms)
+        ordinary = {match[0] for form in texts for match in plain.finditer(form)}
+        parts = _windows(texts, _PART) - _windows(ordinary, _PART)
+        return cls(_windows(texts, _BLOCK), parts)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where parts are in a text."""
+        for place in range(0, len(text), _BLOCK):
+            if text[place : place + _BLOCK] in self.blocks:
+                starts = range(max(0, place - _BLOCK), place + 1)
+                yield from ((start, start + _PART) for start in starts if text[start : start + _PART] in self.parts)
+
+
+@dataclass(frozen=True)
+class _SecretSearch:
+    """A pattern of what is replaced as a whole, parts of secrets, and parts of what `_folded` leaves of them."""
+
+    whole: re.Pattern[str] | None
+    exact: _SecretParts
+    folded: _SecretParts
 
 
 @functools.lru_cache(64)
-def _searched(secrets: tuple[str, ...], prefix: int) -> tuple[re.Pattern[str] | None, frozenset[str], frozenset[str]]:
-    """Return a pattern of what is replaced as a whole, the blocks and the parts of secrets."""
-    whole, forms = list[str](), list[str]()
-    for secret in map(str.strip, secrets):
+def _searched(secrets: tuple[str, ...], prefix: int) -> _SecretSearch:
+    whole, forms, folded = list[str](), list[str](), list[str]()
+    for secret in dict.fromkeys(each.strip() for each in secrets):
         if len(secret) >= _LONG:
             forms += _forms(secret)
+            folded += [_folded(form)[0] for form in (*_forms(secret), secret.encode("utf-8", "replace").hex())]
             whole += [re.escape(secret[:length]) for length in range(prefix, min(_PART, len(secret) + 1))]
         elif secret:
-            whole += [rf"(?<![^\W_]){re.escape(form)}(?![^\W_])" for form in (secret, quote(secret, safe=""), unquote(secret))]
+            whole += [rf"{_BEFORE}{re.escape(form)}(?![^\W_])" for form in (secret, quote(secret, safe=""), unquote(secret))]
     whole += [re.escape(form) for form in forms if len(form) < _PART]
-    long = [form for form in forms if len(form) >= _PART]
-    blocks, parts = (
-        frozenset(form[place : place + size] for form in long for place in range(len(form) - size + 1)) for size in (_BLOCK, _PART)
-    )
-    return re.compile("|".join(sorted(whole, key=len, reverse=True))) if whole else None, blocks, parts
+    pattern = re.compile("|".join(sorted(whole, key=len, reverse=True))) if whole else None
+    return _SecretSearch(pattern, _SecretParts.of(forms, _NEVER), _SecretParts.of(folded, _NO_DIGIT))
+
+
+def _folded(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """Return the ASCII letters and digits of a text in small letters, of escaped characters too, and where each begins and ends in the text."""
+    letters, starts, stops = list[str](), array("q"), array("q")
+    for match in _FOLDED.finditer(text):
+        start, stop = match.span()
+        if match[1] or match[2]:
+            character = chr(int(match[1], 16) if match[1] else int(match[2]))
+            if character.isascii() and character.isalnum():
+                letters.append(character)
+                starts.append(start)
+                stops.append(stop)
+        elif text[start] != "&":
+            letters.append(match[0])
+            starts.extend(range(start, stop))
+            stops.extend(range(start + 1, stop + 1))
+    return "".join(letters).lower(), starts, stops
 
 
 def _forms(secret: str) -> list[str]:

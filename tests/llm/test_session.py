@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,6 +128,19 @@ def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvide
         list(ask_all(client, calls, CallResources(cache)))
     list(ask_all(client, calls, CallResources(cache)))
     assert Counter(provider.prompts()).most_common(2) == [("question 3", 2), ("question 0", 1)]
+
+
+def test_a_key_that_changes_during_a_call_is_left_out_of_its_reply(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_LOGIN", "sk-old1")
+
+    def rotated(_: Mapping[str, Any]) -> dict[str, Any]:
+        monkeypatch.setenv("MY_LOGIN", "sk-new2")
+        return {"text": "you sent sk-old1"}
+
+    provider.reply_to = rotated
+    ((_, reply),) = ask_all(make("openai", provider, api_key_env="MY_LOGIN"), [call()], CallResources())
+    assert isinstance(reply, Reply)
+    assert reply.text == "you sent …"
 
 
 def test_a_caller_that_stops_ends_the_calls_and_keeps_finished_replies(provider: ChatProvider, cache: CallCache) -> None:
@@ -268,6 +282,34 @@ def test_uncounted_tokens_are_estimated_generously(provider: ChatProvider) -> No
     resources = limited(tokens=10**6)
     list(ask_all(make("ollama", provider), [call("word " * 100)], resources))
     assert 120 <= resources.budget.spent.tokens <= 300
+
+
+@pytest.mark.parametrize("tokens", [(0, 0), (0, 10_000), (10, 0), (-5, -5), ("10", "10"), (float("nan"), 1.5)])
+def test_a_server_that_does_not_count_ends_no_later(provider: ChatProvider, tokens: tuple[Any, Any]) -> None:
+    provider.reply_to = lambda _: {"tokens": tokens, "text": "yes " * 4_000}
+    resources = limited(usd=0.1)
+    outcomes = dict(ask_all(priced(provider, retries=0), [call(text, max_tokens=10_000) for text in questions(12)], resources))
+    assert len(provider.asked) == 1
+    assert 0.1 < resources.budget.spent.usd <= 0.2
+    (reply,) = [outcome for outcome in outcomes.values() if isinstance(outcome, Reply)]
+    assert reply.input_tokens in (None, 10)
+    assert reply.output_tokens in (None, 10_000)
+
+
+def test_calls_that_the_end_of_a_session_cuts_off_count(provider: ChatProvider) -> None:
+    provider.reply_to = lambda body: {"status": 401} if "question 7" in str(body) else {"hang": True}
+    resources = limited(usd=100)
+    with pytest.raises(ModelError, match="refused the key"):
+        list(ask_all(priced(provider, concurrency=8), [call(text, max_tokens=10_000) for text in questions(8)], resources))
+    spent = resources.budget.spent
+    assert (spent.calls, spent.lost_tries) == (8, 7)
+    assert spent.usd == spent.lost_usd == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize("price", [float("inf"), float("nan"), -1.0])
+def test_a_price_is_a_number(provider: ChatProvider, price: float) -> None:
+    with pytest.raises(InputError, match="price_input"):
+        make("openai", provider, price_input=price, price_output=1.0)
 
 
 def test_a_budget_of_money_needs_prices_of_a_server_elsewhere(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,13 @@ def test_the_key_is_that_of_the_named_variable(make, rerank_server, cache, monke
     assert "sk-mine" not in str(make(api_key_env="MY_KEY").identity())
 
 
+def test_a_key_in_the_place_of_a_score_is_not_repeated(make, rerank_server, cache, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-aB3xY9zQ7LmN")
+    rerank_server.faults = [{"raw": b'{"results": [{"index": 0, "relevance_score": "sk-aB3xY9zQ7LmN"}]}'}]
+    with pytest.raises(RunError, match="returned the relevance_score '…' for the query"):
+        make(api_key_env="MY_KEY").scores([candidates(texts=TEXTS[:1])], cache)
+
+
 def test_only_a_server_on_this_machine_needs_no_key(make, cache):
     with pytest.raises(
         ModelError, match=r"rerank 'endpoint': small at http://192.0.2.1/v1 needs a key, and RERANK_API_KEY is not set; set"

@@ -309,7 +309,7 @@ def _notes(plan: Plan) -> list[str]:
     judged = sum((planned.judging for planned in plan.configurations), CallBound())
     return [
         f"{capitalised(plan.duration)}{' without the time of models on servers' if total.calls else ''}: {'; '.join([*tokens, *times])}",
-        *([f"answers cost at most {total}; replies that are in the cache cost nothing"] if total.calls else []),
+        *([f"answers cost at most about {total}; replies that are in the cache cost nothing"] if total.calls else []),
         *([f"judging costs at most about {judged}; replies that are in the cache cost nothing"] if judged.calls else []),
         *(f"asks the target {each.name} at most {plural(each.requests, 'request')}" for each in plan.configurations if each.requests),
         *plan.delivery,

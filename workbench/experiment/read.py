@@ -18,7 +18,7 @@ from workbench.experiment.target_keys import beyond_target, name_faults, only_ta
 from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
 from workbench.experiment.yaml_file import read_yaml
 from workbench.gate.settings import GateSettings
-from workbench.judging.settings import Judging
+from workbench.judging.settings import Judging, prompted
 from workbench.llm.session import CallLimits
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
@@ -141,7 +141,7 @@ def experiment_of(
     if whole and not answered:
         faults += [f"metric {metric} is of answers, and nothing is answered; add answering" for metric in metrics if metric.of_answers]
     faults += unjudged(settings, metrics, primary, judging) if answered else []
-    faults += _unpriced(settings, configurations)
+    faults += _unpriced(settings, configurations, judging)
     limits, crossed = limits_in(settings, faults), crossed_in(settings, faults)
     faults += beyond_k(metrics, own) + beyond_target(metrics, configurations)
     gate = gate_in(settings, faults)
@@ -187,13 +187,18 @@ def _choices(settings: Settings, faults: list[str]) -> tuple[Literal["exact", "c
     return spans, average, float(smallest)
 
 
-def _unpriced(settings: Settings, configurations: Sequence[Configuration]) -> list[str]:
-    """Return the fault of a limit on money for models without prices."""
+def _unpriced(settings: Settings, configurations: Sequence[Configuration], judging: Judging | None) -> list[str]:
+    """Return the faults of a limit on money for models without prices, which would end the run after others were paid."""
     limits = settings.get("limits")
+    if not (isinstance(limits, dict) and limits.get("usd")):
+        return []
     generators = [configuration.answering for configuration in configurations if configuration.answering]
-    missing = any(generator.calls_model and generator.prices is None for generator in generators)
-    fix = "add price_input and price_output to answering, for a million tokens each"
-    return [f"limits.usd needs the prices of the model; {fix}"] if missing and isinstance(limits, dict) and limits.get("usd") else []
+    judges = judging.components if judging else {}
+    unpriced = {name: [asker.client() for asker in prompted(judge)] for name, judge in judges.items()}
+    missing = ["answering"] if any(generator.calls_model and generator.prices is None for generator in generators) else []
+    missing += [f"judging.{name}" for name, clients in unpriced.items() if any(each.billed and each.cost(0, 0) is None for each in clients)]
+    fix = "add price_input and price_output to {}, for a million tokens each"
+    return [f"limits.usd needs the prices of the model; {fix.format(name)}" for name in missing]
 
 
 def _name_fault(name: object) -> str:

@@ -1,13 +1,37 @@
 """The judges of a run and the thresholds of its end-to-end test."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
 from workbench.core.component import Component
 from workbench.judging.base import Judge, Task
 from workbench.judging.claims.base import ClaimSplitter
+from workbench.llm.base import ChatCall
+from workbench.llm.client import ChatClient
+
+
+@runtime_checkable
+class AsksModel(Protocol):
+    """A judge or a splitter that asks a chat model by a prompt."""
+
+    def client(self) -> ChatClient:
+        """Return the client that calls the model."""
+        ...
+
+    # The call about a list of equal tasks of a judge, or about one answer of a splitter.
+    call: Callable[..., ChatCall]
+
+
+def prompted(component: Component) -> Iterator[AsksModel]:
+    """Yield the component itself or the components inside it that ask a model by a prompt."""
+    if isinstance(component, AsksModel):
+        yield component
+    for name in component.nested:
+        inside = getattr(component, name)
+        for part in inside.values() if isinstance(inside, Mapping) else [inside]:
+            yield from prompted(part)
 
 
 class EndToEndThresholds(BaseModel):

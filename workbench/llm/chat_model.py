@@ -25,8 +25,8 @@ class ChatModel(BaseModel):
     timeout: float = Field(default=120, gt=0, le=3600, description="The seconds that a try may take in total.")
     retries: int = Field(default=4, ge=0, le=10, description="How often a failed call is tried again.")
     context_window: int | None = Field(default=None, ge=1, description="The tokens that prompt and answer may have together.")
-    price_input: float | None = Field(default=None, ge=0, description="The price of a million tokens of prompts.")
-    price_output: float | None = Field(default=None, ge=0, description="The price of a million tokens of answers.")
+    price_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The price of a million tokens of prompts.")
+    price_output: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The price of a million tokens of answers.")
 
     def client(self) -> ChatClient:
         """Return the client of the provider. Raises InputError if no provider or model is set."""

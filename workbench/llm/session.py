@@ -149,6 +149,8 @@ class _Session:
 
     def __init__(self, client: ChatClient, calls: Mapping[str, ChatCall], claims: CallClaims, budget: CallBudget, outage: Outage) -> None:
         self._client, self._calls, self._claims, self._budget, self._outage = client, calls, claims, budget, outage
+        # Read before the calls, whose keys may have changed in the environment when a reply comes.
+        self._secrets = (*client.secrets(), *environment_secrets())
         # Outcomes that are not in the cache yet.
         self._finished: list[tuple[str, Outcome, asyncio.Event]] = []
         self._thread = LoopThread[tuple[str, Outcome]]("calls", claims.open())
@@ -207,13 +209,12 @@ class _Session:
                 return started
             await asyncio.sleep(_PAUSE)
         try:
-            outcome = _kept(await client.ask(call), call, client)
+            outcome = _kept(await client.ask(call), call, self._secrets)
             outcome = replace(outcome, lost=_priced(outcome.lost, client))
             spent = _spent(call, outcome, client)
         except asyncio.CancelledError:
-            # The server may have answered, and bill it.
-            money = client.cost(*tokens) or 0.0
-            spent = Spending(0, sum(tokens), money, 1, money)
+            # It may have been sent, and a later session goes on with the budget.
+            spent = _spent(call, CallFailure("", lost=_priced(LostTries(1, *tokens), client)), client)
             raise
         finally:
             self._budget.finish(id(mark), spent)
@@ -257,9 +258,8 @@ def call_key(identity: Mapping[str, Any], call: ChatCall) -> str:
     return fingerprint(_LAYOUT, identity, messages, parameters)
 
 
-def _kept(outcome: Outcome, call: ChatCall, client: ChatClient) -> Outcome:
+def _kept(outcome: Outcome, call: ChatCall, secrets: Sequence[str]) -> Outcome:
     """Return an outcome that tables can contain: no text repeats a secret, and counts are those of tokens. Half of a surrogate pair is a failure."""
-    secrets = (*client.secrets(), *environment_secrets())
     outcome = replace(outcome, **{each.name: without_secrets(getattr(outcome, each.name), secrets) for each in fields(outcome)})
     if isinstance(outcome, CallFailure):
         return replace(outcome, reason=printable(outcome.reason))

@@ -12,6 +12,7 @@ from workbench.core import batching
 from workbench.core.display import excerpt
 from workbench.errors import RunError
 from workbench.models.server import KeyedModel
+from workbench.printable import printable
 from workbench.reranking.base import Floats
 from workbench.reranking.pairs import Pair, PairReranker
 
@@ -79,4 +80,6 @@ class EndpointReranker(PairReranker, KeyedModel):
         return [float(scores[place]) for place in range(len(texts))]
 
     def _strange(self, what: str, query: str) -> RunError:
+        # A score can be any text, also the key.
+        what = printable(what, [self._key()])
         return RunError(f"{self.label} returned {what} for the query {excerpt(query)!r}", "check rerank.base_url and the server's model")

@@ -97,7 +97,8 @@ class _TargetAsking:
             await self._ask_in_session()
         except TargetError as error:
             what = without_secrets(f"the target {self._target.name} failed: {error}", self._secrets)
-            raise RunError(what, "check that it runs and that its settings fit, then run again") from error
+            # Not `from error`: its traceback goes to a file, and a server may repeat a key.
+            raise RunError(what, "check that it runs and that its settings fit, then run again") from None
 
     async def _ask_in_session(self) -> None:
         async with self._target.session(self._resources) as session:

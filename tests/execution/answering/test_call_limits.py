@@ -63,6 +63,17 @@ def test_a_limit_of_money_needs_prices_of_a_model_that_may_cost_something(asked_
         asked_sweep.experiment(limits={"usd": 1}, answering=elsewhere)
     (fault,) = raised.value.faults
     assert fault == "limits.usd needs the prices of the model; add price_input and price_output to answering, for a million tokens each"
+    priced = {**elsewhere, "price_input": 1, "price_output": 1}
+    judge = {"kind": "chat", "provider": "openai", "model": "words", **elsewhere}
+    with pytest.raises(ExperimentError) as raised:
+        asked_sweep.experiment(
+            limits={"usd": 1},
+            answering=priced,
+            judging={"relevance": {"kind": "cascade", "cheap": {"kind": "overlap"}, "expensive": judge}, "claims": judge},
+        )
+    assert [fault.split(" to ")[1] for fault in raised.value.faults] == [
+        f"judging.{name}, for a million tokens each" for name in ("claims", "relevance")
+    ]
     # A model on this machine costs nothing, so its calls need no prices.
     assert asked_sweep.experiment(limits={"usd": 1}).limits.usd == 1
 

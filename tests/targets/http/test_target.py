@@ -63,6 +63,7 @@ def test_a_secret_in_the_settings_is_refused_and_not_repeated():
         {"headers_env": {"x-api-key": KEY}},
         {"preset": None, "search": {**SEARCH, "headers": {"x-api-key": KEY}}},
         {"preset": None, "search": {**SEARCH, "params": {"api_key": KEY}}},
+        {"preset": None, "search": {**SEARCH, "body": {"query": "{query}", "user": [{"api_key": f"{KEY}-1"}]}}},
         {"preset": None, "search": {**SEARCH, "url": f"http://me:{KEY}@localhost:8000"}},
     ]:
         with pytest.raises(InputError) as caught:

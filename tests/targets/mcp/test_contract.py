@@ -9,6 +9,7 @@ import pytest
 
 from tests.loopback import Loopback, LoopbackHandler, closed_port, serving
 from tests.targets.mcp.conftest import TOOLS, during, notes
+from workbench.errors import InputError
 from workbench.targets.base import TargetDownError, TargetSession
 from workbench.targets.mcp.target import McpTarget
 
@@ -50,6 +51,35 @@ def test_a_process_that_ends_at_once_is_reported_with_its_last_line_without_secr
     assert "'strange': it cannot be reached" in message
     assert "no license for" in message
     assert secret not in message
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--api-key", "sk-aB3xY9zQ7LmN"),
+        ("--api-key=sk-aB3xY9zQ7LmN",),
+        ("--header", "Authorization: Bearer sk-aB3xY9zQ7LmN"),
+        ("https://me:aB3xY9zQ7@host/mcp",),
+        ("https://host/mcp?token=aB3xY9zQ7",),
+    ],
+)
+def test_a_key_in_the_arguments_is_refused_and_not_repeated(args: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="args contain what looks like a key; name an environment variable") as raised:
+        McpTarget(name="strange", command="python", args=args, search=SEARCH)
+    assert "aB3xY9zQ7" not in str(raised.value)
+
+
+def test_options_named_like_keys_have_words_paths_and_numbers() -> None:
+    args = ("--token", "--key=title", "--api-key", "/run/secrets/key", "--max-token", "400", "--key")
+    assert McpTarget(name="strange", command="python", args=args, search=SEARCH).args == args
+
+
+def test_paths_words_and_addresses_for_a_process_are_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"DOCS": "/srv/docs", "MODE": "production", "PORT": "8080", "SITE": "https://docs.example.com/", "LOGIN": "Bearer hunter22"}
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    target = McpTarget(name="strange", command="python", env=[*values], search=SEARCH)
+    assert target.secrets() == ("Bearer hunter22", "hunter22")
 
 
 def test_a_process_that_never_speaks_is_given_up_and_ended() -> None:

@@ -1,17 +1,14 @@
 """Bound the calls, tokens and money that judging can cost, without loading a model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
-from workbench.core.component import Component
 from workbench.execution.answering.costs import CallBound, cost_of
 from workbench.judging.base import JudgeRequest, Task
 from workbench.judging.claims.base import SplitRequest
-from workbench.judging.settings import Judging
+from workbench.judging.settings import AsksModel, Judging, prompted
 from workbench.judging.trust import known_answer_request, known_answers
 from workbench.llm.base import ChatCall
-from workbench.llm.client import ChatClient
 from workbench.llm.tokens import most_prompt_tokens
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
@@ -27,18 +24,6 @@ CLAIMS_ASSUMED = 4
 _BYTES = 4
 # Tokens of an answer that no model writes, such as a recorded one, and of a chunk without a size.
 _ANSWER, _CHUNK = 300, 256
-
-
-@runtime_checkable
-class AsksModel(Protocol):
-    """A judge or a splitter that asks a chat model by a prompt."""
-
-    def client(self) -> ChatClient:
-        """Return the client that calls the model."""
-        ...
-
-    # The call about a list of equal tasks of a judge, or about one answer of a splitter.
-    call: Callable[..., ChatCall]
 
 
 def judging_bounds(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[str, CallBound]:
@@ -60,16 +45,6 @@ def judging_bounds(graph: Graph, configurations: Sequence[Configuration]) -> Map
         if bound.calls:
             bounds[configuration.name] = bound
     return bounds
-
-
-def prompted(component: Component) -> Iterator[AsksModel]:
-    """Yield the component itself or the components inside it that ask a model by a prompt."""
-    if isinstance(component, AsksModel):
-        yield component
-    for name in component.nested:
-        inside = getattr(component, name)
-        for part in inside.values() if isinstance(inside, Mapping) else [inside]:
-            yield from prompted(part)
 
 
 def _bounds(planned: "_Planned", judging: Judging) -> Iterator[CallBound]:

@@ -198,6 +198,9 @@ class ServedClient(ServedModel, ChatClient, ABC):
         dropped = set(self._refused() & asked_parameters(call)) - {"max_tokens"}
         if call.top_logprobs is not None and reply.logprobs is None:
             dropped.add("top_logprobs")
+        # A prompt and a text have tokens: a server that says 0 has not counted.
+        written = None if reply.output_tokens == 0 and reply.text else reply.output_tokens
+        reply = replace(reply, input_tokens=reply.input_tokens or None, output_tokens=written)
         cost = self.cost(reply.input_tokens, reply.output_tokens)
         return replace(reply, seconds=seconds, cost=cost, dropped=tuple(sorted(dropped)), model=reply.model or self.model)
 
@@ -251,7 +254,7 @@ def _failed_request(error: Exception) -> tuple[CallFailure, bool, bool]:
 
 def lost_try(call: ChatCall, reply: Reply | None = None) -> LostTries:
     """Return a try whose reply cannot be used, with the tokens that the server has counted, else the most that there can be."""
-    read, written = (reply.input_tokens, reply.output_tokens) if reply else (None, None)
+    read, written = (reply.input_tokens or None, reply.output_tokens) if reply else (None, None)
     return LostTries(1, most_prompt_tokens(call) if read is None else read, call.max_tokens if written is None else written)
 
 

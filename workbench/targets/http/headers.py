@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from workbench.errors import InputError
-from workbench.printable import printable
+from workbench.printable import printable, secrets_in
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAMED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -46,6 +46,11 @@ def is_secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(name))
 
 
+def has_secret(name: str, value: object) -> bool:
+    """Return whether a setting of this name seems to have a secret as its value, which no words and slots are."""
+    return is_secret_name(name) and isinstance(value, str) and "{" not in value and bool(secrets_in(value))
+
+
 def check_headers(headers: Mapping[str, str], from_environment: Mapping[str, str]) -> None:
     """Raise ValueError for headers that cannot be sent, or that have secrets in the experiment. No value is repeated."""
     for name in [*headers, *from_environment]:
@@ -79,7 +84,7 @@ def read_headers(headers: Mapping[str, str], from_environment: Mapping[str, str]
                 raise InputError(
                     f"the environment variable {variable} of {what} has characters that cannot be sent in a header", f"set {variable}"
                 )
-            secrets.append(secret)
+            secrets += [secret, *secrets_in(secret)]
         template = source if "{" in source else f"{{{source}}}"
         values[name] = _NAMED.sub(lambda match: os.environ[match[1]].strip(), template)
     return RequestHeaders(values, tuple(secrets))

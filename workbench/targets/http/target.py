@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from workbench.targets.base import Target, TargetResources, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, Endpoint, IngestEndpoint, RemoveEndpoint, SearchEndpoint
-from workbench.targets.http.headers import RequestHeaders, check_address, check_headers, is_secret_name, read_headers
+from workbench.targets.http.headers import RequestHeaders, check_address, check_headers, has_secret, is_secret_name, read_headers
 from workbench.targets.http.prepared import PreparedRequest, PreparedTarget, RequestLimits
 from workbench.targets.http.presets import PRESET_BLOCK, PRESETS, Preset
 
@@ -65,6 +65,8 @@ class HttpTarget(Target):
             for parameter in block.params or {}:
                 if is_secret_name(parameter):
                     raise ValueError(f"the parameter {parameter} has a secret; put it into a header by headers_env")
+            if field := next((field for field, value in _fields(block.body) if has_secret(field, value)), ""):
+                raise ValueError(f"the field {field} of the body has a secret; put it into a header by headers_env")
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         check_address(self.address(block), f"the url of {name}" if block.url else "url")
@@ -144,3 +146,11 @@ class HttpTarget(Target):
 
         requests = {name: PreparedRequest(block, self.address(block), self._headers(block)) for name, block in self.blocks().items()}
         return open_session(PreparedTarget(requests, RequestLimits(self.timeout, self.retries), self.k, self.model))
+
+
+def _fields(template: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the names and values of all objects in a template."""
+    if isinstance(template, dict):
+        yield from template.items()
+    for value in template.values() if isinstance(template, dict) else template if isinstance(template, list) else ():
+        yield from _fields(value)

@@ -12,7 +12,9 @@ from pydantic import Field, model_validator
 
 from workbench.core.environment import advice, expand, installed_version
 from workbench.errors import InputError
+from workbench.printable import printable, secrets_in
 from workbench.targets.base import Target
+from workbench.targets.http.headers import has_secret
 from workbench.targets.mcp.sampling_model import ChatSampling, LocalSampling
 from workbench.targets.mcp.tools import McpAnswer, McpIngest, McpRemove, McpSearch, McpTool
 
@@ -80,6 +82,14 @@ class McpSettings(Target, ABC):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _no_secret(self) -> "McpSettings":
+        for name, value in zip(("", *self.args), (*self.args, ""), strict=True):
+            option, _, given = name.partition("=")
+            if has_secret(option.lstrip("-"), given or (value if value[:1] != "-" else "")) or printable(value) != value:
+                raise ValueError("args contain what looks like a key; name an environment variable with it in env, which the program reads")
+        return self
+
     @property
     def searches(self) -> bool:
         """Return whether a tool that searches is set."""
@@ -122,8 +132,9 @@ class McpSettings(Target, ABC):
         return sys.executable if self.command == "python" else str(expand(self.command))
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the values of the variables that the process or the headers get."""
-        return tuple(os.environ[name] for name in (*self.env, *self.headers_env.values()) if os.environ.get(name))
+        """Return the values of the variables that the process or the headers get, which may also be paths and addresses."""
+        values = [os.environ.get(name, "") for name in (*self.env, *self.headers_env.values())]
+        return tuple(secret for value in values for secret in secrets_in(value))
 
     def check(self) -> None:
         """Raise InputError if the package, the program, an environment variable or the model of `sampling` is missing."""
