@@ -33,6 +33,11 @@ def test_the_closest_sentences_are_quoted_in_their_order_with_their_passages() -
     assert answer.confidence > 0.7
 
 
+def test_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("socket.socket.connect")
+    test_the_closest_sentences_are_quoted_in_their_order_with_their_passages()
+
+
 def test_the_number_of_sentences_is_a_setting_and_each_passage_is_cited_once() -> None:
     one = answer_to("what becomes of a company card during parental leave", sentences=1)
     assert (one.text, one.citations) == ("A company card is suspended during parental leave.", (1,))

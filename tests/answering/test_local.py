@@ -25,6 +25,11 @@ def test_a_file_answers_from_the_passages(gguf: Path) -> None:
     assert answer.output_tokens <= 24
 
 
+def test_nothing_is_sent(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("socket.socket.connect")
+    test_a_file_answers_from_the_passages(gguf)
+
+
 def test_the_identity_has_the_content_of_the_file_and_the_window(gguf: Path, tmp_path: Path) -> None:
     link = tmp_path / "renamed.gguf"
     link.symlink_to(gguf)
