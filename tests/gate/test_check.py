@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
@@ -404,6 +405,15 @@ def test_another_field_of_a_question_is_noted(against, gated_run):
     assert report.outcome is Decision.PASS
     assert "the fields of 1 question differ from those of" in report.notes[0]
     assert report.notes[0].endswith("so slices can have other questions: q0-0")
+
+
+@pytest.mark.parametrize(("kind", "asked", "noted"), [("callable", 0, True), ("callable", 3, False), ("recorded", 0, False)])
+def test_a_target_that_was_not_asked_is_noted(gated_run, names, kind, asked, noted):
+    settings = {name: {**own, "target": {"kind": kind}} for name, own in gated_run.configurations_settings.items()}
+    timings = pd.DataFrame({"configuration": [names["base"]], "name": ["computed_responses"], "value": [float(asked)]})
+    run = replace(changed(gated_run, configurations=settings), sources={**gated_run.sources, "timings": lambda _: timings})
+    report = check_gate(run, floors(f"{PRIMARY} >= 0.5", configuration=names["base"]))
+    assert any("was not asked: its replies are those of an earlier sweep" in note for note in report.notes) == noted
 
 
 def test_the_folder_of_a_run_compares_answers_too(answered_run, tmp_path):

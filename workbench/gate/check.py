@@ -81,6 +81,7 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     lost = lost_questions(run, own.name, main, subjects, found[0]) if main else []
     drafts = unaccepted_drafts(run)
     notes = [drafts] if drafts else []
+    notes += _old_replies(own)
     notes += [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
     checked, present = run.manifest["commit"], commit()
     if checked and present not in (None, checked):
@@ -186,6 +187,15 @@ def _preview(rule: RuleResult, drafts: str) -> RuleResult:
 
 def _remarked(rule: RuleResult, remark: str) -> RuleResult:
     return replace(rule, reason=f"{rule.reason}; {remark}")
+
+
+def _old_replies(own: GatedConfiguration) -> list[str]:
+    """Say if a target was not asked: a change of what its settings do not name is not seen."""
+    target, timings = own.run.configurations_settings[own.name].get("target"), own.run.of("timings", own.name)
+    asked = timings.loc[timings["name"] == "computed_responses", "value"]
+    if not target or target["kind"] == "recorded" or asked.empty or asked.sum() > 0:
+        return []
+    return [f"{own.name} was not asked: its replies are those of an earlier sweep; change its revision if the target has changed"]
 
 
 def _notes(baseline: Baseline, found: Differences) -> Iterator[str]:
