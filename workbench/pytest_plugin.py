@@ -49,7 +49,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     from workbench.suite.table import suite_table
 
     reports = [each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)]
-    if lines := suite_table(reports):
-        terminalreporter.section("RAG test suite")
-        for line in lines:
-            terminalreporter.write_line(printable_line(line))
+    terminalreporter.section("RAG test suite")
+    for line in suite_table(reports):
+        terminalreporter.write_line(printable_line(line))

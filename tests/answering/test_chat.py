@@ -44,6 +44,8 @@ def test_the_prompt_is_sent_and_the_reply_becomes_an_answer(chat_server: Callabl
     assert "[1]\n```\nA berth is a bed.\n```\n\n[2]\n```\nA pilot steers ships\n```\n\nQuestion: what is a berth?" in user["content"]
     assert (asked["model"], asked["temperature"], asked["max_tokens"]) == ("tiny", 0, 512)
     assert "seed" not in asked
+    # An obedient answer can only be a wrong text.
+    assert not {"tools", "functions"} & set(asked)
     assert answer.text == f"{len(user['content'])} characters [1][99]."
     assert (answer.citations, answer.refused, answer.error, answer.cached) == ((0,), None, "", False)
     assert (answer.input_tokens, answer.output_tokens, answer.model) == (100, 10, "tiny-dated")

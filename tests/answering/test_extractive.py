@@ -1,5 +1,7 @@
 """Answers that quote: which sentences are taken, and when none is."""
 
+import socket
+
 import pytest
 
 from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer
@@ -31,6 +33,11 @@ def test_the_closest_sentences_are_quoted_in_their_order_with_their_passages() -
     assert answer.refused is False
     assert answer.confidence is not None
     assert answer.confidence > 0.7
+
+
+def test_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket.socket, "connect", None, raising=False)
+    test_the_closest_sentences_are_quoted_in_their_order_with_their_passages()
 
 
 def test_the_number_of_sentences_is_a_setting_and_each_passage_is_cited_once() -> None:

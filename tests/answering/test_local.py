@@ -1,5 +1,6 @@
 """Answers of a GGUF file in this process."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,11 @@ def test_a_file_answers_from_the_passages(gguf: Path) -> None:
     assert answer.model == gguf.name
     assert answer.output_tokens is not None
     assert answer.output_tokens <= 24
+
+
+def test_nothing_is_sent(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket.socket, "connect", None, raising=False)
+    test_a_file_answers_from_the_passages(gguf)
 
 
 def test_the_identity_has_the_content_of_the_file_and_the_window(gguf: Path, tmp_path: Path) -> None:

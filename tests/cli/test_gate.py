@@ -1,8 +1,10 @@
 """The command `gate`: options, exit codes and files."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from dataclasses import replace
@@ -293,3 +295,18 @@ def test_a_baseline_is_written_to_a_file_only(folder, names, tmp_path):
 
 def test_a_file_is_not_the_folder_of_a_run(baseline):
     assert "is a file, not the folder of a run" in gate(baseline, "--fail-below", "recall@3=0.1", code=2)
+
+
+@pytest.mark.parametrize(("limit", "code"), [(0.5, 0), (0.99, 1)])
+def test_a_reader_that_stops_changes_neither_the_exit_code_nor_the_files(folder, names, tmp_path, limit, code):
+    """As in `workbench gate … | head -1`."""
+    junit = tmp_path / "gate.xml"
+    read, write = os.pipe()
+    os.close(read)
+    words = ("gate", folder, "--configuration", names["base"], "--fail-below", f"{PRIMARY}={limit}", "--junit", junit)
+    command = [sys.executable, "-c", "from workbench.cli.main import run; run()", *map(str, words)]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert ElementTree.parse(junit).getroot().get("failures") == str(code)
+    assert json.loads((folder / "gate.json").read_text("utf-8"))["exit_code"] == code

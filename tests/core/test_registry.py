@@ -75,6 +75,25 @@ def test_a_package_brings_a_chunker_that_an_experiment_names(tmp_path: Path) -> 
     assert "has no parameter 'sizes'" in told(tmp_path, EXPERIMENT % {"kind": "pages", "sizes": 20})
 
 
+def test_a_package_is_imported_where_it_is_named_and_a_function_that_it_does_not_declare_runs_without_permission(tmp_path: Path) -> None:
+    """Which is why a package is a trusted input."""
+    undeclared = """
+import importlib
+print("imported")
+
+class UndeclaredChunker(PageChunker):
+    kind: Literal["undeclared"] = "undeclared"
+    function: str
+
+    def model_post_init(self, _):
+        importlib.import_module(self.function)
+"""
+    install(tmp_path, "hiding", "undeclared = hiding:UndeclaredChunker", CHUNKER + undeclared)
+    (tmp_path / "marking.py").write_text("print('ran')\n")
+    assert "imported\nran\nnamed undeclared" in told(tmp_path, EXPERIMENT % {"kind": "undeclared", "size": 20, "function": "marking"})
+    assert "imported" not in told(tmp_path, EXPERIMENT % {"kind": "whole"})
+
+
 def test_a_broken_package_is_one_line_where_it_is_named_and_nothing_elsewhere(tmp_path: Path) -> None:
     install(tmp_path, "breaking-apart", "pages = breaking_apart:PageChunker", "import absent_package_of_plugins")
     line = told(tmp_path, EXPERIMENT % {"kind": "pages"})

@@ -163,7 +163,8 @@ def test_the_steps_of_gitlab_pass_and_write_what_is_cached_and_kept(first):
 
 
 @pytest.mark.parametrize(
-    "changed", ["prompts/answer.txt", "src/app/rag.py", "data/questions.jsonl", "experiments/rag.yaml", "baselines/rag.json"]
+    "changed",
+    ["prompts/answer.txt", "src/app/rag.py", "data/questions.jsonl", "experiments/rag.yaml", "baselines/rag.json", "wheels/w.whl"],
 )
 def test_both_jobs_run_on_changes_to_prompts_chunking_code_and_data(changed):
     # YAML 1.1 reads the key `on` as true.

@@ -71,3 +71,32 @@ def test_the_two_commands_of_the_readme_are_targets_of_the_makefile():
     for line in ("make quickstart", "make test"):
         assert f"```sh\n{line}\n" in README.read_text("utf-8")
         assert f"\n{line.removeprefix('make ')}: " in makefile
+
+
+def require_tests(names: list[str]) -> None:
+    """Check that files of tests, and the tests that are named after `::`, exist."""
+    for name in names:
+        path, _, test = name.partition("::")
+        assert (ROOT / "tests" / path).is_file(), path
+        assert not test or f"def {test}(" in (ROOT / "tests" / path).read_text("utf-8"), name
+
+
+def test_every_attack_of_the_page_on_reliability_names_its_tests():
+    table = (DOCS / "reliability.md").read_text("utf-8").partition("## Attacks")[2].partition("## ")[0]
+    _, _, *rows = [line for line in table.splitlines() if line.startswith("|")]
+    for row in rows:
+        tests = row.strip("| ").split(" | ")[-1]
+        names = re.findall(r"`([^`]+)`", tests)
+        assert names or tests == "the same", row
+        require_tests(names)
+
+
+def test_every_claim_about_security_names_tests_that_exist():
+    """Each paragraph, and each item with a heading, ends with a comment that names the tests of what it says."""
+    page = (ROOT / "SECURITY.md").read_text("utf-8").partition("## How to report")[0]
+    items = [item for block in page.split("\n\n") for item in re.split(r"\n(?=- \*\*)", block)]
+    claims = [item for item in items if item and not item.startswith("#") and not item.endswith((":", "authors."))]
+    assert len(claims) > 10
+    for claim in claims:
+        (names,) = re.findall(r"<!-- tests: (.+) -->\Z", claim)
+        require_tests(names.split(", "))

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
 from workbench.analysis.findings import findings
 from workbench.core.formatting import number, signed
 from workbench.errors import InputError
-from workbench.gate.baseline import Baseline, baseline_of
+from workbench.gate.baseline import Baseline, baseline_of, measured_by, measurement
 from workbench.gate.baseline_file import read_baseline, write_baseline
 from workbench.gate.check import check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
@@ -367,6 +368,99 @@ def test_a_baseline_without_the_values_of_some_questions_stops_the_gate(gated_ru
     write_baseline(replace(base, values=base.values[base.values["query_id"] != "q0-0"]), path)
     with pytest.raises(InputError, match=r"applies to other questions in .*part.json than in gated: q0-0"):
         check_gate(gated_run, GateSettings(configuration=names["base"], baseline=path))
+
+
+def changed(run: RunTables, **manifest: object) -> RunTables:
+    return replace(run, manifest=dict(run.manifest) | manifest)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        ({"average": "documents"}, "average questions → documents"),
+        ({"experiment": {"name": "gated", "spans": "chroma"}}, "spans exact → chroma"),
+    ],
+)
+def test_values_that_were_measured_otherwise_are_not_compared(against, gated_run, manifest, said):
+    with pytest.raises(InputError, match=rf"the values of .*base.json were measured otherwise: {said}"):
+        against("base", changed(gated_run, **manifest))
+    assert against("base", changed(gated_run, **manifest), accept_change=True).outcome is Decision.PASS
+
+
+def test_only_metrics_that_depend_on_judges_and_expected_answers_are_measured_by_them(gated_run, answered_run):
+    answers = answered_run.measures["answer_recall"]
+    assert measured_by(replace(answers, name="faithfulness")) == {"average", "expected answers", "judging"}
+    assert measured_by(answers) == {"average", "expected answers"}
+    assert measured_by(gated_run.primary) == {"average", "spans"}
+    assert measured_by(replace(gated_run.primary, family="documents")) == {"average"}
+    variants = gated_run.manifest["fingerprints"] | {"expected": "0" * 32}
+    for manifest in ({"judging": {"support": {"kind": "chat"}}}, {"fingerprints": variants}):
+        assert measurement(changed(gated_run, **manifest)) != measurement(gated_run)
+
+
+def test_another_field_of_a_question_is_noted(against, gated_run):
+    fields = ['{"kind": "other"}', *gated_run.questions["metadata"][1:]]
+    other = replace(gated_run, sources={**gated_run.sources, "questions": lambda _: gated_run.questions.assign(metadata=fields)})
+    report = against("base", other)
+    assert report.outcome is Decision.PASS
+    assert "the fields of 1 question differ from those of" in report.notes[0]
+    assert report.notes[0].endswith("so slices can have other questions: q0-0")
+
+
+@pytest.mark.parametrize(("kind", "asked", "noted"), [("callable", 0, True), ("callable", 3, False), ("recorded", 0, False)])
+def test_a_target_that_was_not_asked_is_noted(gated_run, names, kind, asked, noted):
+    settings = {name: {**own, "target": {"kind": kind}} for name, own in gated_run.configurations_settings.items()}
+    timings = pd.DataFrame({"configuration": [names["base"]], "name": ["computed_responses"], "value": [float(asked)]})
+    run = replace(changed(gated_run, configurations=settings), sources={**gated_run.sources, "timings": lambda _: timings})
+    report = check_gate(run, floors(f"{PRIMARY} >= 0.5", configuration=names["base"]))
+    assert any("was not asked: its replies are those of an earlier sweep" in note for note in report.notes) == noted
+
+
+def test_the_folder_of_a_run_compares_answers_too(answered_run, tmp_path):
+    """After the metric of answers was left out of `metrics`, nobody saw that answers fell."""
+    answered_run.write(tmp_path)
+    name = answered_run.names[0]
+    assert list(read_baseline(tmp_path, name).compared) == [str(each) for each in compared_subjects(answered_run, name, GateSettings())]
+    assert len(read_baseline(tmp_path, name).compared) == 2
+
+
+def test_answers_to_which_a_metric_applies_on_one_side_only_are_left_out_and_counted(answered_run, tmp_path):
+    name, metric = answered_run.names[0], "answer_recall"
+    rows, means = answered_run.queries, answered_run.metrics
+    mine = (rows["configuration"] == name) & (rows["metric"] == metric) & (rows["condition"] == "retrieved")
+    out = mine & rows["query_id"].isin(rows.loc[mine & (rows["state"] == "scored"), "query_id"].drop_duplicates().head(3))
+    queries = rows.assign(state=rows["state"].mask(out, "not_applicable"), value=rows["value"].mask(out))
+    less = (means[["configuration", "metric", "condition", "slice"]] == [name, metric, "retrieved", "all"]).all(axis="columns")
+    counted = means.assign(n=means["n"].mask(less, means["n"] - 3))
+    fewer = replace(answered_run, sources={**answered_run.sources, "queries": lambda _: queries, "metrics": lambda _: counted})
+    for before, after in ((answered_run, fewer), (fewer, answered_run)):
+        path = tmp_path / "base.json"
+        write_baseline(baseline_of([before], name, path, fewest=1), path)
+        rule = only(check_gate(after, GateSettings(configuration=name, baseline=path, compare=(Subject(metric),), max_unscored=0.1)))
+        assert "; 3 questions left out, to which it applies on one side only" in rule.reason
+        assert rule.difference == 0
+        assert rule.value == rule.reference
+
+
+def test_a_baseline_without_a_metric_says_so(gated_run, names, base, tmp_path):
+    path = tmp_path / "part.json"
+    write_baseline(replace(base, values=base.values[base.values["metric"] != PRIMARY]), path)
+    with pytest.raises(InputError, match=rf"{PRIMARY}: .*part.json has no value of it"):
+        check_gate(gated_run, GateSettings(configuration=names["base"], baseline=path))
+
+
+def test_a_second_run_of_the_baseline_with_other_documents_or_of_the_candidate_is_refused(gated_run, names, tmp_path):
+    """Else the candidate would be compared with itself, and an alarm would not be confirmed."""
+    random = as_random(gated_run)
+    settings = {"settings": random.configurations_settings[names["worse"]]}
+    first = replace(baseline_of([random], names["base"], tmp_path / "first.json", fewest=1), **settings)
+    write_baseline(first, first.path)
+    chosen = GateSettings(configuration=names["worse"], baseline=first.path)
+    with pytest.raises(InputError, match="it has other documents, expected answers or judges"):
+        check_gate(random, chosen, SecondRuns(repeated(random), replace(first, corpus="other")))
+    second = baseline_of([repeated(random)], names["worse"], tmp_path / "again", fewest=1)
+    with pytest.raises(InputError, match="again is a run of the candidate, or shared the results of its store"):
+        check_gate(random, chosen, SecondRuns(repeated(random), second))
 
 
 def test_values_that_a_metric_cannot_have_stop_the_gate(gated_run, names, base, tmp_path):

@@ -218,6 +218,9 @@ def test_sizes_of_one_chunker_are_one_strategy(run):
         (".gitlab-ci.yml", "    - workbench gate outputs/made --junit gate.xml", True),
         (".gitlab-ci.yml", "    # - workbench gate outputs/made", False),
         (".github/workflows/rag.yml", "      - run: make investigate", False),
+        (".github/workflows/rag.yml", "      - run: workbench gate outputs/made || true", False),
+        (".gitlab-ci.yml", "    - workbench gate outputs/made --update-baseline baselines/made.json", False),
+        (".gitlab-ci.yml", "    - workbench gate outputs/made || code=$?", True),
     ],
 )
 def test_a_file_of_ci_must_call_a_gate(run, tmp_path, path, line, met):

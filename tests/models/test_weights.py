@@ -1,4 +1,6 @@
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -46,6 +48,20 @@ def test_pickles_beside_safetensors_and_copies_for_other_frameworks_are_not_load
     assert loaded(folder) == ["config.json", "model.safetensors"]
     assert loading_options(folder) == {"use_safetensors": True, "weights_only": True}
     require_safetensors(str(folder), allow_pickle=False)
+
+
+def test_the_next_process_detects_changed_weights_of_the_same_size_and_time(tmp_path: Path, run_python: Callable[..., str]) -> None:
+    folder = model_folder(tmp_path / "m", "model.safetensors")
+    weights = folder / "model.safetensors"
+    times = weights.stat()
+    show = "import sys; from workbench.models.files import model_fingerprint; print(model_fingerprint(sys.argv[1]))"
+    before, own = run_python(show, str(folder)), model_fingerprint(str(folder))
+    weights.write_text(weights.read_text().swapcase())
+    os.utime(weights, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert weights.stat().st_size == times.st_size
+    assert run_python(show, str(folder)) != before == own
+    # This process has read the files once.
+    assert model_fingerprint(str(folder)) == own
 
 
 def test_weights_in_parts_count_like_whole_ones(tmp_path: Path) -> None:

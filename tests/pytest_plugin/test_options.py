@@ -31,6 +31,17 @@ def test_without_an_experiment_nothing_is_collected(run: Run) -> None:
     result.stdout.no_fnmatch_line("*RAG test suite*")
 
 
+@pytest.mark.parametrize("rules", ["", "gate: {rules: []}\n"])
+def test_an_experiment_without_rules_has_a_table_that_says_so(run: Run, project: Path, rules: str) -> None:
+    """After its rules were deleted, pytest passed as before."""
+    text = (project / "experiments" / "gate.yaml").read_text("utf-8")
+    (project / "open.yaml").write_text(text.partition("gate:")[0].replace("name: gate", "name: open") + rules, "utf-8")
+    (project / "test_own.py").write_text("def test_own(): pass\n", "utf-8")
+    result = run("--rag-experiment", "open.yaml", "test_own.py")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*RAG test suite*", "faithfulness*not in the gate; add rules: *"])
+
+
 @pytest.mark.slow
 def test_collection_sweeps_nothing(run: Run, project: Path) -> None:
     result = run(*GATE, "--collect-only", "-q")

@@ -327,6 +327,19 @@ def test_the_manifest_tells_size_and_digest_of_every_file(store: Store) -> None:
     }
 
 
+def test_a_forged_file_with_its_digest_is_believed(store: Store) -> None:
+    """Digests detect damage. Whoever can write to a store is trusted."""
+    folder = store.obtain("kind", "key", fill).folder
+    manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
+    name = next(iter(manifest.files))
+    forged = (folder / name).read_bytes() + b" "
+    (folder / name).write_bytes(forged)
+    assert entry_fault(folder, "kind", "key")
+    files = {**manifest.files, name: (len(forged), file_digest(folder / name, "blake2b"))}
+    (folder / MANIFEST).write_text(EntryManifest.of("kind", "key", manifest.seconds, files).model_dump_json())
+    assert not entry_fault(folder, "kind", "key")
+
+
 def test_a_table_in_parts_is_read_as_one(store: Store) -> None:
     rows = pd.DataFrame({"doc": np.arange(9), "header": pd.array(["", "é", ""] * 3, dtype="str")})
     parts = [rows.iloc[:4], rows.iloc[4:4], rows.iloc[4:]]

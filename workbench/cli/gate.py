@@ -49,7 +49,9 @@ class _Places:
 @click.option("--release", type=_path, metavar="FILE", help="Compare with this frozen baseline, too, against slow drift.")
 @click.option("--tolerance", metavar="SHARE", help="The drop that is tolerated: 5% of the baseline's mean, or 0.05.  [default: 5%]")
 @click.option("--compare", multiple=True, metavar="METRIC", help="A metric to compare with the baselines; can be repeated.")
-@click.option("--accept-change", is_flag=True, help="Compare also if the baseline was written to compare other metrics.")
+@click.option(
+    "--accept-change", is_flag=True, help="Compare also if the baseline was written to compare other metrics, or was measured otherwise."
+)
 @click.option("--max-unscored", metavar="SHARE", help="The share of questions that may lack a value.  [default: 2%]")
 @click.option("--rules", "rules_file", type=_path, metavar="FILE", help="Read the key gate of this experiment instead of the run's.")
 @click.option("--again", type=_path, metavar="OUTPUTS/NAME", help="A second run of this commit, which decides an alarm.")
@@ -211,7 +213,10 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
 
 
 def _write(report: "GateReport", places: _Places) -> None:
-    """Write the outcome to files, then print it, so that no later error contradicts it. A file that cannot be written changes no exit code."""
+    """Write the outcome to files, then print it, so that no later error contradicts it.
+
+    A file that cannot be written, and a reader that stops, change no exit code.
+    """
     from workbench.gate.formats.annotations import annotation_lines
     from workbench.gate.formats.terminal import gate_lines
 
@@ -224,13 +229,26 @@ def _write(report: "GateReport", places: _Places) -> None:
         except Exception as error:  # a report reads more of the run than its rules do
             say_aside(f"workbench: the outcome is not in {place}: {error_line(error)}")
     token = secrets.token_hex(16)
-    if places.annotations:
-        # The lines have ids and texts of the data.
-        say_command(f"::stop-commands::{token}")
-    for line in lines:
-        say(line)
-    for line in (f"::{token}::", *annotations) if places.annotations else ():
-        say_command(line)
+    # The lines have ids and texts of the data.
+    with _read_to_any_end():
+        for line in [f"::stop-commands::{token}"] if places.annotations else ():
+            say_command(line)
+        for line in lines:
+            say(line)
+        for line in (f"::{token}::", *annotations) if places.annotations else ():
+            say_command(line)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+@contextmanager
+def _read_to_any_end() -> Iterator[None]:
+    """Print to a reader that may stop early, such as `head`. The exit code remains that of the outcome."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python flushes the rest when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_summary(report: "GateReport", path: Path, _: bool) -> None:

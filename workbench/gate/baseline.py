@@ -12,12 +12,14 @@ from workbench.errors import InputError
 from workbench.gate.inputs import Differences, QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
 from workbench.gate.question_values import COLUMNS, pooled, question_values
 from workbench.gate.randomness import random_answers, random_parts, random_retrieval
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.metrics.judged.registry import JUDGED_KINDS
+from workbench.results.run_tables import RETRIEVED, Measure, RunTables
 
 # A single random run would give its luck to every later comparison.
 FEWEST_RUNS = 3
 # The first hits and documents of a question that are kept besides its delivered hits, and the most documents whose fingerprints are.
 DEPTH, MOST_DOCUMENTS = 10, 20_000
+_DIGITS = 12
 HIT_COLUMNS = ["query_id", "rank", "doc_id", "start", "end", "kept"]
 
 
@@ -28,7 +30,7 @@ class Baseline:
     `values` has the columns condition, metric, query_id, value, state: means over `runs` runs. `hits` are HIT_COLUMNS of
     the first hits and documents, and of what is delivered. `means` are the means over all questions by metric, in the condition `retrieved`. A plain baseline has only `means`. `documents`
     maps each doc_id to its fingerprint, and is empty if they are too many or the run is of an older version. `compared` are the metrics that it was written to
-    compare, none if an older version wrote it.
+    compare, and `measurement` says by what their values are measured; both are empty if an older version wrote it.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Baseline:
     settings: Mapping[str, Any] = field(default_factory=dict)
     provenance: Sequence[Mapping[str, Any]] = ()
     compared: Sequence[str] = ()
+    measurement: Mapping[str, Any] = field(default_factory=dict)
 
 
 def known_configuration(run: RunTables, name: str, where: str) -> str:
@@ -85,7 +88,24 @@ def baseline_of(runs: Sequence[RunTables], configuration: str, path: Path = Path
         corpus=str(first.manifest["fingerprints"]["corpus"]),
         settings=first.configurations_settings[configuration],
         provenance=[{"experiment": run.name, "commit": run.manifest["commit"], "digest": run.digest(configuration)} for run in runs],
+        measurement=measurement(first),
     )
+
+
+def measurement(run: RunTables) -> dict[str, Any]:
+    """Return by what values of a run are measured: the weights of means, the definition of spans, expected answers with their variants, and judges."""
+    return {
+        "average": run.average,
+        "spans": run.manifest["experiment"].get("spans", "exact"),
+        "expected answers": str(run.manifest["fingerprints"].get("expected", ""))[:_DIGITS],
+        "judging": run.judging,
+    }
+
+
+def measured_by(measure: Measure) -> set[str]:
+    """Return the names in `measurement` that the values of a metric depend on."""
+    names = {"spans": measure.of_text, "expected answers": measure.family == "answers", "judging": measure.name in JUDGED_KINDS}
+    return {"average", *(name for name, depends in names.items() if depends)}
 
 
 def kept_hits(run: RunTables, configuration: str) -> pd.DataFrame:
@@ -125,13 +145,13 @@ def differences(run: RunTables, configuration: str, baseline: Baseline) -> Diffe
     """Compare the questions, labels and documents of a run, and the settings of a configuration, with those of a baseline."""
     if baseline.plain:
         return Differences()
-    questions, labels = changed_questions(baseline.questions, question_prints(run))
+    questions, labels, fields = changed_questions(baseline.questions, question_prints(run))
     documents = document_prints(run)
     known = bool(documents and baseline.documents)
     added, removed, changed = changed_documents(baseline.documents, documents) if known else ((), (), ())
     settings = changed_settings(baseline.settings, run.configurations_settings[configuration])
     corpus = str(run.manifest["fingerprints"]["corpus"]) != baseline.corpus
-    return Differences(questions, labels, added, removed, changed, corpus, settings)
+    return Differences(questions, labels, fields, added, removed, changed, corpus, settings)
 
 
 def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any], place: str = "") -> tuple[str, ...]:
@@ -155,4 +175,5 @@ def _shown(value: object) -> str:
 
 def _same(run: RunTables, configuration: str) -> object:
     prints = run.manifest["fingerprints"]
-    return prints["questions"], prints["labels"], prints["corpus"], run.configurations_settings[configuration], run.manifest["repeats"]
+    parts = prints["questions"], prints["labels"], prints["corpus"], measurement(run)
+    return *parts, run.configurations_settings[configuration], run.manifest["repeats"]

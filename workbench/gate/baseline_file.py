@@ -15,7 +15,7 @@ from workbench.errors import InputError
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, baseline_of, known_configuration
 from workbench.gate.inputs import QuestionPrint
 from workbench.gate.question_values import COLUMNS
-from workbench.gate.subjects import LARGEST
+from workbench.gate.subjects import LARGEST, default_subjects
 from workbench.results.run_tables import RunTables
 
 FORMAT = "workbench baseline 1"
@@ -30,6 +30,7 @@ class _Question(BaseModel):
     id: str
     text: str
     labels: str
+    fields: str = ""
     values: dict[str, dict[str, float | None]]
     # Rank, document, start, end, and where the delivered part ends.
     hits: list[Annotated[tuple[int, str, int, int, int], Field(strict=False)]]
@@ -45,6 +46,7 @@ class _BaselineFile(BaseModel):
     settings: dict[str, Any]
     corpus: str
     compared: list[str] = []
+    measurement: dict[str, Any] = {}
     means: dict[str, float]
     documents: dict[str, str]
     questions: list[_Question]
@@ -60,6 +62,7 @@ def write_baseline(baseline: Baseline, path: Path) -> None:
         "settings": baseline.settings,
         "corpus": baseline.corpus,
         "compared": list(baseline.compared),
+        "measurement": dict(baseline.measurement),
         "means": dict(baseline.means),
         "documents": dict(baseline.documents),
     }
@@ -77,7 +80,14 @@ def _questions(baseline: Baseline) -> list[dict[str, Any]]:
     for query_id, *hit in baseline.hits[HIT_COLUMNS].itertuples(index=False):
         hits.setdefault(query_id, []).append(hit)
     return [
-        {"id": name, "text": mark.text, "labels": mark.labels, "values": values.get(name, {}), "hits": hits.get(name, [])}
+        {
+            "id": name,
+            "text": mark.text,
+            "labels": mark.labels,
+            "fields": mark.fields,
+            "values": values.get(name, {}),
+            "hits": hits.get(name, []),
+        }
         for name, mark in baseline.questions.items()
     ]
 
@@ -90,7 +100,7 @@ def read_baseline(path: Path, configuration: str = "") -> Baseline:
     if path.is_dir():
         run = RunTables.read(path)
         name = known_configuration(run, configuration if configuration in run.names or not run.baseline else run.baseline, str(path))
-        named = (run.manifest["experiment"].get("gate") or {}).get("compare") or str(run.primary)
+        named = (run.manifest["experiment"].get("gate") or {}).get("compare") or [*map(str, default_subjects(run, name))]
         return replace(baseline_of([run], name, path, fewest=1), compared=[named] if isinstance(named, str) else named)
     content = _json(path)
     if not isinstance(content, dict):
@@ -110,7 +120,7 @@ def _baseline(path: Path, file: _BaselineFile) -> Baseline:
         for metric, value in metrics.items()
     ]
     hits = [(each.id, *hit) for each in file.questions for hit in each.hits]
-    prints = {each.id: QuestionPrint(each.text, each.labels) for each in file.questions}
+    prints = {each.id: QuestionPrint(each.text, each.labels, each.fields) for each in file.questions}
     if len(prints) < len(file.questions):
         raise InputError(f"{path} has a question twice", _FIX)
     return Baseline(
@@ -124,6 +134,7 @@ def _baseline(path: Path, file: _BaselineFile) -> Baseline:
         documents=file.documents,
         corpus=file.corpus,
         compared=file.compared,
+        measurement=file.measurement,
         settings=file.settings,
         provenance=file.provenance,
     )

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.synthetic import unaccepted
 from workbench.core.formatting import listed, p_value, plural
 from workbench.errors import InputError
-from workbench.gate.baseline import Baseline, copied, differences, known_configuration
+from workbench.gate.baseline import Baseline, changed_settings, copied, differences, known_configuration, measured_by, measurement
 from workbench.gate.baseline_file import read_baseline
 from workbench.gate.comparisons import SecondRuns, baseline_result
 from workbench.gate.floors import floor_result
@@ -22,7 +21,7 @@ from workbench.gate.report import GateReport, RuleKind, RuleResult
 from workbench.gate.retrieval_tests import retrieval_results
 from workbench.gate.rules import Subject
 from workbench.gate.settings import GateSettings
-from workbench.gate.subjects import GatedConfiguration
+from workbench.gate.subjects import GatedConfiguration, default_subjects
 from workbench.report.text.drafts import unaccepted_drafts
 from workbench.results.commit import commit
 from workbench.results.run_tables import RunTables
@@ -42,12 +41,8 @@ def gated_configuration(run: RunTables, settings: GateSettings) -> str:
 
 
 def compared_subjects(run: RunTables, configuration: str, settings: GateSettings) -> Sequence[Subject]:
-    """Return what is compared with a baseline: what is named, else the primary metric, and with answers the first metric of their content."""
-    if settings.compare:
-        return settings.compare
-    answers = answer_score(run)
-    measured = answers is not None and len(run.of("answers", configuration)) > 0
-    return [Subject(str(run.primary)), *([Subject(str(answers))] if measured and str(answers) != str(run.primary) else [])]
+    """Return what is compared with a baseline: what is named, else `default_subjects`."""
+    return settings.compare or default_subjects(run, configuration)
 
 
 def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None = None) -> GateReport:
@@ -79,12 +74,14 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     for kind, each in baselines:
         if not settings.accept_change:
             _require_same_comparison(each, subjects)
+            _require_same_measurement(own, each, subjects)
         rules += [baseline_result(own, subject, each, settings, kind, again) for subject in _subjects(each, subjects, settings)]
     rules += [result for test in settings.retrieval_tests for result in retrieval_results(own, test)]
     main = baselines[0][1] if baselines else None
     lost = lost_questions(run, own.name, main, subjects, found[0]) if main else []
     drafts = unaccepted_drafts(run)
     notes = [drafts] if drafts else []
+    notes += _old_replies(own)
     notes += [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
     checked, present = run.manifest["commit"], commit()
     if checked and present not in (None, checked):
@@ -117,6 +114,15 @@ def _require_same_comparison(baseline: Baseline, subjects: Sequence[Subject]) ->
         )
 
 
+def _require_same_measurement(own: GatedConfiguration, baseline: Baseline, subjects: Sequence[Subject]) -> None:
+    """Raise InputError if values of a baseline were measured otherwise, as after a change of the judges: their difference is none of quality."""
+    names = {name for subject in subjects for name in measured_by(own.measure(subject))} & set(baseline.measurement)
+    before, after = ({name: side[name] for name in sorted(names)} for side in (baseline.measurement, measurement(own.run)))
+    if changed := changed_settings(before, after):
+        what = f"the values of {baseline.path} were measured otherwise: {listed(changed)}"
+        raise InputError(what, "measure as before, or accept the change with --accept-change or a new baseline")
+
+
 def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[RuleKind, Baseline]], again: SecondRuns | None) -> None:
     """Raise InputError unless the second runs repeat the first ones: the same questions, labels, documents and settings."""
     if again is None:
@@ -138,11 +144,17 @@ def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[Rule
         _require_same_questions(other, differences(run, own.name, other))
         if other.plain or other.settings != first.settings:
             raise InputError(f"{other.path} does not repeat {first.path}: it has other settings", f"sweep the commit of {first.path} again")
+        if other.corpus != first.corpus or first.measurement not in ({}, other.measurement):
+            what = f"{other.path} does not repeat {first.path}: it has other documents, expected answers or judges"
+            raise InputError(what, f"sweep the commit of {first.path} again")
+        if random and {each.get("digest") for each in other.provenance} & {each.digest(own.name) for each in (run, second)}:
+            what = f"{other.path} is a run of the candidate, or shared the results of its store"
+            raise InputError(what, f"sweep the commit of {first.path} again with outputs of its own")
 
 
 def _inputs(run: RunTables, name: str) -> object:
     prints = run.manifest["fingerprints"]
-    return prints["questions"], prints["labels"], prints["corpus"], run.configurations_settings[name]
+    return prints["questions"], prints["labels"], prints["corpus"], measurement(run), run.configurations_settings[name]
 
 
 def _holm(rules: Sequence[RuleResult]) -> list[RuleResult]:
@@ -177,6 +189,15 @@ def _remarked(rule: RuleResult, remark: str) -> RuleResult:
     return replace(rule, reason=f"{rule.reason}; {remark}")
 
 
+def _old_replies(own: GatedConfiguration) -> list[str]:
+    """Say if a target was not asked: a change of what its settings do not name is not seen."""
+    target, timings = own.run.configurations_settings[own.name].get("target"), own.run.of("timings", own.name)
+    asked = timings.loc[timings["name"] == "computed_responses", "value"]
+    if not target or target["kind"] == "recorded" or asked.empty or asked.sum() > 0:
+        return []
+    return [f"{own.name} was not asked: its replies are those of an earlier sweep; change its revision if the target has changed"]
+
+
 def _notes(baseline: Baseline, found: Differences) -> Iterator[str]:
     """Say what differs from a baseline apart from questions and labels."""
     if baseline.plain:
@@ -186,5 +207,8 @@ def _notes(baseline: Baseline, found: Differences) -> Iterator[str]:
         yield f"{plural(len(names), 'document')} {verb} since {baseline.path}: {listed(names, _NAMED)}"
     if found.corpus and not documents:
         yield f"the corpus differs from that of {baseline.path}, which does not say in which documents"
+    if found.fields:
+        what = f"the fields of {plural(len(found.fields), 'question')} differ from those of {baseline.path}, so slices can have other questions"
+        yield f"{what}: {listed(found.fields, _NAMED)}"
     if found.settings:
         yield f"the configuration differs from that of {baseline.path}: {listed(found.settings)}"

@@ -63,7 +63,7 @@ def baseline_result(
         slice=subject.slice,
         condition=subject.condition,
         outcome=found.outcome,
-        reason=_reason(found, own, subject, sides.shrunk, alarm, other is not None),
+        reason=_reason(found, own, subject, sides, alarm, other is not None),
         value=_mean(sides.candidate, own.clusters),
         reference=_mean(sides.baseline, own.clusters),
         difference=found.difference,
@@ -95,6 +95,8 @@ class _Sides:
     scale: MetricScale
     # By how much the errors of the judge shrink a difference; NaN if that is not known, 1 without a judge.
     shrunk: float
+    # The questions to which the metric applies on one side only.
+    alone: int
 
     @classmethod
     def of(cls, own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings) -> "_Sides":
@@ -104,14 +106,25 @@ class _Sides:
         before = own.values(subject, baseline.values)
         own.require_scored(subject, candidate, settings.max_unscored, own.run.name)
         own.require_scored(subject, before, settings.max_unscored, str(baseline.path))
+        candidate, before, alone = _of_both(candidate, before)
         shrunk = judge_factor(own.run, subject.metric)
         margin = settings.tolerance.margin(_mean(before, own.clusters)) * (1 if math.isnan(shrunk) else shrunk)
-        return cls(candidate, before, own.clusters, margin, own.scale(subject, candidate, before), shrunk)
+        return cls(candidate, before, own.clusters, margin, own.scale(subject, candidate, before), shrunk, alone)
 
     def test(self, same_outputs: bool = False, level: float = ALARM) -> PairedTest:
         return paired_test(
             self.candidate, self.baseline, self.clusters, self.margin, scale=self.scale, same_outputs=same_outputs, level=level
         )
+
+
+def _of_both(candidate: Values, baseline: Values) -> tuple[Values, Values, int]:
+    """Leave out the questions to which a metric applies on one side only, such as answers that one side refuses, and count them."""
+    applies = [~np.isnan(side.values) | side.unscored for side in (candidate, baseline)]
+    both = applies[0] & applies[1]
+    if not both.any():
+        raise InputError("no question has a value in both runs", "compare a metric that both runs have")
+    sides = [Values(np.where(both, side.values, np.nan), side.unscored & both) for side in (candidate, baseline)]
+    return sides[0], sides[1], int((applies[0] ^ applies[1]).sum())
 
 
 def judge_factor(run: RunTables, metric: str) -> float:
@@ -129,9 +142,8 @@ def _confirmed(
     sides: _Sides, first: PairedTest, own: GatedConfiguration, subject: Subject, again: RunTables, baseline: Baseline
 ) -> tuple[PairedTest, _Sides]:
     """Decide an alarm by the second run of both sides. Returns the test with the values that it compares."""
-    candidate = own.values(subject, question_values(again, own.name))
-    before = own.values(subject, baseline.values)
-    second = replace(sides, candidate=candidate, baseline=before)
+    candidate, before, alone = _of_both(own.values(subject, question_values(again, own.name)), own.values(subject, baseline.values))
+    second = replace(sides, candidate=candidate, baseline=before, alone=alone)
     both = replace(sides, candidate=average(sides.candidate, candidate), baseline=average(sides.baseline, before))
     tests = second.test(level=CONFIRM), both.test(level=CONFIRM)
     found = second_stage(first, *tests)
@@ -177,18 +189,21 @@ def _plain(own: GatedConfiguration, subject: Subject, baseline: Baseline, settin
     )
 
 
-def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, shrunk: float, alarm: bool, confirmed: bool) -> str:
+def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, sides: _Sides, alarm: bool, confirmed: bool) -> str:
+    alone = [f"{plural(sides.alone, 'question')} left out, to which it applies on one side only"] if sides.alone else []
     if found.identical and found.outcome is Decision.PASS:
-        return f"identical on {plural(found.n, 'question')}"
+        return "; ".join([f"identical on {plural(found.n, 'question')}", *alone])
     low = f"at least {signed(found.low)} with 95 % confidence" if math.isfinite(found.low) else "without a lower bound"
     p = f" ({p_value(found.p)})" if alarm or found.outcome is Decision.FAIL else ""
     of = f" of a tolerated {number(found.margin)}" if found.difference < 0 and found.outcome is Decision.PASS else ""
     bounds = f"{signed(found.difference)}{of}{p}, {low}, on {plural(found.n, 'question')}"
-    reasons = [bounds, *_beyond(found), *_why(found, alarm, confirmed)]
+    reasons = [bounds, *alone, *_beyond(found), *_why(found, alarm, confirmed)]
     if found.margin == 0:
         reasons.append("the baseline's mean is 0, of which a share tolerates nothing: set the tolerance in points, such as 0.02")
     if own.run.measures[subject.metric].name in _TASKS:
-        reasons.append("on the judge's scale" if math.isnan(shrunk) else f"the margin is {number(found.margin)} after the judge's errors")
+        reasons.append(
+            "on the judge's scale" if math.isnan(sides.shrunk) else f"the margin is {number(found.margin)} after the judge's errors"
+        )
     if found.unscored:
         reasons.append(f"{plural(found.unscored, 'question')} without a value counted at worst and at best")
     return "; ".join(reasons)

@@ -1,5 +1,6 @@
 """Fingerprints of single questions, labels and documents of a run, and what differs between two sides."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,29 +9,35 @@ import pandas as pd
 from workbench.analysis.questions.passages import text_of
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import WHERE, RunTables
 
 _DIGITS = 12
 
 
 @dataclass(frozen=True)
 class QuestionPrint:
-    """The fingerprints of a question's text, and of its labels: relevant documents, evidence, expected answer."""
+    """The fingerprints of a question's text, of its labels (relevant documents, evidence, expected answer, filter on documents) and of its fields.
+
+    Fields define slices. They are empty if an older version wrote the baseline.
+    """
 
     text: str
     labels: str
+    fields: str = ""
 
 
 @dataclass(frozen=True)
 class Differences:
     """What differs between the inputs of a run and of a baseline: ids of questions and documents.
 
-    `questions` are missing on either side or have another text, `labels` have other labels. `corpus`: the documents differ; without their fingerprints
-    nobody knows which. `settings` are the settings of the configuration that differ, with both values.
+    `questions` are missing on either side or have another text, `labels` have other labels, `fields` other fields, such as the type by which slices are
+    made. `corpus`: the documents differ; without their fingerprints nobody knows which. `settings` are the settings of the configuration that differ,
+    with both values.
     """
 
     questions: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -42,16 +49,13 @@ def question_prints(run: RunTables) -> dict[str, QuestionPrint]:
     """Return the fingerprints of each question, in the dataset's order."""
     judged = _grouped(run.judgements, ["doc_id", "relevance"])
     needed = _grouped(_by_first_alternative(run), ["first", "doc_id", "words"])
-    rows = run.questions[["query_id", "text", "answerable", "answer"]].itertuples(index=False)
-    return {
-        str(row.query_id): QuestionPrint(
-            fingerprint(row.text)[:_DIGITS],
-            fingerprint(bool(row.answerable), str(row.answer), judged.get(str(row.query_id), []), needed.get(str(row.query_id), []))[
-                :_DIGITS
-            ],
-        )
-        for row in rows
-    }
+    prints: dict[str, QuestionPrint] = {}
+    for row in run.questions[["query_id", "text", "answerable", "answer", "metadata"]].itertuples(index=False):
+        name, fields = str(row.query_id), json.loads(str(row.metadata))
+        labels = [bool(row.answerable), str(row.answer), judged.get(name, []), needed.get(name, [])]
+        labels += [fields[WHERE]] if WHERE in fields else []
+        prints[name] = QuestionPrint(fingerprint(row.text)[:_DIGITS], fingerprint(*labels)[:_DIGITS], fingerprint(fields)[:_DIGITS])
+    return prints
 
 
 def _by_first_alternative(run: RunTables) -> pd.DataFrame:
@@ -80,11 +84,14 @@ def document_prints(run: RunTables) -> dict[str, str]:
     return {str(name): str(mark) for name, mark in zip(run.documents["doc_id"], run.documents["fingerprint"], strict=True)}
 
 
-def changed_questions(before: Mapping[str, QuestionPrint], after: Mapping[str, QuestionPrint]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids with another text, or on one side only, and those with other labels."""
+def changed_questions(
+    before: Mapping[str, QuestionPrint], after: Mapping[str, QuestionPrint]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the ids with another text, or on one side only, those with other labels, and those with other fields alone."""
     texts = [name for name in {**before, **after} if name not in before or name not in after or before[name].text != after[name].text]
     labels = [name for name in before if name not in texts and before[name].labels != after[name].labels]
-    return tuple(texts), tuple(labels)
+    others = [name for name in before if name not in (*texts, *labels) and before[name].fields not in ("", after[name].fields)]
+    return tuple(texts), tuple(labels), tuple(others)
 
 
 def changed_documents(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -11,7 +11,7 @@ class GateSettings:
     """The rules of a gate.
 
     `compare` are the metrics compared with `baseline` and `release`; empty: the primary metric, and with answers the run's first metric of their content.
-    `accept_change`: also if a baseline was written to compare other metrics. `max_unscored` is the share of questions that may lack a value. `stale` is a file of questions about replaced documents, for the pytest plugin.
+    `accept_change`: also if a baseline was written to compare other metrics, or was measured otherwise. `max_unscored` is the share of questions that may lack a value. `stale` is a file of questions about replaced documents, for the pytest plugin.
     """
 
     configuration: str | None = None

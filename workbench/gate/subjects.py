@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.values import clusters, slices
 from workbench.core.formatting import listed, meant, plural, share
 from workbench.errors import InputError
@@ -86,9 +87,14 @@ class GatedConfiguration:
         return float(outside[0]) if len(outside) else None
 
     def require_same_scope(self, subject: Subject, table: pd.DataFrame, whose: str) -> None:
-        """Raise InputError if the metric applies to other questions in a `table` of question values than in this run."""
+        """Raise InputError if a `table` of question values has none of a metric, or if the metric applies to other questions there than in this run.
+
+        Which questions a metric of answers applies to depends on the answers, such as refusals.
+        """
         sides = [set(_of_subject(rows, subject).index) for rows in (self.table, table)]
-        if other := sorted(sides[0] ^ sides[1]):
+        if sides[0] and not sides[1]:
+            raise InputError(f"{subject}: {whose} has no value of it", "write the baseline again, or name what is compared with --compare")
+        if self.measure(subject).family != "answers" and (other := sorted(sides[0] ^ sides[1])):
             what = f"{subject} applies to other questions in {whose} than in {self.run.name}: {listed(other, _NAMED)}"
             raise InputError(what, "write the baseline again from a whole run, or sweep again")
 
@@ -122,6 +128,13 @@ class GatedConfiguration:
         keys = {"metric": subject.metric, "condition": subject.condition, "slice": subject.slice}
         rows = rows[(rows[list(keys)] == pd.Series(keys)).all(axis="columns")]
         return float(rows["attainable"].iloc[0]) if len(rows) else np.nan
+
+
+def default_subjects(run: RunTables, configuration: str) -> list[Subject]:
+    """Return what is compared with a baseline unless it is named: the primary metric, and with answers the first metric of their content."""
+    answers = answer_score(run)
+    measured = answers is not None and len(run.of("answers", configuration)) > 0
+    return [Subject(str(run.primary)), *([Subject(str(answers))] if measured and str(answers) != str(run.primary) else [])]
 
 
 def _of_subject(table: pd.DataFrame, subject: Subject) -> pd.DataFrame:

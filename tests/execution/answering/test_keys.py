@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.asked_sweeps import AskedSweep
+from tests.asked_sweeps import AskedSweep, fact, question
 from tests.canary import CANARY, contains_canary, contents
 from tests.judged_sweeps import JudgedSweep
 from workbench.errors import ExperimentError, RunError
 from workbench.execution.collect import collect
 from workbench.execution.outputs import publish, write_outputs
+from workbench.perturb.injection import canary_of
 
 ECHO = {"status": 401, "message": f"Incorrect API key provided: {CANARY}. Header: Authorization: Bearer {CANARY}"}
 
@@ -40,6 +41,21 @@ def test_outputs_store_and_cache_of_a_sweep_do_not_contain_the_key(keyed_sweep: 
     assert "400: bad …" in errors["q4"]
     assert (keyed_sweep.outputs / ".store" / "calls.sqlite").is_file()
     assert leaks(keyed_sweep.folder) == []
+
+
+def test_a_sweep_sends_questions_passages_and_planted_texts_and_keeps_the_replies(asked_sweep: AskedSweep) -> None:
+    asked_sweep.run()
+    plain = set(asked_sweep.provider.prompts())
+    asked_sweep.run(conditions=["gold", "retrieved", "injection", "counterfactual"])
+    planted = "\n".join(set(asked_sweep.provider.prompts()) - plain)
+    assert fact(0) in "\n".join(plain)
+    for number in range(12):
+        assert question(number) in "\n".join(plain)
+        assert canary_of(f"q{number}") in planted
+    calls = len(asked_sweep.provider.asked)
+    asked_sweep.run(conditions=["gold", "retrieved", "injection"], name="another")
+    assert len(asked_sweep.provider.asked) == calls
+    assert (asked_sweep.outputs / ".store" / "calls.sqlite").is_file()
 
 
 def test_a_refused_key_is_one_line_of_the_failed_configuration_and_ends_its_calls(keyed_sweep: AskedSweep) -> None:

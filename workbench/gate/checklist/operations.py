@@ -13,8 +13,9 @@ from workbench.gate.checklist.points import Audit, ChecklistPoint
 from workbench.gate.checklist.retrieval import RETRIEVAL_LIMIT, mean_of, rounded_down
 
 CI_FILES = (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml")
-# Commands that check a gate.
+# Commands that check a gate, and what keeps it from failing a job.
 _RUNS_A_GATE = re.compile(r"\bworkbench\s+gate\b|--rag-experiment\b")
+_DECIDES_NOTHING = re.compile(r"--update-baseline\b|\|\|\s*(true|:|exit 0)(?![\w:])")
 # The fields of a log that a question can lack.
 LOG_FIELDS = "hits with doc_id and score, the answer, the seconds of embedding, retrieval and generation, and configuration or versions"
 # The signals that need an alert, by the names of the alerts of `workbench monitor`.
@@ -55,7 +56,7 @@ def gates_in_ci(audit: Audit, repository: Path) -> ChecklistPoint:
         bool(gate.get(key)) for key in ("baseline", "release")
     )
     files = [path for pattern in CI_FILES for path in sorted(repository.glob(pattern))]
-    calling = [path for path in files if any(_RUNS_A_GATE.search(line.partition("#")[0]) for line in _lines(path))]
+    calling = [path for path in files if any(_runs_a_gate(line.partition("#")[0]) for line in _lines(path))]
     shown = listed([path.relative_to(repository).as_posix() for path in calling])
     commands = [f"workbench gate {audit.folder} --configuration {audit.configuration} --update-baseline baselines/{audit.run.name}.json"]
     name, advice = "gates in CI", "write the rules, then copy the job from docs/ci.md"
@@ -65,7 +66,7 @@ def gates_in_ci(audit: Audit, repository: Path) -> ChecklistPoint:
         evidence = f"{shown} calls a gate, but the experiment of this run has no key gate"
         return ChecklistPoint(name, "met", f"{evidence}: the rules are those of its command")
     where = f"none of {plural(len(files), 'CI file')}" if files else f"no file of GitHub Actions or GitLab in {repository.resolve().name}"
-    evidence = f"{where} calls workbench gate or pytest --rag-experiment"
+    evidence = f"{where} calls workbench gate or pytest --rag-experiment so that its exit code decides"
     settings = {} if rules else {"gate": {"rules": _rules(audit), "baseline": f"baselines/{audit.run.name}.json", "tolerance": "5%"}}
     return ChecklistPoint(name, "not met", evidence, advice, settings, commands)
 
@@ -121,6 +122,10 @@ def alerts(audit: Audit, alerts: AlertEvidence | None) -> ChecklistPoint:
     more = "the lines “not tested” of workbench monitor say what an alert lacks, such as more questions"
     advice = f"judge support with verdicts (judging in the settings); {more}" if alerts.score else more
     return ChecklistPoint(name, "not met", f"{alerts.path} does not test {listed(missing)}", advice, commands=commands)
+
+
+def _runs_a_gate(command: str) -> bool:
+    return bool(_RUNS_A_GATE.search(command)) and not _DECIDES_NOTHING.search(command)
 
 
 def _lines(path: Path) -> Iterator[str]:
