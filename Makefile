@@ -14,7 +14,7 @@ help:
 	@echo "make check       check lint, format, types and that generated docs are current"
 	@echo "make bench       run the benchmarks and write benchmarks/results/; BENCH=\"sweep\" runs only the one named"
 	@echo "make soak        run the long tests: kill and resume, simulations, injected faults, the wheel in an empty environment (needs a package index); continues if it was stopped"
-	@echo "make mutate      change the code of metrics, statistics and packing in thousands of ways, and list the changes that no test notices"
+	@echo "make mutate      change the code of metrics, statistics, packing, gates, judges' replies and labelling in thousands of ways, and list the changes that no test notices"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        regenerate docs/reference/, the chart in docs/architecture.md, and the tables in docs/attribution.md (minutes)"
 	@echo "make picture     photograph the quickstart's report for the README, and every notebook in JupyterLab into outputs/pictures/ (needs Chromium)"

@@ -31,7 +31,7 @@ _NUMBERS = {"error": errno.EIO, "full": errno.ENOSPC}
 # Of a statement of SQL, in the name of its place.
 _LONGEST = 20
 _VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+")
-_SQLITE = {"error": "disk I/O error", "full": "database or disk is full"}
+_SQLITE = {"error": ("disk I/O error", sqlite3.SQLITE_IOERR), "full": ("database or disk is full", sqlite3.SQLITE_FULL)}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,10 @@ class Injector:
         if fault.kind in ("kill", "torn"):
             os.kill(os.getpid(), signal.SIGKILL)
         if operation == "sqlite":
-            raise sqlite3.OperationalError(_SQLITE[fault.kind])
+            message, code = _SQLITE[fault.kind]
+            error = sqlite3.OperationalError(message)
+            error.sqlite_errorcode = code
+            raise error
         raise OSError(_NUMBERS[fault.kind], os.strerror(_NUMBERS[fault.kind]), "injected")
 
     def install(self) -> None:
