@@ -13,8 +13,8 @@ help:
 	@echo "make slow        run the slow tests: whole sweeps, every page of the docs, killed processes"
 	@echo "make check       check lint, format, types and that generated docs are current"
 	@echo "make bench       run the benchmarks and write benchmarks/results/; BENCH=\"sweep\" runs only the one named"
-	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
-	@echo "make mutate      change the code of metrics, statistics and packing in thousands of ways, and list the changes that no test notices"
+	@echo "make soak        run the long tests: kill and resume, simulations, injected faults, the wheel in an empty environment (needs a package index); continues if it was stopped"
+	@echo "make mutate      change the code of metrics, statistics, packing, gates, judges' replies and labelling in thousands of ways, and list the changes that no test notices"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        regenerate docs/reference/, the chart in docs/architecture.md, and the tables in docs/attribution.md (minutes)"
 	@echo "make picture     photograph the quickstart's report for the README, and every notebook in JupyterLab into outputs/pictures/ (needs Chromium)"
@@ -59,9 +59,17 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks $(BENCH)
 
-# One file has a test of an hour, so that the tests of a file are shared between the processes.
-soak: $(INSTALLED) $(GGUF)
-	$(BIN)/pytest -n 2 --dist worksteal --minutes --durations 20 --junitxml build/soak.xml -m soak
+# Each file is a part, and so is the campaign of faults. A run that was stopped continues with the parts that have not passed at this commit;
+# the campaign continues with the cases that are not in build/faults.jsonl, for at most MINUTES. `make -j2 -k soak` runs two parts at once.
+MINUTES ?= 60
+SOAK := $(shell grep -rlE 'mark\.soak|fuzzing import' tests --include='test_*.py')
+PASSED := build/soak/$(shell git rev-parse --short HEAD)
+soak: $(SOAK:%=$(PASSED)/%)
+	$(BIN)/python -m tests.faults --minutes $(MINUTES)
+
+$(PASSED)/%: % | $(INSTALLED) $(GGUF)
+	$(BIN)/pytest -n 0 --minutes --durations 5 -m soak $<
+	@mkdir -p $(@D) && touch $@
 
 # The results stay in mutants/: a second run tests only what changed. MUTANTS="workbench.context.*" runs only those named, again.
 mutate: $(INSTALLED)

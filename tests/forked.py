@@ -25,28 +25,27 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(
-    [
-        "chromadb.api.rust",
-        "joblib",
-        "matplotlib.backends.backend_svg",
-        "matplotlib.figure",
-        "papermill",
-        "PIL.PngImagePlugin",
-        "pyarrow.dataset",
-        "scipy.sparse",
-        "scipy.stats",
-        "tests.forked",
-        "tokenizers",
-        "workbench.cli.main",
-        "workbench.embedding.static",
-        "workbench.execution.collect",
-        "workbench.execution.outputs",
-        "workbench.experiment.read",
-        "workbench.report.render.html",
-        "workbench.report.render.terminal",
-    ]
-)
+PRELOADED = [
+    "chromadb.api.rust",
+    "joblib",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "papermill",
+    "PIL.PngImagePlugin",
+    "pyarrow.dataset",
+    "scipy.sparse",
+    "scipy.stats",
+    "tests.forked",
+    "tokenizers",
+    "workbench.cli.main",
+    "workbench.embedding.static",
+    "workbench.execution.collect",
+    "workbench.execution.outputs",
+    "workbench.experiment.read",
+    "workbench.report.render.html",
+    "workbench.report.render.terminal",
+]
+SERVER.set_forkserver_preload(PRELOADED)
 _SET_PARENT_DEATH_SIGNAL = 1
 
 

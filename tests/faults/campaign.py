@@ -1,22 +1,21 @@
-"""Run a small sweep with every fault of a list, run it again, and compare its outputs with those of an undisturbed sweep."""
+"""Run a command with every fault of a list, run it again, and compare its outputs with those of an undisturbed command."""
 
 import contextlib
 import json
 import shutil
 import subprocess
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import pandas as pd
-
 from tests.faults.injection import Fault, Kind, Operation
-from tests.faults.sweeps import COUNTS, run_case
-from tests.forked import Forked
-from workbench.schemas import SCHEMAS
+from tests.faults.outputs import Compare, same_run
+from tests.faults.served import FailingServer
+from tests.faults.sweeps import PLACES, run_case
+from tests.forked import PRELOADED, SERVER, Forked
 
 ROOT = Path(__file__).parents[2]
 KINDS: dict[Operation, tuple[Kind, ...]] = {
@@ -26,12 +25,17 @@ KINDS: dict[Operation, tuple[Kind, ...]] = {
     "rename": ("error", "kill", "torn"),
     "sqlite": ("error", "full", "kill", "torn"),
     "message": ("error", "kill"),
+    "request": ("error", "kill", "torn"),
 }
-DOCTOR = ["doctor"]
+# Of a place that a command reaches often, such as the rows of a cache.
+EACH = 3
+DOCTOR = ("doctor",)
+SERVER.set_forkserver_preload([*PRELOADED, run_case.__module__])
 _KILLED = -9
 _LONGEST_SECONDS = 600
 
-Ending = Literal["unaffected", "repaired", "repaired by doctor"]
+Places = dict[Operation, list[str]]
+Ending = Literal["unaffected", "repaired", "repaired by doctor", "repaired by a sweep"]
 
 
 class CampaignError(AssertionError):
@@ -39,99 +43,118 @@ class CampaignError(AssertionError):
 
 
 @dataclass(frozen=True)
+class Subject:
+    """A command, how its outputs are compared, and its exit code without a fault.
+
+    `told` is what a command says in place of another exit code if an output cannot be written. `repairs` are commands after which the
+    command succeeds, by the ending that they lead to.
+    """
+
+    command: Sequence[str]
+    compare: Compare = same_run
+    code: int = 0
+    told: str = ""
+    repairs: Sequence[tuple[Ending, Sequence[str]]] = (("repaired by doctor", DOCTOR),)
+    server: FailingServer | None = None
+
+
+@dataclass(frozen=True)
 class Undisturbed:
-    """The folder of a case before its first sweep, the outputs that it must lead to, and the operations of that sweep."""
+    """The folder of a case before its command, the folder after it, and the operations of the command."""
 
+    subject: Subject
     start: Path
-    outputs: Path
-    counts: dict[Operation, int]
+    done: Path
+    places: Places
 
-    def faults(self, operations: Iterable[Operation]) -> list[Fault]:
-        """Every fault of these operations in the sweep."""
-        return [
-            Fault(operation, number, kind)
-            for operation in operations
-            for number in range(1, self.counts[operation] + 1)
-            for kind in KINDS[operation]
-        ]
+    def faults(self, beyond: "Undisturbed | None" = None) -> Iterator[Fault]:
+        """Yield every fault of the operations.
+
+        With `beyond`, only those at places that its command does not reach, at most EACH operations of a place: the first, the last, and some between.
+        """
+        for operation, places in self.places.items():
+            numbers: Collection[int] = range(1, len(places) + 1)
+            if beyond and operation != "request":
+                known = set(beyond.places.get(operation, ()))
+                numbers = [number for place in sorted({*places} - known) for number in _spread(_numbers(places, place))]
+            yield from (Fault(operation, number, kind) for number in sorted(numbers) for kind in KINDS[operation])
 
 
-def run(folder: Path, command: Sequence[str], fault: Fault | None = None) -> tuple[int, Counter[Operation]]:
-    """Run a command in a folder and return its exit code (negative: the signal that killed it) and its operations."""
+def _numbers(places: Sequence[str], place: str) -> list[int]:
+    return [number for number, each in enumerate(places, 1) if each == place]
+
+
+def _spread(numbers: Sequence[int]) -> list[int]:
+    """Return at most EACH of the numbers, from the first to the last."""
+    step = max(1, (len(numbers) - 1) / (EACH - 1))
+    return [numbers[round(place * step)] for place in range(min(EACH, len(numbers)))]
+
+
+def run(folder: Path, command: Sequence[str], server: FailingServer | None, fault: Fault | None = None) -> tuple[int, Places]:
+    """Run a command in a folder and return its exit code (negative: the signal that killed it) and the places of its operations."""
     with contextlib.closing(Forked(run_case, folder, command, fault, cwd=folder, log=folder / "log.txt")) as process:
         try:
-            code = process.wait(_LONGEST_SECONDS)
+            with server.serving(process, fault) if server else contextlib.nullcontext():
+                code = process.wait(_LONGEST_SECONDS)
         except subprocess.TimeoutExpired as error:
-            raise CampaignError(f"the sweep did not end in {_LONGEST_SECONDS} seconds") from error
-    # A killed sweep leaves it empty.
-    return code, Counter(json.loads((folder / COUNTS).read_text() or "{}"))
+            raise CampaignError(f"{command[0]} did not end in {_LONGEST_SECONDS} seconds") from error
+    # A process that was killed leaves it empty.
+    places = json.loads((folder / PLACES).read_text() or "{}")
+    return code, places | ({"request": [""] * server.requests} if server else {})
 
 
-def undisturbed(start: Path, command: Sequence[str], folder: Path) -> Undisturbed:
+def undisturbed(subject: Subject, start: Path, folder: Path) -> Undisturbed:
     """Run the command in a copy of `start` and keep its outputs."""
     shutil.copytree(start, folder)
-    code, counts = run(folder, command)
-    assert code == 0, (folder / "log.txt").read_text()
-    return Undisturbed(start, folder / "outputs" / "small", counts)
+    code, places = run(folder, subject.command, subject.server)
+    assert code == subject.code, (folder / "log.txt").read_text()
+    assert not subject.compare(folder, folder)
+    return Undisturbed(subject, start, folder, places)
 
 
-def inject(world: Undisturbed, fault: Fault, command: Sequence[str], folder: Path) -> Ending:
+def inject(world: Undisturbed, fault: Fault, folder: Path) -> Ending:
     """Run the command with a fault and then without. Raises CampaignError unless the outputs end as undisturbed."""
     shutil.copytree(world.start, folder)
-    code, _ = run(folder, command, fault)
+    subject = world.subject
+    code, _ = run(folder, subject.command, subject.server, fault)
     # A kernel that was killed is the sweep's to report; a sweep that was killed cannot.
     if code != _KILLED:
-        check_ended(folder, code)
-    if code == 0 and (wrong := difference(folder, world.outputs)):
+        check_ended(subject, folder, code)
+    told = bool(subject.told) and subject.told in (folder / "log.txt").read_text()
+    if code == subject.code and not told and (wrong := subject.compare(folder, world.done)):
         raise CampaignError(f"{fault}: believed ({wrong})")
-    ending = recover(world, str(fault), command, folder)
-    # A sweep that succeeded can have stored something that the next one finds damaged.
-    return "unaffected" if code == 0 and ending == "repaired" else ending
+    ending = recover(world, str(fault), folder)
+    # A command that succeeded can have stored something that the next one finds damaged.
+    return "unaffected" if code == subject.code and not told and ending == "repaired" else ending
 
 
-def recover(world: Undisturbed, what: str, command: Sequence[str], folder: Path) -> Ending:
-    """Run the command until its outputs are those of an undisturbed run, with `workbench doctor` if it names damage."""
-    attempts: dict[Ending, list[Sequence[str]]] = {"repaired": [command], "repaired by doctor": [DOCTOR, command]}
-    for ending, commands in attempts.items():
+def recover(world: Undisturbed, what: str, folder: Path) -> Ending:
+    """Run the command until its outputs are those of an undisturbed run, after one of its repairs if it names damage."""
+    subject = world.subject
+    attempts: list[tuple[Ending, list[Sequence[str]]]] = [("repaired", [subject.command])]
+    attempts += [(ending, [repair, subject.command]) for ending, repair in subject.repairs]
+    for ending, commands in attempts:
         code = 0
         for each in commands:
-            code, _ = run(folder, each)
-            check_ended(folder, code)
-        if code == 0:
-            if wrong := difference(folder, world.outputs):
+            code, _ = run(folder, each, subject.server)
+            check_ended(subject, folder, code)
+        if code == subject.code:
+            if wrong := subject.compare(folder, world.done):
                 raise CampaignError(f"{what}: believed later ({wrong})")
             return ending
     raise CampaignError(f"{what}: not repaired, {last_line(folder)}")
 
 
-def check_ended(folder: Path, code: int) -> None:
+def check_ended(subject: Subject, folder: Path, code: int) -> None:
     """Raise CampaignError if a command neither succeeded nor ended with a clear line."""
     text = (folder / "log.txt").read_text()
-    if code not in (0, 2, 3) or "Traceback" in text or "unexpected" in text:
+    if code not in (subject.code, 0, 2, 3) or "Traceback" in text or "unexpected" in text:
         raise CampaignError(f"exit code {code}, {last_line(folder)}")
 
 
 def last_line(folder: Path) -> str:
     lines = (folder / "log.txt").read_text().splitlines()
     return lines[-1][:400] if lines else ""
-
-
-def difference(folder: Path, expected: Path) -> str:
-    """Name the first output that differs from the expected ones, or return an empty text."""
-    found = folder / "outputs" / "small"
-    for name in sorted({name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}):
-        try:
-            pd.testing.assert_frame_equal(pd.read_parquet(found / f"{name}.parquet"), pd.read_parquet(expected / f"{name}.parquet"))
-        except (AssertionError, OSError, ValueError) as error:
-            return f"{name}.parquet: {str(error).splitlines()[0]}"
-    for path in sorted(expected.glob("runs/*.trec")):
-        if (found / "runs" / path.name).read_bytes() != path.read_bytes():
-            return path.name
-    for path in sorted(expected.glob("notebooks/*.ipynb")):
-        if not (found / "notebooks" / path.name).exists():
-            return path.name
-    page = found / "report.html"
-    return "" if page.exists() and page.stat().st_size > 50_000 and "</html>" in page.read_text()[-100:] else "report.html"
 
 
 @dataclass(frozen=True)
@@ -145,7 +168,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Journal:
-    """A file of finished cases, a JSON list on each line: group, name, ending, and the failure, which is empty for a case that passed."""
+    """A file of finished cases, a JSON list on each line: group, name, ending, and the failure, which is empty for a case that passed.
+
+    The last line of a case counts.
+    """
 
     path: Path
 
@@ -153,19 +179,23 @@ class Journal:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps([case.group, case.name, ending, failure]) + "\n")
 
-    def read(self) -> list[tuple[str, str, str, str]]:
+    def read(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Return the ending and the failure of each case, by group and name."""
         lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
-        return [tuple(json.loads(line)) for line in lines]
+        return {(group, name): (ending, failure) for group, name, ending, failure in map(json.loads, lines)}
 
 
-def campaign(cases: Sequence[Case], folder: Path, journal: Journal, parallel: int = 1) -> None:
-    """Run cases on some processes, and add each to the journal."""
+def campaign(cases: Sequence[Case], folder: Path, journal: Journal, parallel: int = 1, seconds: float = float("inf")) -> None:
+    """Run cases on some processes, and add each to the journal. No case begins after some seconds. The folder of a failed one stays."""
+    end = time.monotonic() + seconds
 
     def one(number: int, case: Case) -> None:
+        if time.monotonic() > end:
+            return
         place = folder / f"case-{number}"
         try:
             journal.add(case, case.run(place))
-            shutil.rmtree(place)
+            shutil.rmtree(place, ignore_errors=True)
         except Exception as error:  # one broken case must not stop the others
             journal.add(case, "", f"{case.name} in {place}: {type(error).__name__}: {error}")
 

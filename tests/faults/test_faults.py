@@ -1,8 +1,7 @@
-"""Faults at single operations of a sweep, and damage of what it left. `make slow` runs a sample, `make soak` all of them."""
+"""Faults at single operations of commands, and damage of what a sweep left. `make slow` runs a sample, `make soak` all of them."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
@@ -10,39 +9,39 @@ import pytest
 from tests.faults.campaign import Case, Journal, campaign
 from tests.faults.cases import Worlds
 
-pytestmark = pytest.mark.slow
-PARTS = 8
-
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Worlds:
     return Worlds(tmp_path_factory.mktemp("worlds"))
 
 
-def sample(cases: Iterable[Case], each: int) -> list[Case]:
-    """So many cases of each group, the same in every run."""
+def sample(cases: Iterable[Case]) -> list[Case]:
+    """Return a case of each operation of a sweep and of each other command, the same in every run."""
     shuffled = list(cases)
     random.Random(15).shuffle(shuffled)
-    groups = groupby(sorted(shuffled, key=lambda case: case.group), key=lambda case: case.group)
-    return [case for _, group in groups for case in islice(group, each)]
+    return list({case.group.split(": ")[0]: case for case in shuffled}.values())
 
 
-def check(cases: list[Case], folder: Path) -> None:
-    journal = Journal(folder / "journal.jsonl")
-    campaign(cases, folder, journal)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Worlds.operations, Worlds.messages, Worlds.damaged])
+def test_a_sample_of_faults_changes_no_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]]) -> None:
+    cases, journal = sample(kind(worlds)), Journal(tmp_path / "journal.jsonl")
+    campaign(cases, tmp_path, journal)
     finished = journal.read()
-    assert [failure for *_, failure in finished if failure] == []
+    assert [failure for _, failure in finished.values() if failure] == []
     assert len(finished) == len(cases) > 0
 
 
-@pytest.mark.parametrize(("kind", "each"), [(Worlds.operations, 1), (Worlds.messages, 1), (Worlds.damaged, 1)])
-def test_a_sample_of_faults_changes_no_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]], each: int) -> None:
-    check(sample(kind(worlds), each), tmp_path)
+def test_a_campaign_that_was_stopped_continues_and_the_last_try_of_a_case_counts(tmp_path: Path) -> None:
+    def failing(_: Path) -> str:
+        raise AssertionError("believed")
 
-
-# In parts, which workers share.
-@pytest.mark.soak
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("kind", [Worlds.operations, Worlds.messages, Worlds.damaged])
-def test_no_fault_changes_a_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]], part: int) -> None:
-    check(list(kind(worlds))[part::PARTS], tmp_path)
+    good, bad = Case("read: error", "read 1 error", lambda _: "repaired"), Case("read: error", "read 2 error", failing)
+    journal = Journal(tmp_path / "journal.jsonl")
+    campaign([good, bad], tmp_path, journal, seconds=0)
+    assert journal.read() == {}
+    campaign([good, bad], tmp_path, journal)
+    ending, failure = journal.read()["read: error", "read 2 error"]
+    assert (ending, failure.partition(" in ")[0], failure.rpartition(": ")[2]) == ("", "read 2 error", "believed")
+    campaign([Case(bad.group, bad.name, good.run)], tmp_path, journal)
+    assert set(journal.read().values()) == {("repaired", "")}

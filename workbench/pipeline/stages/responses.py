@@ -27,13 +27,15 @@ class ResponsesStage(Stage):
 
     Table `hits`, a row for each hit of each question, with the columns of `target_tables.RETURNED`: of its search, or else the sources of its
     answer. Table `sources`: the sources of its answers, if it names any, and values `named`: the questions for which it does. Table `failures`:
-    query, error. Table `samples`: query, number, prompt, reply of the texts that it asked its client for. Values `seconds`: those of each reply.
+    query, error, and `unanswered`: the same of its answers. Table `samples`: query, number, prompt, reply of the texts that it asked its client
+    for. Values `seconds`: those of each reply.
     Values `unread`: the names of the parts of answers that are no text.
     """
 
     name = "responses"
     # 2: a document outside the dataset keeps its place and score in the ranking, and a reply the names of its parts that are no text.
-    version = 3
+    # 4: the failures of answers.
+    version = 4
     inputs = ("corpus", "questions")
     setting = "target"
     uses_cache: ClassVar[bool] = True
@@ -64,14 +66,19 @@ class ResponsesStage(Stage):
         answers = [(place, reply.answer.sources) for place, reply in enumerate(replies.get("answer", ())) if reply.answer]
         sources = [(place, named) for place, named in answers if named is not None]
         draft.table("sources", returned_table(sources, matcher))
-        failures = [(place, reply.error) for place, reply in enumerate(searched) if reply.error]
-        draft.table("failures", pd.DataFrame(failures, columns=["query", "error"]).astype({"query": "int64", "error": "str"}))
+        draft.table("failures", _failures(searched))
+        draft.table("unanswered", _failures(replies.get("answer", ())))
         draft.table("samples", _samples(replies.get("answer", ())))
         draft.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
         draft.values("named", [place for place, _ in sources])
         draft.values("unread", [name for reply in replies.get("answer", ()) if reply.answer for name in reply.answer.unread])
         if any(reply.error for given in replies.values() for reply in given):
             draft.mark_incomplete()
+
+
+def _failures(replies: Sequence[TargetReply]) -> pd.DataFrame:
+    rows = [(place, reply.error) for place, reply in enumerate(replies) if reply.error]
+    return pd.DataFrame(rows, columns=["query", "error"]).astype({"query": "int64", "error": "str"})
 
 
 def _samples(replies: Sequence[TargetReply]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAn
 from workbench.answering.citations import VERSION as CITATIONS_VERSION
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
+from workbench.context.conditions import RETRIEVED
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
@@ -51,7 +52,7 @@ class AnswersStage(Stage):
 
     name = "answers"
     version = 5
-    inputs = ("questions", "contexts")
+    inputs = ("questions", "contexts", "responses")
     setting = "answering"
     uses_cache: ClassVar[bool] = True
 
@@ -62,6 +63,10 @@ class AnswersStage(Stage):
     def variant(self, variant: Variant) -> Variant:
         """Return the whole variant."""
         return variant
+
+    def inputs_of(self, variant: Variant) -> tuple[str, ...]:
+        """Return the inputs without the responses of a target, unless their sources are the context."""
+        return self.inputs if variant == Variant(RETRIEVED) else self.inputs[:-1]
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
         """Return the generator's settings, and the condition and repeat that a recorded answer or a call belongs to."""
@@ -80,16 +85,25 @@ class AnswersStage(Stage):
         if generator is None:
             raise RunError(f"{inputs.configuration.name} answers no question", "run the sweep again")
         contexts = passages_of(inputs.entry("contexts"))
-        numbers, queries = list(contexts), run.dataset.queries
+        queries, failed = run.dataset.queries, _failed(inputs)
+        numbers = [number for number in contexts if number not in failed]
         requests = [AnswerRequest(queries[number], contexts[number], inputs.node.variant) for number in numbers]
         title = f"answer {inputs.configuration.name} {inputs.node.variant}"
-        answers = _answered(generator, requests, run.answer_resources, title)
-        rows = [_row(number, queries[number].text, answer) for number, answer in zip(numbers, answers, strict=True)]
+        made = failed | dict(zip(numbers, _answered(generator, requests, run.answer_resources, title), strict=True))
+        answers = [made[number] for number in contexts]
+        rows = [_row(number, queries[number].text, answer) for number, answer in zip(contexts, answers, strict=True)]
         draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         made = {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]}
         draft.values("calls", made | lost_tries(answers))
         if generator.calls_model and any(answer.error for answer in answers):
             draft.mark_incomplete()
+
+
+def _failed(inputs: Inputs) -> dict[int, GeneratedAnswer]:
+    """Return the answers that a target failed to give with its sources. Asked again, it would answer from sources that are not known."""
+    if inputs.configuration.target is None or inputs.node.variant != Variant(RETRIEVED):
+        return {}
+    return {query: GeneratedAnswer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
 
 
 def answer_rows(entry: Entry, of_model: Iterable[Entry]) -> pd.DataFrame:
