@@ -93,8 +93,8 @@ class AnswersStage(Stage):
         answers = [made[number] for number in contexts]
         rows = [_row(number, queries[number].text, answer) for number, answer in zip(contexts, answers, strict=True)]
         draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
-        made = {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]}
-        draft.values("calls", made | lost_tries(answers))
+        calls = {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]}
+        draft.values("calls", calls | lost_tries(answers))
         if generator.calls_model and any(answer.error for answer in answers):
             draft.mark_incomplete()
 
