@@ -33,7 +33,7 @@ def save_tiny_model(folder: Path) -> None:
         tokenizer_object=small_tokenizer(), model_max_length=POSITIONS, model_input_names=["input_ids", "attention_mask"], **special
     ).save_pretrained(folder / "plain")
     parts = [modules.Transformer(str(folder / "plain")), modules.Pooling(sizes["hidden_size"], pooling_mode="mean")]
-    SentenceTransformer(modules=parts, device="cpu").save(str(folder / "model"))
+    SentenceTransformer(modules=parts, device="cpu").save(str(folder / "model"), create_model_card=False)
 
 
 def small_tokenizer() -> tokenizers.Tokenizer:

@@ -65,7 +65,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]
             tokenizer_object=small_tokenizer(), model_max_length=POSITIONS, model_input_names=["input_ids", "attention_mask"], **special
         ).save_pretrained(plain)
         parts = [models.Transformer(str(plain)), models.Pooling(32, pooling_mode=pooling), *rest]
-        SentenceTransformer(modules=parts, device="cpu", **settings).save(str(tmp_path / family))
+        SentenceTransformer(modules=parts, device="cpu", **settings).save(str(tmp_path / family), create_model_card=False)
         return str(tmp_path / family)
 
     return save
@@ -149,7 +149,7 @@ def test_a_model_without_a_transformer_has_no_window_and_goes_through_torch(tmp_
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
     torch.manual_seed(0)
     model = str(tmp_path / "static")
-    SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer(), embedding_dim=32)], device="cpu").save(model)
+    SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer(), embedding_dim=32)], device="cpu").save(model, create_model_card=False)
     embedder = SentenceTransformerEmbedder(model=model)
     assert encoder_of(model, "auto").why.endswith("is none of Transformer, Pooling, Dense, Normalize")
     texts = [text for text in TEXTS if text]

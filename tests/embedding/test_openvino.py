@@ -216,7 +216,7 @@ def test_a_model_in_half_precision_is_converted_in_float32(changed: Callable[...
 
     model = changed()
     half = Path(model).with_name("half")
-    SentenceTransformer(model, device="cpu").half().save(str(half))
+    SentenceTransformer(model, device="cpu").half().save(str(half), create_model_card=False)
     embedder = SentenceTransformerEmbedder(model=str(half))
     assert embedder.encoder().backend == "openvino"
     assert (embedder.encode(ODD, "document") * SentenceTransformerEmbedder(model=model).encode(ODD, "document")).sum(axis=1).min() > 0.999
