@@ -1,7 +1,8 @@
 """Files made to be slow: seconds and memory of reading and of splitting them, at one size and at twice that size.
 
 `python -m benchmarks hostile` reads files of 10 and 20 MB and splits texts of 1 and 2 MB, each case in a process of its own. A ratio of
-about 2 is linear; the claims allow 3.
+about 2 is linear; the claims allow 3. Then it splits one document of prose of 10, 50 and 200 MB: the memory beyond that of an empty process
+may be 12 times its size from 50 MB on, and the time for a megabyte may not grow by more than half.
 """
 
 import json
@@ -17,11 +18,17 @@ from benchmarks.claims import at_most
 from workbench.chunking.registry import CHUNKERS
 from workbench.datasets.checks import faults, notes
 from workbench.datasets.sources import recognise
+from workbench.pipeline.chunk_table import chunk_tables
 from workbench.records import Document
 
 # Megabytes of the smaller file and of the smaller text.
 READ, SPLIT = 10, 1
 MOST_RATIO = 3.0
+# Megabytes of one document of prose.
+BOOKS = (10, 50, 200)
+MOST_MEMORY = 12.0
+MOST_GROWTH = 1.5
+_HANDBOOK = Path(__file__).parent.parent / "experiments" / "handbook" / "documents"
 _QUESTION = {"query": "?", "relevant_doc_ids": ["d"]}
 # Files of about `size` bytes, or of `size / 100` lines: 200,000 at 20 MB.
 FILES: dict[str, tuple[str, Callable[[int], str]]] = {
@@ -70,13 +77,31 @@ def run() -> dict[str, object]:
         # Below a tenth of a second, starting dominates.
         if small[0] > 0.1:
             claims.append(at_most(f"{what}: {name}, seconds at twice the size", large[0] / small[0], MOST_RATIO))
+    for kind in KINDS:
+        measured = {size: _measured(kind, "book", size) for size in BOOKS}
+        found[f"{kind}: one document"] = {f"{size} MB": {"seconds": seconds, "MB": memory} for size, (seconds, memory) in measured.items()}
+        print(
+            f"{kind}: one document:",
+            *(f"{size} MB {seconds:.0f} s {memory:,.0f} MB" for size, (seconds, memory) in measured.items()),
+            flush=True,
+        )
+        for size in BOOKS[1:]:
+            seconds, memory = measured[size]
+            claims.append(at_most(f"{kind}: memory of {size} MB, as a multiple", memory / size, MOST_MEMORY))
+            claims.append(
+                at_most(
+                    f"{kind}: seconds a MB of {size} MB, to those of {BOOKS[0]} MB",
+                    seconds / size / (measured[BOOKS[0]][0] / BOOKS[0]),
+                    MOST_GROWTH,
+                )
+            )
     return {"measured": found, "claims": claims}
 
 
 def _measured(what: str, name: str, megabytes: int) -> tuple[float, float]:
-    """Return seconds of CPU and megabytes of memory at most, of a process of its own."""
+    """Return seconds of CPU and megabytes of memory at most, of a process of its own; for a book, without those of an empty process."""
     command = [sys.executable, "-m", "benchmarks.hostile", what, name, str(megabytes)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1_800)
     seconds, memory = json.loads(done.stdout.splitlines()[-1])
     return seconds, memory
 
@@ -96,16 +121,31 @@ def _case(what: str, name: str, size: int) -> float:
             draft = recognise(folder, None).read()
             print(len(faults(draft)), len(notes(draft)))
             return time.process_time() - start
-    chunker, document = CHUNKERS[what].model_validate(KINDS[what]), Document("d", TEXTS[name](size))
+    chunker = CHUNKERS[what].model_validate(KINDS[what])
     chunker.split(Document("w", "Load the vocabulary."))
+    global _empty
+    _empty = _memory() if name == "book" else 0.0
+    document = Document("d", _book(size) if name == "book" else TEXTS[name](size))
     start = time.process_time()
-    print(len(chunker.split(document)))
+    print(sum(map(len, chunk_tables([document], chunker))))
     return time.process_time() - start
+
+
+def _book(size: int) -> str:
+    text = "\n\n".join(path.read_text("utf-8") for path in sorted(_HANDBOOK.rglob("*.md")))
+    return (text * (size // len(text) + 1))[:size]
+
+
+def _memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+_empty = 0.0
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
         seconds = _case(sys.argv[1], sys.argv[2], int(float(sys.argv[3]) * 1_000_000))
-        print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000]))
+        print(json.dumps([seconds, _memory() - _empty]))
     else:
         run()

@@ -149,7 +149,9 @@ def test_a_model_without_a_transformer_has_no_window_and_goes_through_torch(tmp_
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
     torch.manual_seed(0)
     model = str(tmp_path / "static")
-    SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer(), embedding_dim=32)], device="cpu").save(model, create_model_card=False)
+    SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer(), embedding_dim=32)], device="cpu").save(
+        model, create_model_card=False
+    )
     embedder = SentenceTransformerEmbedder(model=model)
     assert encoder_of(model, "auto").why.endswith("is none of Transformer, Pooling, Dense, Normalize")
     texts = [text for text in TEXTS if text]

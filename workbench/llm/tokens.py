@@ -5,8 +5,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from workbench.llm.base import ChatCall
 from workbench.printable import printable_line
 
@@ -14,17 +12,13 @@ from workbench.printable import printable_line
 _A_MESSAGE = 8
 # Hardly any text in any language has more bytes of UTF-8 in a token, on average.
 _MOST_BYTES = 6.0
-# The tokens of a character by the first byte of its UTF-8, and none for the others. In the vocabularies cl100k and o200k of OpenAI, prose in
-# 11 languages, tables, numbers, code, UUIDs and Base64 have fewer: small letters are in words, digits and symbols often alone.
-_MOST_TOKENS = np.zeros(256)
-_MOST_TOKENS[:0x80] = 1.0
-_MOST_TOKENS[list(b"abcdefghijklmnopqrstuvwxyz \t\n\r")] = 0.4
+# The tenths of a token of a character by the first byte of its UTF-8, and none for the others. In the vocabularies cl100k and o200k of OpenAI, prose
+# in 11 languages, tables, numbers, code, UUIDs and Base64 have fewer: small letters are in words, digits and symbols often alone.
+_MOST_TENTHS = bytearray(256)
+_MOST_TENTHS[:0x80] = [4 if byte in b"abcdefghijklmnopqrstuvwxyz \t\n\r" else 10 for byte in range(0x80)]
 # Two bytes: Latin, Greek, Cyrillic, Hebrew, Arabic. Three: of India, South-East Asia, Ethiopia, symbols; Chinese, Japanese, Korean; others.
-_MOST_TOKENS[0xC0:0xE0] = 1.0
-_MOST_TOKENS[0xE0:0xE3] = 3.0
-_MOST_TOKENS[0xE3:0xEE] = 1.5
-_MOST_TOKENS[0xEE:0xF0] = 3.0
-_MOST_TOKENS[0xF0:] = 4.0
+for _first, _after, _tenths in ((0xC0, 0xE0, 10), (0xE0, 0xE3, 30), (0xE3, 0xEE, 15), (0xEE, 0xF0, 30), (0xF0, 0x100, 40)):
+    _MOST_TENTHS[_first:_after] = [_tenths] * (_after - _first)
 # No model reads or writes as many tokens in a call: a larger count is an error of the server, and could not be stored.
 _MOST_COUNTED = 100_000_000
 _LONGEST_NAME = 200
@@ -38,7 +32,7 @@ def most_prompt_tokens(call: ChatCall) -> int:
 
 def most_tokens(text: str) -> int:
     """Return a generous estimate of the tokens of a text."""
-    return math.ceil(float(_MOST_TOKENS[np.frombuffer(text.encode("utf-8", "replace"), np.uint8)].sum()))
+    return math.ceil(sum(text.encode("utf-8", "replace").translate(_MOST_TENTHS)) / 10)
 
 
 def fewest_prompt_tokens(call: ChatCall) -> int:

@@ -242,7 +242,10 @@ class RunTables:
         table = self.configurations
         finished = table[table["error"].isna()].astype(object)
         rows = finished.where(finished.notna(), None).to_dict("records")
-        return {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
+        facts = {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
+        if unknown := sorted(facts.keys() - self.configurations_settings.keys()):
+            raise InputError(f"the {MANIFEST} of the run {self.folder} has no settings of {unknown[0]}", _AGAIN)
+        return facts
 
     def digest(self, configuration: str = "") -> str:
         """Hash the results of the run, or of one configuration with the run's data and metrics, without the commit."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
+from workbench.llm.base import LostTries
 from workbench.llm.replies.answers import separated
 from workbench.llm.tokens import count_of
 from workbench.printable import environment_secrets, printable, without_secrets
@@ -213,11 +214,12 @@ def _read(value: Mapping[str, Any]) -> TargetReply:
     if answer is not None:
         sources = None if answer["sources"] is None else _hits(answer["sources"])
         samples = tuple(SampledCall(**sample) for sample in answer["samples"])
-        # A reply of an earlier version has no `unread`.
+        # A reply of an earlier version has no `unread` and no `lost`.
         fields = {
             "sources": sources,
             "samples": samples,
             "unread": tuple(answer.get("unread", ())),
+            "lost": LostTries(**answer.get("lost", {})),
         }
         answer = TargetAnswer(**{**answer, **fields})
     return TargetReply(_hits(value["hits"]), answer, value["error"], value["seconds"])
