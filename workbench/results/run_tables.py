@@ -244,7 +244,7 @@ class RunTables:
         rows = finished.where(finished.notna(), None).to_dict("records")
         facts = {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
         if unknown := sorted(facts.keys() - self.configurations_settings.keys()):
-            raise InputError(f"the {MANIFEST} of the run {self.folder} has no settings of {unknown[0]}", _AGAIN)
+            raise InputError(f"the {MANIFEST} of the run {self.name} has no settings of {unknown[0]}", _AGAIN)
         return facts
 
     def digest(self, configuration: str = "") -> str:
