@@ -211,10 +211,10 @@ def test_an_escaped_or_divided_secret_is_left_out(form: str) -> None:
 
 def test_a_key_that_is_a_word_a_path_or_an_address_does_not_destroy_replies() -> None:
     reply = (
-        "None, EMPTY or ollama: lm-studio, not-needed, sk-no-key-required; an administrator of production at port 8080, "
+        "None, EMPTY or ollama: lm-studio, not-needed; an administrator of production at port 8080, "
         "/srv/docs/a.md of https://docs.example.com/a"
     )
-    words = ["None", "EMPTY", "ollama", "lm-studio", "not-needed", "sk-no-key-required", "administrator", "production", "8080"]
+    words = ["None", "EMPTY", "ollama", "lm-studio", "not-needed", "administrator", "production", "8080"]
     assert without_secrets(reply, words) == reply
     assert [secrets_in(value) for value in ("/srv/docs", "https://docs.example.com/", "~/a", "production")] == [[], [], [], []]
     assert secrets_in("https://me:hunter22@host/") == ["hunter22"]

@@ -38,7 +38,8 @@ _PART = 12
 _BLOCK = _PART // 2
 _SECRET_VARIABLE = re.compile(r"(?i).*(key|token|secret|passw(or)?d|passphrase|pwd|credentials?)(_?\d+)?")
 # Words and ports, such as the keys EMPTY, ollama and not-needed of servers that need none, are also words of ordinary replies.
-_PLAIN = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[-_.](?:[A-Z]?[a-z]*|[A-Z]+))*|\d{,7}")
+_WORD = r"(?:[A-Z]?[a-z]*|[A-Z]+)"
+_PLAIN = re.compile(rf"{_WORD}|(?=.{{,{_PART - 1}}}\Z){_WORD}(?:[-_.]{_WORD})*|\d{{,7}}")
 _LONGEST_PLAIN = 20
 # Parts that ordinary text may have across the borders of its words.
 _NO_DIGIT, _NEVER = re.compile(f"[a-z]{{{_PART},}}"), re.compile("(?!)")
@@ -106,8 +107,8 @@ def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
 
     These are the secrets themselves, their forms in URLs, in Base64 (also within a longer text), in hexadecimal digits and reversed, and of all
     these the parts of at least 12 characters, also in capitals, with escapes of JSON, HTML and URLs, and with anything but letters and digits
-    between their characters. One of fewer than 8 characters is replaced as a whole word, of fewer than 4 not at all. A secret of fewer than 20
-    characters that consists of words stays.
+    between their characters. One of fewer than 8 characters is replaced as a whole word, of fewer than 4 not at all. A secret that is
+    a word of fewer than 20 characters, or words of fewer than 12, stays.
     """
     return _replaced(value, tuple(secret for secret in map(str.strip, secrets) if len(secret) >= _SHORT and not _is_plain(secret)))
 
