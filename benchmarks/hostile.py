@@ -71,34 +71,28 @@ def run() -> dict[str, object]:
     cases = [("check", name, READ) for name in FILES] + [(kind, name, SPLIT) for name in TEXTS for kind in KINDS]
     found, claims = {}, []
     for what, name, size in cases:
-        small, large = _measured(what, name, size), _measured(what, name, 2 * size)
+        small, large = measured(what, name, size), measured(what, name, 2 * size)
         found[f"{what}: {name}"] = {"seconds": [small[0], large[0]], "megabytes of memory": large[1]}
         print(f"{what}: {name}: {small[0]:.2f} and {large[0]:.2f} s, {large[1]:,.0f} MB", flush=True)
         # Below a tenth of a second, starting dominates.
         if small[0] > 0.1:
             claims.append(at_most(f"{what}: {name}, seconds at twice the size", large[0] / small[0], MOST_RATIO))
     for kind in KINDS:
-        measured = {size: _measured(kind, "book", size) for size in BOOKS}
-        found[f"{kind}: one document"] = {f"{size} MB": {"seconds": seconds, "MB": memory} for size, (seconds, memory) in measured.items()}
+        books = {size: measured(kind, "book", size) for size in BOOKS}
+        found[f"{kind}: one document"] = {f"{size} MB": {"seconds": seconds, "MB": memory} for size, (seconds, memory) in books.items()}
         print(
             f"{kind}: one document:",
-            *(f"{size} MB {seconds:.0f} s {memory:,.0f} MB" for size, (seconds, memory) in measured.items()),
+            *(f"{size} MB {seconds:.0f} s {memory:,.0f} MB" for size, (seconds, memory) in books.items()),
             flush=True,
         )
         for size in BOOKS[1:]:
-            seconds, memory = measured[size]
-            claims.append(at_most(f"{kind}: memory of {size} MB, as a multiple", memory / size, MOST_MEMORY))
-            claims.append(
-                at_most(
-                    f"{kind}: seconds a MB of {size} MB, to those of {BOOKS[0]} MB",
-                    seconds / size / (measured[BOOKS[0]][0] / BOOKS[0]),
-                    MOST_GROWTH,
-                )
-            )
+            growth = (books[size][0] / size) / (books[BOOKS[0]][0] / BOOKS[0])
+            claims.append(at_most(f"{kind}: memory of {size} MB, as a multiple", books[size][1] / size, MOST_MEMORY))
+            claims.append(at_most(f"{kind}: seconds a MB of {size} MB, to those of {BOOKS[0]} MB", growth, MOST_GROWTH))
     return {"measured": found, "claims": claims}
 
 
-def _measured(what: str, name: str, megabytes: int) -> tuple[float, float]:
+def measured(what: str, name: str, megabytes: int) -> tuple[float, float]:
     """Return seconds of CPU and megabytes of memory at most, of a process of its own; for a book, without those of an empty process."""
     command = [sys.executable, "-m", "benchmarks.hostile", what, name, str(megabytes)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1_800)
