@@ -208,7 +208,7 @@ def priced(provider: ChatProvider, **changes: Any) -> ChatClient:
 def test_a_hanging_server_spends_the_money_of_all_tries(provider: ChatProvider) -> None:
     provider.faults, provider.lasting = [{"hang": True}], True
     resources = limited(usd=0.5)
-    client = priced(provider, timeout=0.05, retries=1, concurrency=8)
+    client = priced(provider, timeout=0.5, retries=1, concurrency=8)
     outcomes = dict(ask_all(client, [call(text, max_tokens=10_000) for text in questions(12)], resources))
     # Two calls with two tries each are more than 0.5 USD.
     assert len(provider.asked) == 4
