@@ -221,6 +221,7 @@ def test_typical_mistakes_are_refused(schema: Draft7Validator) -> None:
     assert [name for name, settings in made.items() if not faults(schema, settings)] == []
 
 
+@pytest.mark.reaches("huggingface.co")
 @few_or_many(150, 5_000)
 def test_it_is_never_stricter_than_the_reader(schema: Draft7Validator, examples: int) -> None:
     def check(settings: dict[str, Any]) -> None:
@@ -232,6 +233,7 @@ def test_it_is_never_stricter_than_the_reader(schema: Draft7Validator, examples:
 
 
 @pytest.mark.slow
+@pytest.mark.reaches("huggingface.co")
 @pytest.mark.parametrize("settings", OWN, ids=lambda settings: settings["name"])
 def test_no_value_in_another_form_is_refused_by_the_schema_alone(schema: Draft7Validator, settings: dict[str, Any]) -> None:
     for path in places(settings):
