@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.planted_modules import plant_modules
 from workbench.conversion.converted import UnreadableFileError
 from workbench.conversion.converter_process import ConverterProcess
 
@@ -39,3 +40,23 @@ def test_links_out_of_the_folder_are_refused_by_the_process_too(tmp_path: Path):
     (tmp_path / "docs" / "link.txt").symlink_to(tmp_path / "secret.txt")
     with ConverterProcess(tmp_path / "docs") as process, pytest.raises(UnreadableFileError, match="outside of"):
         process.convert(tmp_path / "docs" / "link.txt", ".txt")
+
+
+def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n")
+    mark = plant_modules(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with ConverterProcess(tmp_path / "docs") as process:
+        assert process.convert(tmp_path / "docs" / "a.md", ".md")[0].text == "# A\n"
+    assert not mark.exists()
+
+
+def test_a_text_above_the_limit_of_files_is_refused(tmp_path: Path):
+    rows = "".join(f"<tr>{'<td rowspan=200>' + 'w' * 500 if not number else ''}<td>{number}" for number in range(200))
+    (tmp_path / "rows.html").write_text(f"<table>{rows}</table>" * 12)
+    with (
+        ConverterProcess(tmp_path, max_file_mb=1) as process,
+        pytest.raises(UnreadableFileError, match="as text has 1 MB, more than max_file_mb"),
+    ):
+        process.convert(tmp_path / "rows.html", ".html")

@@ -26,6 +26,7 @@ from distributed import Client, KilledWorker
 
 from tests.commands import workbench
 from tests.forked import Forked, command
+from tests.planted_modules import plant_modules
 from tests.small_sweep import ran, write_experiment
 from workbench.core.environment import advice
 from workbench.errors import InputError
@@ -355,6 +356,16 @@ def test_workers_of_ours_build_no_grammar_for_jupyters_schemas():
     with connected(1, None) as workers:
         found = workers.ask(eval, "__import__('sys').modules.get('rfc3987_syntax', 0)")
     assert list(found.values()) == [None]
+
+
+def test_workers_of_ours_import_no_modules_of_the_working_directory(tmp_path, monkeypatch):
+    mark = plant_modules(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with connected(1, None) as workers:
+        # What a worker starts is started as usual.
+        assert list(workers.ask(os.getenv, "PYTHONSAFEPATH").values()) == [""]
+    assert not mark.exists()
+    assert "PYTHONSAFEPATH" not in os.environ
 
 
 def test_workers_of_ours_leave_this_process_its_threads_also_one_that_replaces_another(monkeypatch):

@@ -11,6 +11,7 @@ from typing import Self
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError
 from workbench.conversion.worker import serve
+from workbench.core.environment import modules_of_working_directory_ignored
 from workbench.core.formatting import number
 
 # Imports of the converters, which count for the first file.
@@ -50,7 +51,8 @@ class ConverterProcess:
             context = multiprocessing.get_context("spawn")
             self._calls, theirs = context.Pipe()
             self._process = context.Process(target=serve, args=(theirs, str(self.root), self.max_file_mb), daemon=True)
-            self._process.start()
+            with modules_of_working_directory_ignored():
+                self._process.start()
             theirs.close()
         return self._calls
 

@@ -45,6 +45,9 @@ def _answer(files: FileAccess, path: Path, suffix: str) -> dict[str, Any]:
         return {"reason": "is nested too deeply"}
     except Exception as error:  # converters raise errors of any kind for broken files
         return {"reason": f"cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})"}
+    # A cell of many rows is repeated in each of them.
+    if reason := files.too_large(len(converted.text)):
+        return {"reason": f"as text {reason}"}
     return {"text": converted.text, "notes": list(converted.notes), "sha256": hashlib.sha256(raw).hexdigest()}
 
 

@@ -4,6 +4,8 @@ import getpass
 import ipaddress
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from string import Template
@@ -11,8 +13,24 @@ from urllib.parse import urlsplit
 
 from workbench.errors import InputError
 
+# While it is set, Python does not import modules of the working directory in place of others (`python -P`).
+SAFE_PATH = "PYTHONSAFEPATH"
 # On PyPI, `workbench` is another package; only the import name is workbench.
 NAME = "rag-workbench"
+
+
+@contextmanager
+def modules_of_working_directory_ignored() -> Iterator[None]:
+    """Start processes of Python in the context without the working directory among the places of modules, as it may be a folder from elsewhere."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def advice(*extras: str) -> str:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.monitor.log_lines import ROWS, known, line, question, write_segment
+from tests.planted_modules import plant_modules
 from workbench.errors import InputError
 from workbench.monitor.log import log_files, reading
 from workbench.monitor.log.compaction import compact
@@ -439,7 +440,10 @@ def test_several_processes_read_a_log_as_one_does(tmp_path: Path, monkeypatch: p
     assert alone["id"].to_pylist() == ["q1", "q2", "q3", "q4"]
     assert [given is not None for given in alone["feedback"].to_pylist()] == [True, False, True, False]
     monkeypatch.setattr(reading, "_LARGE", 0)
+    mark = plant_modules(tmp_path / "elsewhere")
+    monkeypatch.chdir(mark.parent)
     assert log.table().equals(alone)
+    assert not mark.exists()
     assert log.counts == counts
     assert pa.Table.from_batches(log.batches()).equals(alone)
     assert log.counts == counts

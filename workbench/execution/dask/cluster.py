@@ -12,7 +12,7 @@ from dataclasses import replace
 from multiprocessing import resource_tracker
 from typing import Any
 
-from workbench.core.environment import advice, skip_schema_grammar, usable_cores
+from workbench.core.environment import SAFE_PATH, advice, modules_of_working_directory_ignored, skip_schema_grammar, usable_cores
 from workbench.errors import InputError, WorkerError, error_line
 from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
@@ -37,7 +37,9 @@ def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
     # The dataset travels in one task, and nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
     pages: dict[str, Any] = {f"distributed.{server}.http.routes": [] for server in ("scheduler", "worker", "nanny")}
-    with dask.config.set(quiet | pages), _quiet(), _local_workers(jobs or 1) if scheduler is None else _at(scheduler) as workers:
+    # Also for a worker in place of one that died. What a worker starts is started as usual.
+    safe = {"distributed.nanny.pre-spawn-environ": {**dask.config.get("distributed.nanny.pre-spawn-environ"), SAFE_PATH: "1"}}
+    with dask.config.set(quiet | pages | safe), _quiet(), _local_workers(jobs or 1) if scheduler is None else _at(scheduler) as workers:
         yield workers
 
 
@@ -63,7 +65,7 @@ def _local_workers(jobs: int) -> Iterator[Workers]:
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
                     scheduler_kwargs={"allowed_failures": _DEATHS - 1, "dashboard": False},
-                    env=threads,
+                    env={**threads, SAFE_PATH: os.environ.get(SAFE_PATH, "")},
                 )
             client = open_ones.enter_context(Client(open_ones.enter_context(cluster), timeout=_CONNECT_SECONDS))
         except Exception as error:  # Dask reports a worker that dies at its start with errors of many kinds
@@ -95,7 +97,8 @@ def _environment_kept() -> Iterator[None]:
 def _interrupts_deferred() -> Iterator[None]:
     """Hide Ctrl-C from threads and processes started in the context and their children. This process receives it and ends them."""
     # Start the tracker now: later, it would lift the mask of the thread that starts processes.
-    resource_tracker.ensure_running()
+    with modules_of_working_directory_ignored():
+        resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from joblib.externals.loky import ProcessPoolExecutor
 
-from workbench.core.environment import usable_cores
+from workbench.core.environment import modules_of_working_directory_ignored, usable_cores
 from workbench.errors import InputError
 from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.log_files import LogCounts, file_batches, log_files, note
@@ -174,7 +174,10 @@ def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_FileRows]
         yield from (_part(file, columns) for file in files)
     else:
         # Workers of loky, unlike spawned ones, do not import the script that the user runs.
-        with ProcessPoolExecutor(min(usable_cores(), _MOST_PROCESSES), initializer=_end_with, initargs=(os.getpid(),)) as pool:
+        with (
+            modules_of_working_directory_ignored(),
+            ProcessPoolExecutor(min(usable_cores(), _MOST_PROCESSES), initializer=_end_with, initargs=(os.getpid(),)) as pool,
+        ):
             yield from pool.map(_part, files, repeat(tuple(columns)))
 
 
