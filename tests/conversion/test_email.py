@@ -128,3 +128,38 @@ def test_a_file_that_is_no_email_is_refused():
     made.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="a.pdf")
     with pytest.raises(UnreadableFileError, match=r"has no text and has the attachment a\.pdf, which is not read"):
         converted(made)
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (
+            "Content-Type: text/html\n\n<meta http-equiv=refresh content='0; url=http://a.example'><p>x",
+            "text/html) that is not read: it only redirects",
+        ),
+        (
+            "Content-Type: text/x-data\nContent-Transfer-Encoding: base64\n\ngAABAgMEBQYHCAkKCwwNDg8Q",
+            "text/x-data) that is not read: it is binary",
+        ),
+    ],
+)
+def test_a_part_that_cannot_be_read_is_named_and_the_others_are_read(other: str, reason: str):
+    raw = f"From: ann@a.example\nContent-Type: multipart/mixed; boundary=X\n\n--X\n\nThe fee is 80 euros.\n--X\n{other}\n--X--\n"
+    made = convert(".eml", raw.encode())
+    assert made.text == "From: ann@a.example\n\nThe fee is 80 euros.\n"
+    assert f"has a part ({reason}" in made.notes[0]
+
+
+@pytest.mark.parametrize("value", ["=?utf-8?q??=", "(" * 5_000])
+def test_a_field_that_python_cannot_parse_is_read_as_it_is(value: str):
+    assert convert(".eml", f"From: ann@a.example\nTo: {value}\n\nText".encode()).text == f"From: ann@a.example\nTo: {value}\n\nText\n"
+
+
+@pytest.mark.parametrize("kind", ["multipart/mixed; boundary=X", "multipart/mixed", "multipart/alternative"])
+def test_a_message_without_its_parts_is_text(kind: str):
+    assert convert(".eml", f"From: ann@a.example\nContent-Type: {kind}\n\nThe fee.".encode()).text == "From: ann@a.example\n\nThe fee.\n"
+
+
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"\r\n\r\n"])
+def test_a_mark_or_blank_lines_before_a_message_are_ignored(before: bytes):
+    assert convert(".eml", before + b"From: ann@a.example\n\nThe fee.").text == "From: ann@a.example\n\nThe fee.\n"

@@ -244,3 +244,19 @@ def test_equations_raised_numbers_and_soft_hyphens_keep_their_meaning():
         "So E = m c^2 holds for 10⁶ cells on 4 m² of softwareth.\n"
     )
     assert text_of("<p>So <math><mi>x</mi><mo>=</mo><mn>2</mn></math>.</p>", "") == "So x=2.\n"
+
+
+@pytest.mark.parametrize("rows", ["300", "0", "9" * 5_000])
+def test_a_cell_of_hundreds_of_rows_is_repeated_in_all_of_them(rows: str):
+    others = "".join(f"<tr><td>place {number}" for number in range(1, 300))
+    assert text_of(f"<table><tr><td rowspan={rows}>North<td>place 0{others}</table>").splitlines()[-1] == "| North | place 299 |"
+
+
+def test_joined_cells_of_more_cells_than_a_person_reads_stay_as_they_are():
+    cells = "<td rowspan=200 colspan=200>x" * 20
+    assert text_of(f"<table>{f'<tr>{cells}' * 300}</table>").count("x") == 6_000
+
+
+def test_an_encoding_that_the_page_declares_is_read_as_browsers_read_it():
+    page = "<meta charset=iso-8859-1><p>It’s 5 € … “quoted”</p>"
+    assert [convert(".html", page.encode(encoding)).text for encoding in ("cp1252", "utf-8")] == ["It’s 5 € … “quoted”\n"] * 2

@@ -1,5 +1,6 @@
 """Emails and saved web pages (MIME), as Markdown: the subject as heading, sender, receivers and date, then the text."""
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from email.parser import BytesParser
 from typing import cast
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
-from workbench.conversion.encoding import decode_text
+from workbench.conversion.encoding import decode_declared
 from workbench.conversion.html import convert_markup
 from workbench.core.formatting import listed
 
@@ -27,15 +28,22 @@ _OWN_IMAGES = re.compile(r"<img\b[^>]*\bsrc\s*=\s*[\"']?cid:[^>]*>", re.IGNORECA
 
 def convert_email(raw: bytes) -> ConvertedText:
     """Convert a message. Of a text in several forms the plain one is read, and a note names the attachments. Raises UnreadableFileError if it is no message."""
-    message = cast(EmailMessage, BytesParser(policy=_Policy()).parsebytes(raw))
+    message = cast(EmailMessage, BytesParser(policy=_Policy()).parsebytes(raw.removeprefix(codecs.BOM_UTF8).lstrip()))
     if not any(field in message for field in ("From", "Subject", "MIME-Version", "Content-Type")):
         raise UnreadableFileError("is no email, as it has no sender, subject or type")
     parts = _Parts()
     blocks = list(parts.texts(message))
-    fields = [f"{field}: {_line(message[field])}" for field in _FIELDS if message[field]]
-    subject = _line(message["Subject"] or "")
+    fields = [f"{field}: {text}" for field in _FIELDS if (text := _field(message, field))]
+    subject = _field(message, "Subject")
     text = "\n\n".join([*([f"# {subject}"] if subject else []), *(["\n".join(fields)] if fields else []), *blocks])
     return ConvertedText(text if blocks else "", tuple(parts.notes()))
+
+
+def _field(message: EmailMessage, name: str) -> str:
+    try:
+        return _line(message[name] or "")
+    except Exception:  # Python's parser raises errors of several kinds for values that are not valid
+        return _line(next(value for field, value in message.raw_items() if field.lower() == name.lower()))
 
 
 def _line(value: object) -> str:
@@ -73,9 +81,15 @@ class _Parts:
     def texts(self, part: EmailMessage) -> Iterator[str]:
         """Yield the texts of a part and of the parts in it."""
         kind = part.get_content_type()
+        try:
+            yield from self._texts(part, kind)
+        except UnreadableFileError as error:
+            self._notes.append(f"has a part ({kind}) that is not read: it {error}")
+
+    def _texts(self, part: EmailMessage, kind: str) -> Iterator[str]:
         if part.is_attachment() or kind in _MESSAGES:
             self._attached.append(_line(part.get_filename() or kind))
-        elif kind == "multipart/alternative":
+        elif kind == "multipart/alternative" and part.is_multipart():
             forms = [(form, "\n\n".join(form.texts(each))) for each in _inside(part) for form in [_Parts()]]
             best, text = _best(forms)
             for form, _ in forms:
@@ -94,7 +108,8 @@ class _Parts:
             page = convert_markup(_OWN_IMAGES.sub("", self._content(part)))
             self._notes += page.notes
             yield from filter(None, [page.text.strip()])
-        elif part.get_content_maintype() == "text":
+        # Parts whose boundary does not occur are text.
+        elif part.get_content_maintype() in ("text", "multipart"):
             yield from filter(None, [_unfolded(part, self._content(part)).strip()])
         elif part.get_content_maintype() == "image":
             self._unread["image"] += 1
@@ -108,12 +123,9 @@ class _Parts:
         self._unread["image"] += form._unread["image"]
 
     def _content(self, part: EmailMessage) -> str:
-        try:
-            return str(part.get_content(errors="strict"))
-        except (LookupError, UnicodeDecodeError):  # an encoding that is wrong, or unknown
-            text, note = decode_text(cast(bytes, part.get_payload(decode=True)))
-            self._notes += [note] if note else []
-            return text
+        text, note = decode_declared(cast(bytes, part.get_payload(decode=True)), part.get_content_charset("utf-8"))
+        self._notes += [note] if note else []
+        return text
 
 
 def _inside(part: EmailMessage) -> list[EmailMessage]:

@@ -4,6 +4,7 @@ import codecs
 import re
 
 from workbench.conversion.converted import UnreadableFileError
+from workbench.core.formatting import plural
 from workbench.datasets.lines import decoded
 
 # Bytes that no text in a one-byte encoding contains.
@@ -15,6 +16,41 @@ _ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "shift_jis", "eu
 _WESTERN = "cp1252"
 # A recogniser needs no more than this.
 _SAMPLE = 200_000
+# Bytes that are not UTF-8, in a file whose other letters are: a file that was cut, or a line from elsewhere.
+_BAD = "\ufffd"
+_MOST_BAD = 0.05
+# Encodings by Python's names, and what browsers read instead, since programs declare the first and write the second (WHATWG Encoding Standard).
+_AS_BROWSERS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
+# Python's names for other things than encodings of files.
+_NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined")
+
+
+def decode_declared(raw: bytes, declared: str) -> tuple[str, str]:
+    """Return the text of a page or message that declares its encoding, as `decode_text` does. UTF-8 is recognised whatever is declared."""
+    try:
+        if not raw.isascii():
+            return raw.decode("utf-8-sig"), ""
+    except UnicodeDecodeError:
+        pass
+    try:
+        name = codecs.lookup(declared).name
+        # A text in UTF-16 has zeros, and cannot say what it is in letters of one byte.
+        if name not in _NO_ENCODINGS and (b"\0" in raw or not name.startswith(("utf-16", "utf-32"))):
+            return raw.decode(_AS_BROWSERS.get(name, name)), ""
+    except (LookupError, ValueError):
+        pass
+    return decode_text(raw)
 
 
 def decode_text(raw: bytes) -> tuple[str, str]:
@@ -31,6 +67,9 @@ def decode_text(raw: bytes) -> tuple[str, str]:
         return text, "was read as UTF-16"
     if _is_binary(raw) and not raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UnreadableFileError("is binary, not text")
+    text = raw.decode("utf-8-sig", "replace")
+    if (bad := text.count(_BAD)) <= _MOST_BAD * sum(not letter.isascii() for letter in text):
+        return text, f"has {plural(bad, 'character')} that {'is' if bad == 1 else 'are'} not UTF-8, shown as {_BAD}"
     encoding = _recognised(raw)
     return raw.decode(encoding, "replace"), f"is not UTF-8 and was read as {encoding}; check its accents"
 
@@ -42,7 +81,9 @@ def _is_binary(raw: bytes) -> bool:
 def _recognised(raw: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    found = [name for match in from_bytes(raw[:_SAMPLE], cp_isolation=_ENCODINGS) for name in match.could_be_from_charset]
+    # Lines in English say nothing.
+    sample = b"\n".join(line for line in raw.split(b"\n") if not line.isascii())[:_SAMPLE]
+    found = [name for match in from_bytes(sample, cp_isolation=_ENCODINGS) for name in match.could_be_from_charset]
     if not found:
         raise UnreadableFileError("has an encoding that is not recognised; save it as UTF-8")
     # Central European and Western texts look alike to a recogniser, and most are Western.

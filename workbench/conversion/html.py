@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
-from workbench.conversion.encoding import decode_text
+from workbench.conversion.encoding import decode_declared, decode_text
 from workbench.conversion.equations.mathml import linear_of_mathml, name_of_mathml
 from workbench.conversion.page_content import content_of, length
 from workbench.conversion.shown_state import write_shown_state
@@ -22,6 +22,8 @@ _NOT_IN_CELLS = ["table", "pre", "ul", "ol", "menu", "dir", *(f"h{level}" for le
 _CELLS = ["td", "th"]
 # No person reads a table with more.
 _MOST_COLUMNS, _MOST_CELLS = 200, 100_000
+# HTML's limit for the rows of a cell.
+_MOST_ROWS = 65_534
 
 
 def convert_html(raw: bytes) -> ConvertedText:
@@ -81,7 +83,7 @@ def divide_joined_cells(content: Tag) -> None:
             rows = [row for row in table.find_all("tr") if isinstance(row, Tag)]
             places = _places([[cell for cell in row.find_all(_CELLS) if isinstance(cell, Tag)] for row in rows])
             columns = min(max((column + 1 for _, column in places), default=0), _MOST_COLUMNS)
-            if any(len(row.find_all(_CELLS)) != columns for row in rows) and len(rows) * columns <= _MOST_CELLS:
+            if places and any(len(row.find_all(_CELLS)) != columns for row in rows) and len(rows) * columns <= _MOST_CELLS:
                 for number, row in enumerate(rows):
                     row.clear()
                     row.extend(places.get((number, column)) or Tag(name="td") for column in range(columns))
@@ -107,14 +109,20 @@ def _line(tag: Tag) -> str:
 
 
 def _places(rows: list[list[Tag]]) -> dict[tuple[int, int], Tag]:
-    """Return the cell at each row and column, counted from 0."""
+    """Return the cell at each row and column, counted from 0, or nothing for more cells than a person reads."""
     places: dict[tuple[int, int], Tag] = {}
     for number, cells in enumerate(rows):
         column = 0
         for cell in cells:
             while (number, column) in places:
                 column += 1
-            wide, high = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - number)
+            # A cell of 0 rows goes to the end.
+            wide, high = (
+                _span(cell, "colspan", _MOST_COLUMNS) or 1,
+                min(_span(cell, "rowspan", _MOST_ROWS) or len(rows), len(rows) - number),
+            )
+            if len(places) + wide * high > _MOST_CELLS:
+                return {}
             for below in range(high):
                 places[number + below, column] = copy.copy(cell) if below else cell
                 places.update({(number + below, column + beside): Tag(name="td") for beside in range(1, wide)})
@@ -122,10 +130,12 @@ def _places(rows: list[list[Tag]]) -> dict[tuple[int, int], Tag]:
     return places
 
 
-def _span(cell: Tag, name: str) -> int:
+def _span(cell: Tag, name: str, most: int) -> int:
     value = str(cell.get(name, "1")).strip()
     del cell[name]
-    return min(max(int(value), 1), _MOST_COLUMNS) if value.isdecimal() else 1
+    if not value.isdecimal():
+        return 1
+    return min(int(value), most) if len(value) <= len(str(most)) else most
 
 
 def _parsed(markup: str) -> BeautifulSoup:
@@ -143,9 +153,4 @@ def _titled(title: str, text: str) -> str:
 
 def _decoded(raw: bytes) -> tuple[str, str]:
     declared = EncodingDetector.find_declared_encoding(raw, is_html=True)
-    if declared and declared.lower() not in ("utf-8", "utf8"):
-        try:
-            return raw.decode(declared), ""
-        except (LookupError, UnicodeDecodeError):
-            pass
-    return decode_text(raw)
+    return decode_declared(raw, declared) if declared else decode_text(raw)
