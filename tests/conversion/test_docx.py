@@ -374,3 +374,27 @@ def test_a_table_in_a_cell_leaves_the_rows_of_the_outer_one():
     assert made.text == (
         "| Place | In euros |\n| --- | --- |\n| The swimming pool | Fees Adults, 9; Children, 4 |\n| The library | none |\n"
     )
+
+
+def test_a_main_part_of_another_name_is_read_in_the_same_way():
+    names = {
+        "[Content_Types].xml": "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>",
+        "_rels/.rels": "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'><Relationship Id='rId1' "
+        "Type='http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument' Target='word/main.xml'/></Relationships>",
+        "word/main.xml": f"<w:document xmlns:w='{NAMESPACES['w']}'><w:body><w:p><w:fldSimple>{run('80 euros')}</w:fldSimple></w:p></w:body></w:document>",
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in names.items():
+            archive.writestr(name, content)
+    assert convert(".docx", file.getvalue()).text == "80 euros\n"
+
+
+def test_an_archive_with_a_password_is_refused():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", "<a/>")
+    raw = file.getvalue()
+    directory = raw.index(b"PK\x01\x02")
+    with pytest.raises(UnreadableFileError, match="is encrypted; remove its password"):
+        convert(".docx", raw[: directory + 8] + b"\1" + raw[directory + 9 :])

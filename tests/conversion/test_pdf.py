@@ -8,7 +8,17 @@ import pytest
 from fpdf import FPDF
 from pypdf import PdfReader, PdfWriter
 from pypdf.annotations import FreeText
-from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
+from pypdf.generic import (
+    ArrayObject,
+    BooleanObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    NullObject,
+    NumberObject,
+    TextStringObject,
+)
 
 from tests.mixed_documents import saved
 from workbench.conversion.converted import UnreadableFileError
@@ -273,3 +283,25 @@ def test_small_print_of_the_same_baseline_and_turned_numbers_are_no_raised_numbe
     with made.rotation(90, 10, 200):
         made.text(10, 200, "W1-W23")
     assert "W1-W23" in text_of(made)
+
+
+def test_a_damaged_page_is_named_and_the_others_are_read():
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(bytes(printed([(20, 20, "The first page.")]).output()))))
+    writer.root_object["/Pages"]["/Kids"].append(NullObject())
+    writer.root_object["/Pages"][NameObject("/Count")] = NumberObject(2)
+    file = io.BytesIO()
+    writer.write(file)
+    made = convert(".pdf", file.getvalue())
+    assert (made.text, made.notes) == ("The first page.\n", ("is damaged: page 2 cannot be read",))
+
+
+def test_a_form_whose_pages_another_program_makes_is_refused():
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(bytes(printed([(20, 20, "Please wait...")]).output()))))
+    xfa = DecodedStreamObject()
+    xfa.set_data(b"<xdp/>")
+    form = DictionaryObject({NameObject("/Fields"): ArrayObject(), NameObject("/XFA"): writer._add_object(xfa)})
+    writer.root_object.update({NameObject("/AcroForm"): form, NameObject("/NeedsRendering"): BooleanObject(True)})
+    file = io.BytesIO()
+    writer.write(file)
+    with pytest.raises(UnreadableFileError, match=r"only Adobe Reader makes \(XFA\); print it"):
+        convert(".pdf", file.getvalue())

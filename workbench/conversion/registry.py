@@ -49,12 +49,12 @@ _MARKDOWN = (".md", ".markdown", ".mkd", ".mkdn", ".mdown", ".mdwn", ".mdtxt", "
 _MARKUP = (".rst", ".rest", ".adoc", ".asciidoc", ".org", ".tex", ".latex", ".ltx", ".textile", ".wiki", ".mediawiki", ".creole")
 _TEXT = (".txt", ".text", ".log", *_MARKUP, ".csv", ".tsv", ".tab", ".srt", ".vtt", ".nfo")
 FORMATS = (
-    DocumentFormat("markdown", _MARKDOWN, convert_text, version=2),
-    DocumentFormat("text", _TEXT, convert_text, to=".txt", version=2),
-    DocumentFormat("html", (".html", ".htm", ".xhtml", ".xht", ".shtml"), convert_html, packages={"beautifulsoup4": "bs4"}, version=4),
-    DocumentFormat("email", (".eml", ".mht", ".mhtml"), convert_email, packages={"beautifulsoup4": "bs4"}, version=2),
+    DocumentFormat("markdown", _MARKDOWN, convert_text, version=3),
+    DocumentFormat("text", _TEXT, convert_text, to=".txt", version=3),
+    DocumentFormat("html", (".html", ".htm", ".xhtml", ".xht", ".shtml"), convert_html, packages={"beautifulsoup4": "bs4"}, version=5),
+    DocumentFormat("email", (".eml", ".mht", ".mhtml"), convert_email, packages={"beautifulsoup4": "bs4"}, version=3),
     DocumentFormat("pdf", (".pdf",), convert_pdf, packages={"pypdfium2": "pypdfium2", "simplemma": "simplemma"}, version=4),
-    DocumentFormat("docx", (".docx", ".docm"), convert_docx, packages={"mammoth": "mammoth", "lxml": "lxml"}, version=4),
+    DocumentFormat("docx", (".docx", ".docm"), convert_docx, packages={"mammoth": "mammoth", "lxml": "lxml"}, version=5),
     DocumentFormat("pptx", (".pptx", ".pptm"), convert_pptx, packages={"python-pptx": "pptx", "lxml": "lxml"}, version=3),
     DocumentFormat("notebook", (".ipynb",), convert_notebook, packages={"nbformat": "nbformat"}, version=3),
 )

@@ -16,6 +16,7 @@ _MEGABYTE = 1_000_000
 _MOST_UNPACKED, _MOST_XML, _MOST_RATIO = 1_000 * _MEGABYTE, 100 * _MEGABYTE, 200
 # An Office file with a password, and the files of Office before 2007.
 _COMPOUND = b"\xd0\xcf\x11\xe0"
+_ENCRYPTED_PART = 0x1
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 # Names that Office saves on request only (Strict Open XML, slide show, template), and the usual ones.
 _USUAL = {
@@ -38,6 +39,8 @@ def office_file(raw: bytes, folder: str, kind: str) -> BytesIO:
     try:
         with zipfile.ZipFile(BytesIO(raw)) as archive:
             parts = archive.infolist()
+            if any(part.flag_bits & _ENCRYPTED_PART for part in parts):
+                raise UnreadableFileError("is encrypted; remove its password")
             _check_sizes(parts, len(raw))
             if not any(part.filename.startswith(f"{folder}/") for part in parts):
                 raise UnreadableFileError(f"is a ZIP archive, but no {kind} file")

@@ -26,7 +26,9 @@ from workbench.conversion.office.markup import (
     value_of,
 )
 
-_TEXTS = re.compile(r"word/(?:document|footnotes|endnotes|comments|header|footer)\d*\.xml")
+# Parts with text may have any name. Those of the glossary, in a folder of their own, are not shown.
+_PARTS = re.compile(r"word/[^/]+\.xml")
+_TEXTS = ("w:document", "w:footnotes", "w:endnotes", "w:comments", "w:hdr", "w:ftr")
 _STYLES = re.compile(r"word/styles\d*\.xml")
 _NUMBERING = re.compile(r"word/numbering\d*\.xml")
 # Around the label of a numbered paragraph, in the text that mammoth makes.
@@ -71,8 +73,8 @@ def prepared(file: BytesIO) -> tuple[BytesIO, Counter[str]]:
         lists, hidden, struck = Lists.read(numberings, styles), _styles_with(styles, "w:vanish"), _styles_with(styles, *_STRUCK)
         for name in dict.fromkeys(names):
             content = source.read(name)
-            if _TEXTS.fullmatch(name):
-                root = etree.fromstring(content, parser())
+            root = etree.fromstring(content, parser()) if content and _PARTS.fullmatch(name) else None
+            if root is not None and name_of(root) in _TEXTS:
                 unread += _WordPart(root, hidden, struck, lists).prepare()
                 content = etree.tostring(root)
             elif _STYLES.fullmatch(name):

@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -36,18 +36,38 @@ def convert_pdf(raw: bytes) -> ConvertedText:
 
     try:
         pdf = pypdfium2.PdfDocument(raw)
-        pages = [printed_page(pdf[number], number) for number in range(len(pdf))]
+        if pdf.get_formtype() == pypdfium2.raw.FORMTYPE_XFA_FULL:
+            raise UnreadableFileError("is a form whose pages only Adobe Reader makes (XFA); print it there as a PDF")
+        pages, beside, broken = _read_pages(pdf)
         bookmarks = list(_bookmarks(pdf))
-        beside = [unread_parts(pdf[number]) for number in range(len(pdf))]
         attached = pdf.count_attachments()
     except pypdfium2.PdfiumError as error:
         reason = next((text for word, text in _PROBLEMS.items() if word in str(error).lower()), f"cannot be read as PDF ({error})")
         raise UnreadableFileError(reason) from None
-    notes_beside = list(_notes_beside(pages, beside, attached))
+    damaged = [f"is damaged: {_named(broken)} cannot be read"] if broken else []
+    notes_beside = [*damaged, *_notes_beside(pages, beside, attached)]
     _require_text(pages, notes_beside)
     running = running_lines(pages)
     lines = [line for page in pages for line in in_reading_order(page.lines) if line not in running.removed]
-    return ConvertedText(markdown_of_lines(lines, bookmarks, running.once), (*_notes(pages), *running.notes, *notes_beside))
+    return ConvertedText(markdown_of_lines(lines, bookmarks, running.once), (*_notes(pages, broken), *running.notes, *notes_beside))
+
+
+def _read_pages(pdf: Any) -> tuple[list[PrintedPage], list[UnreadParts], list[int]]:
+    """Return the text of the pages, what is beside it, and the numbers of pages that are damaged. Raises PdfiumError if all are."""
+    import pypdfium2
+
+    pages, beside, broken = list[PrintedPage](), list[UnreadParts](), list[int]()
+    for number in range(len(pdf)):
+        try:
+            page = pdf[number]
+            pages.append(printed_page(page, number))
+            beside.append(unread_parts(page))
+        except pypdfium2.PdfiumError:
+            broken.append(number + 1)
+            if len(broken) == len(pdf):
+                raise
+            pages[number:], beside[number:] = [PrintedPage((), 0.0, 0.0, 0)], [UnreadParts(0, 0, 0, False)]
+    return pages, beside, broken
 
 
 def _require_text(pages: Sequence[PrintedPage], notes: Sequence[str]) -> None:
@@ -62,9 +82,9 @@ def _require_text(pages: Sequence[PrintedPage], notes: Sequence[str]) -> None:
         raise UnreadableFileError("; it ".join((reason, *notes)))
 
 
-def _notes(pages: Sequence[PrintedPage]) -> Iterator[str]:
+def _notes(pages: Sequence[PrintedPage], broken: Collection[int]) -> Iterator[str]:
     """Say which pages have no text or characters without text, and on which the order of the text is doubtful."""
-    if blank := [number for number, page in enumerate(pages, 1) if not page.lines and not page.unread]:
+    if blank := [number for number, page in enumerate(pages, 1) if not page.lines and not page.unread and number not in broken]:
         yield f"has no text on {_named(blank)}"
     if unread := [number for number, page in enumerate(pages, 1) if page.unread]:
         missing, characters = sum(page.unread for page in pages), sum(page.characters for page in pages)
