@@ -147,6 +147,35 @@ def test_what_an_interrupted_run_has_written_is_found_again(desk: Path):
     assert now.keys() == whole.keys()
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("document", "../../secret.md", "'../../secret.md' is no path below"),
+        ("document", "/etc/hostname", "'/etc/hostname' is no path below"),
+        ("document", "documents/a\0.md", "is no path below"),
+        ("source", "docs\0", "its source is no path"),
+    ],
+)
+def test_a_record_that_names_files_elsewhere_is_refused(desk: Path, field: str, value: str, reason: str):
+    assert workbench("init", "docs").exit_code == 0
+    file = desk / "experiments" / "docs" / "origins.json"
+    record = json.loads(file.read_text())
+    (record if field == "source" else record["documents"][0])[field] = value
+    file.write_text(json.dumps(record))
+    before = state(desk / "experiments")
+    again = workbench("init", "docs")
+    assert (again.exit_code, before) == (2, state(desk / "experiments"))
+    assert reason in again.stderr
+
+
+def test_a_folder_named_like_a_document_is_not_in_its_place(desk: Path):
+    (desk / "docs" / "energy.md").rename(desk / "docs" / "energy.markdown")
+    (desk / "docs" / "energy.md").mkdir()
+    (desk / "docs" / "energy.md" / "old.txt").write_text("A boiler burns gas to heat the water.")
+    assert workbench("init", "docs").exit_code == 0
+    assert (desk / "experiments" / "docs" / "documents" / "energy-md" / "old.txt").is_file()
+
+
 def test_folders_and_names_that_do_not_fit_are_refused(desk: Path):
     (desk / "experiments" / "mine").mkdir(parents=True)
     (desk / "experiments" / "mine" / "questions.jsonl").write_text("{}")

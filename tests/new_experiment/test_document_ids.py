@@ -26,3 +26,12 @@ def test_long_names_are_cut_within_what_file_systems_allow():
     name = document_id(f"{'ü' * 300}.md", set())
     assert len(name.encode()) == 160
     assert document_id(f"{'ü' * 300}.txt", {same_id(name)}) == f"{name}-txt"
+
+
+def test_a_folder_with_a_suffix_of_documents_is_not_in_the_place_of_one():
+    assert [document_id(file, ()) for file in ("a.html", "a.md/b.html", "x/A.TXT/c.md", "v1.2/d.md")] == [
+        "a",
+        "a-md/b",
+        "x/A-TXT/c",
+        "v1.2/d",
+    ]

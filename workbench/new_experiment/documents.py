@@ -30,6 +30,22 @@ class FolderConversion:
     skipped: list[SkippedFile] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     files: int = 0
+    # The ids of all documents in the form of `same_id`, and the file of each text by its hash.
+    taken: set[str] = field(default_factory=set)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for origin in self.known.values():
+            self._note(origin)
+
+    def add(self, origin: DocumentOrigin) -> None:
+        """Add a document."""
+        self.added.append(origin)
+        self._note(origin)
+
+    def _note(self, origin: DocumentOrigin) -> None:
+        self.taken.add(same_id(origin.doc_id))
+        self.texts.setdefault(origin.text_sha256, origin.file)
 
     def skip(self, file: str, reason: str) -> None:
         """Leave a file out."""
@@ -94,18 +110,16 @@ def _add(file: FoundFile, folder: Path, conversion: FolderConversion, limits: Co
         conversion.skip(file.relative, str(error))
         return
     text_sha256 = text_digest(converted.text)
-    everything = (*conversion.known.values(), *conversion.added)
-    same = next((origin.file for origin in everything if origin.text_sha256 == text_sha256), None)
-    if same is not None:
+    if (same := conversion.texts.get(text_sha256)) is not None:
         kept = "is a document already" if same in conversion.known else "is kept, since its path is plainer"
         notes = f"; it {' and '.join(converted.notes)}" if converted.notes else ""
         conversion.skip(file.relative, f"has the same text as {same}, which {kept}{notes}")
         return
     found = BY_SUFFIX[suffix]
-    doc_id = _free_id(file.relative, found.to, converted, folder, {same_id(origin.doc_id) for origin in everything})
+    doc_id = _free_id(file.relative, found.to, converted, folder, conversion.taken)
     document = f"{DOCUMENTS}/{doc_id}{found.to}"
     write_atomically(folder / document, lambda aside: aside.write_bytes(converted.text.encode()))
-    conversion.added.append(
+    conversion.add(
         DocumentOrigin(
             doc_id=doc_id,
             file=file.relative,

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from workbench.core.files import write_text
 from workbench.datasets.unread_files import ORIGINS
@@ -56,9 +56,18 @@ def read_origins(folder: Path) -> Origins | None:
     if not file.is_file():
         return None
     try:
-        return Origins.model_validate_json(file.read_bytes())
-    except (ValidationError, OSError) as error:
+        origins = Origins.model_validate_json(file.read_bytes())
+        if wrong := next((origin.document for origin in origins.documents if not _is_below(origin.document)), None):
+            raise ValueError(f"{wrong!r} is no path below {folder}")
+        if "\0" in origins.source:
+            raise ValueError("its source is no path")
+    except (ValueError, OSError) as error:
         raise InputError(f"{file} cannot be read ({str(error).splitlines()[0]})", "restore it, or give another --name") from None
+    return origins
+
+
+def _is_below(path: str) -> bool:
+    return "\0" not in path and not PurePath(path).is_absolute() and ".." not in PurePath(path).parts
 
 
 def write_origins(folder: Path, origins: Origins) -> None:
