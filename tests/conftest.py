@@ -50,6 +50,7 @@ pytest_plugins = [
     "tests.lab_server",
     "tests.workplace",
     "tests.lab_browser",
+    "tests.targets.http.service",
     "tests.wording",
 ]
 

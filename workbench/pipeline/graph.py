@@ -19,12 +19,16 @@ from workbench.storage.result_store import Entry
 
 
 class Graph:
-    """The stages of a run in dependency order and the key of every result. `precomputed` has workers' seconds by task."""
+    """The stages of a run in dependency order and the key of every result.
+
+    `precomputed` has workers' seconds by task. `incomplete` has the results of this run that the store does not serve, by task.
+    """
 
     def __init__(self, run: RunContext, stages: Mapping[str, Stage] = STAGES) -> None:
         self.run = run
         self._registered = stages
         self.precomputed: dict[str, float] = {}
+        self.incomplete: dict[str, Entry] = {}
         self._keys: dict[Node, str] = {}
         self._identities: dict[Node, list[Any]] = {}
 
@@ -91,10 +95,12 @@ class Graph:
         return self.stages[node.stage].is_stored(self.key(node), self.run)
 
     def obtain(self, node: Node, entries: Entries | None = None) -> Entry:
-        """Return a result from the store, computing it if necessary. See `inputs` for `entries`.
+        """Return a result from the store or from `incomplete`, computing it if necessary. See `inputs` for `entries`.
 
         Raises RunError if the code of a component calls `sys.exit`, which must not end the other configurations or a worker.
         """
+        if known := self.incomplete.get(self.task(node)):
+            return known
         inputs = self.inputs(node, entries, self.key(node))
         try:
             return self.stages[node.stage].obtain(inputs)

@@ -53,8 +53,12 @@ class _Sweep:
             for ended in workers.run([self._task(node) for node in self.missing(wave)]):
                 if ended.error is not None:
                     self.errors[ended.name] = ended.error
-                elif ended.value.computed:
+                    continue
+                if ended.value.computed:
                     self.graph.precomputed[ended.name] = ended.value.seconds
+                if not ended.value.complete:
+                    # Made again, a failed call would be paid twice.
+                    self.graph.incomplete[ended.name] = ended.value
 
     def _waves(self) -> list[list[str]]:
         """Group the stages into waves. A stage that embeds results of the current wave begins a new one."""
@@ -70,7 +74,11 @@ class _Sweep:
         stage = self.graph.stages[node.stage]
         if stage.uses_cache or stage.embedder(node.configuration):
             return Task(name, self.graph.obtain, lambda: (node,), needs, local=True)
-        return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
+
+        def arguments() -> tuple[Any, ...]:
+            return node, self.graph.key(node), {need: entry for need in needs if (entry := self.graph.incomplete.get(need))}
+
+        return Task(name, tasks.compute, arguments, needs)
 
     def _encode(self, workers: Workers, stages: Sequence[str]) -> None:
         wanted: dict[tuple[Embedder, Role], dict[Node, Sequence[str]]] = defaultdict(dict)

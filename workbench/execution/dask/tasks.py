@@ -101,13 +101,14 @@ def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts
     return vectors, EncodingCost(0, usage, time.perf_counter() - started)
 
 
-def compute(job: JobContext, node: Node, key: str) -> Entry:
-    """Compute one result into the store unless it is already stored. Its inputs must be stored."""
+def compute(job: JobContext, node: Node, key: str, incomplete: Mapping[str, Entry]) -> Entry:
+    """Compute one result into the store unless it is already stored. Its inputs must be stored, or among the `incomplete` ones by task."""
     _set_threads(job)
     _check_store(job)
     graph = graph_at(job)
     if graph.key(node) != key:
         raise WorkerError(f"the worker on {socket.gethostname()} has different models or packages for the stage {node.stage}", _EQUAL)
+    graph.incomplete = dict(incomplete)
     return graph.obtain(node)
 
 
