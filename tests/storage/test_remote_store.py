@@ -1,5 +1,6 @@
 """A store under a URL, on a real FTP server: a process of its own on loopback."""
 
+import itertools
 import json
 import re
 import shutil
@@ -7,11 +8,13 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote, urlsplit
 
 import fsspec
 import numpy as np
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from workbench.errors import InputError, StoreError
@@ -222,6 +225,86 @@ def test_a_password_that_a_file_system_repeats_is_not_in_its_error_and_its_trace
     # The file system's own error, which has the password, is not a part of the traceback.
     assert text.count("no answer to") == 1
     assert not re.search(rf"\b({re.escape(password)}|{quote(password)}|{unquote(password)}|t0k)\b", text.split("StoreError: ")[1])
+
+
+class FailingFileSystem(MemoryFileSystem):
+    """A file system in memory, of which one operation, or each from that one on, raises an error. A write then leaves half of the bytes."""
+
+    protocol = "failing"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    done, failing, lasting = 0, -1, False
+    error: Exception = OSError()
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return super()._strip_protocol(path.removeprefix("failing:/"))
+
+    @classmethod
+    def operation(cls) -> bool:
+        """Count an operation and return whether it fails."""
+        number, cls.done = cls.done, cls.done + 1
+        return number == cls.failing or (cls.lasting and -1 < cls.failing < number)
+
+    def cat_file(self, path: str, *arguments: Any, **options: Any) -> bytes:
+        if self.operation():
+            raise self.error
+        return super().cat_file(path, *arguments, **options)
+
+    def pipe_file(self, path: str, value: bytes, *arguments: Any, **options: Any) -> None:
+        fails = self.operation()
+        super().pipe_file(path, value[: len(value) // 2] if fails else value, *arguments, **options)
+        if fails:
+            raise self.error
+
+    def put_file(self, lpath: str, rpath: str, *_: Any, **__: Any) -> None:
+        self.pipe_file(rpath, Path(lpath).read_bytes())
+
+    def get_file(self, rpath: str, lpath: str, *_: Any, **__: Any) -> None:
+        Path(lpath).write_bytes(self.cat_file(rpath))
+
+    def exists(self, path: str, **options: Any) -> bool:
+        if self.operation():
+            raise self.error
+        return super().exists(path, **options)
+
+    def rm_file(self, path: str) -> None:
+        if self.operation():
+            raise self.error
+        super().rm_file(path)
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("error", [ConnectionResetError("reset"), FileNotFoundError("The specified bucket does not exist"), EOFError()])
+def test_an_error_of_any_operation_of_a_file_system_is_one_line_and_the_next_run_repairs_it(error, lasting, tmp_path, monkeypatch):
+    fsspec.register_implementation("failing", FailingFileSystem, clobber=True)
+    monkeypatch.setattr("workbench.storage.remote_store._WAITS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(FailingFileSystem, "error", error)
+
+    def share(folder: Path) -> None:
+        one, other = (RemoteStore("failing://shared", folder / name) for name in ("one", "other"))
+        one.put_mark("sweep")
+        for writer, reader, key in ((one, other, "key"), (other, one, "second")):
+            check(writer.obtain("kind", key, fill))
+            check(reader.obtain("kind", key, fill))
+        one.take_mark("sweep")
+
+    lines: list[str] = []
+    for failing in itertools.count():
+        FailingFileSystem.store.clear()
+        FailingFileSystem.done, FailingFileSystem.failing, FailingFileSystem.lasting = 0, failing, lasting
+        try:
+            share(tmp_path / str(failing))
+        except StoreError as found:
+            lines.append(str(found))
+        if FailingFileSystem.done <= failing:
+            break
+        FailingFileSystem.failing = -1
+        share(tmp_path / str(failing))
+        assert json.loads(FailingFileSystem().cat_file("/shared/store.json")) == json.loads(mark_text())
+    assert failing > 20
+    assert any(type(error).__name__ in line for line in lines)
+    assert not any("\n" in line for line in lines)
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ class RemoteStore(Store):
 
     def take_mark(self, name: str) -> None:
         """Remove the empty file that `put_mark` wrote."""
-        with self._reached() as (fs, top):
+        with self._reached() as (fs, top), suppress(FileNotFoundError):
             fs.rm_file(f"{top}/{name}")
 
     def has_mark(self, name: str) -> bool:
@@ -100,7 +100,11 @@ class RemoteStore(Store):
         if self._remote_layout_known:
             return
         with suppress(FileNotFoundError):
-            check_mark(_whole_mark(fs, f"{top}/{MARK}"), self.url, f"delete {self.url}/{MARK} and run again to write it again")
+            mark, ours = _whole_mark(fs, f"{top}/{MARK}"), mark_text().encode()
+            if mark != ours and ours.startswith(mark):
+                # A connection was lost while the mark was written. The next upload writes it again.
+                return
+            check_mark(mark, self.url, f"delete {self.url}/{MARK} and run again to write it again")
             self._remote_layout_known = True
 
     def _fetch(self, kind: str, key: str, manifest: EntryManifest) -> None:
@@ -123,7 +127,7 @@ class RemoteStore(Store):
         for wait in _WAITS:
             # Another machine may be rewriting the same file, or the connection may be out of step.
             time.sleep(wait)
-            with self._reached(anew=wait > 0) as (fs, top):
+            with self._reached(anew=wait > 0) as (fs, top), suppress(FileNotFoundError):
                 if fs.exists(f"{top}/{entry}/{name}"):
                     fs.get_file(f"{top}/{entry}/{name}", str(target))
                     if file_digest(target, "blake2b") == digest:
@@ -176,11 +180,11 @@ class RemoteStore(Store):
             yield fs, path.rstrip("/")
         except ImportError as error:
             raise InputError(f"WORKBENCH_STORE {self.url} needs a package: {error}", "install it") from error
-        except (WorkbenchError, FileNotFoundError):
+        except WorkbenchError:
             raise
         except Exception as error:  # each file system raises its own errors
             reason = printable(str(error), passwords_of(self.url))
-            what = f"the store {self.url} cannot be used ({type(error).__name__}: {reason})"
+            what = f"the store {self.url} cannot be used ({': '.join(filter(None, [type(error).__name__, reason]))})"
             fix = "check that it can be reached and written, then run again: finished results are kept"
             # Not `from error`: its traceback goes to a file, and its message may repeat the password.
             raise StoreError(what, fix) from None
