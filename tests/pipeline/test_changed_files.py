@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from tests.asked_sweeps import AskedSweep, write_questions
+from tests.judged_sweeps import JudgedSweep, judged_reply
 from workbench.errors import InputError, RunError
 from workbench.execution.collect import collect
 from workbench.execution.local import context_of, run_experiment
@@ -93,3 +95,35 @@ def test_code_that_is_edited_in_a_session_never_gives_the_results_of_the_code_be
     importlib.reload(sys.modules["edited_search"])
     assert found() == pytest.approx(4 / 6)
     monkeypatch.delitem(sys.modules, "edited_search")
+
+
+def test_a_prompt_of_a_judge_that_changes_while_it_judges_gives_no_verdicts(judged_sweep: JudgedSweep) -> None:
+    def reply(body: dict[str, Any]) -> dict[str, Any]:
+        if "lamp of room" in body["messages"][-1]["content"]:
+            judged_sweep.prompt.write_text("Is it really?", "utf-8")
+        return judged_reply(body)
+
+    judged_sweep.provider.reply_to = reply
+    outcome = run_experiment(experiment_of(judged_sweep.settings(), "here"), judged_sweep.outputs, lambda _: None)
+    (failure,) = outcome.failures.values()
+    assert failure.startswith("a file or a model of the stage verdicts changed while it was used, and the result is not kept")
+    assert not list(judged_sweep.outputs.glob(".store/verdicts/*/entry.json"))
+
+
+def test_documents_that_change_while_a_sweep_runs_are_those_that_were_read(asked_sweep: AskedSweep) -> None:
+    document = asked_sweep.data / "documents" / "d0.md"
+    text = document.read_text("utf-8")
+
+    def reply(_: dict[str, Any]) -> dict[str, Any]:
+        document.write_text(text + "\n\nOther words.", "utf-8")
+        return {}
+
+    asked_sweep.provider.reply_to = reply
+    during = asked_sweep.tables()
+    document.write_text(text, "utf-8")
+    asked_sweep.provider.reply_to = lambda _: {}
+    pd.testing.assert_frame_equal(asked_sweep.tables().answers, during.answers)
+    assert len(asked_sweep.provider.asked) == 12
+    document.write_text(text + "\n\nOther words.", "utf-8")
+    assert not asked_sweep.run().failures
+    assert len(asked_sweep.provider.asked) > 12

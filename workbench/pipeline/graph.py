@@ -128,7 +128,11 @@ class Graph:
     def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> Entries:
         """Obtain every result of a configuration, or only those of some stages."""
         entries: dict[str, dict[str, Entry]] = {}
-        for node in self.nodes(configuration, stages):
+        nodes = list(self.nodes(configuration, stages))
+        for node in nodes:
+            # Made before any result, so that no stage reads another version of a file than the stages before it.
+            self.key(node)
+        for node in nodes:
             entry = self.obtain(node, entries)
             if (seconds := self.precomputed.pop(self.task(node), None)) is not None:
                 entry = replace(entry, seconds=seconds, computed=True)
