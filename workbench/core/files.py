@@ -137,7 +137,7 @@ def parsed_json(text: str | bytes) -> Any:
     try:
         # Half of a surrogate pair is JSON, and no text that can be written.
         text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_constant)
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_constant)
         json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
@@ -164,11 +164,12 @@ def checked(model: type[Model], content: object, path: Path, fix: str) -> Model:
         raise InputError(f"{path} is damaged: {f'{where!r:.120}: ' if where else ''}{detail['msg']}", fix) from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON. Python's parser would keep only the last value of a repeated key. Raises ValueError."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r:.80} is repeated")
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r:.80} appears more than once")
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from workbench.core.files import unique_keys
 from workbench.datasets.draft import DatasetDraft, Rows
 
 _HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
@@ -71,7 +72,7 @@ def read_text(path: Path, draft: DatasetDraft) -> str:
 def parse_json(text: str) -> Any:
     """Parse JSON. Raises ValueError also for NaN, a repeated key, half a surrogate pair and nesting beyond Python's limit."""
     try:
-        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_distinct)
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=unique_keys)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
@@ -155,15 +156,6 @@ def _several_lines(lines: list[str]) -> bool:
             return False
         return end > len(lines[0])
     return False
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object. Python's parser would keep only the last value of a repeated key."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in made if keys.count(key) > 1)!r} appears more than once")
-    return made
 
 
 def _refuse(constant: str) -> None:
