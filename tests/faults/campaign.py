@@ -71,11 +71,12 @@ class Undisturbed:
         """Yield every fault of the operations.
 
         With `beyond`, only those at places that its command does not reach, at most EACH operations of a place: the first, the last, and some between.
+        So many of the messages of a type, too: each is a run of the notebooks.
         """
         for operation, places in self.places.items():
             numbers: Collection[int] = range(1, len(places) + 1)
-            if beyond and operation != "request":
-                known = set(beyond.places.get(operation, ()))
+            if operation == "message" or (beyond and operation != "request"):
+                known = set(beyond.places.get(operation, ())) if beyond else set()
                 numbers = [number for place in sorted({*places} - known) for number in _spread(_numbers(places, place))]
             yield from (Fault(operation, number, kind) for number in sorted(numbers) for kind in KINDS[operation])
 

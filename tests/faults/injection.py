@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import errno
 import io
+import json
 import os
 import re
 import shutil
@@ -233,7 +234,7 @@ class Injector:
 
         def received(own: Any, parts: Any, *values: Any, **options: Any) -> Any:
             messages = self.places.setdefault("message", [])
-            messages.append("")
+            messages.append(json.loads(parts[1])["msg_type"])
             if fault and (fault.operation, fault.number) == ("message", len(messages)):
                 if fault.kind == "error":
                     raise ValueError("Invalid Signature: injected")
