@@ -77,15 +77,16 @@ class Undisturbed:
             numbers: Collection[int] = range(1, len(places) + 1)
             if operation == "message" or (beyond and operation != "request"):
                 known = set(beyond.places.get(operation, ())) if beyond else set()
-                numbers = [number for place in sorted({*places} - known) for number in _spread(_numbers(places, place))]
+                numbers = [number for place in sorted({*places} - known) for number in spread(numbers_of(places, place))]
             yield from (Fault(operation, number, kind) for number in sorted(numbers) for kind in KINDS[operation])
 
 
-def _numbers(places: Sequence[str], place: str) -> list[int]:
+def numbers_of(places: Sequence[str], place: str) -> list[int]:
+    """Return the numbers, from 1, of the operations at a place."""
     return [number for number, each in enumerate(places, 1) if each == place]
 
 
-def _spread(numbers: Sequence[int]) -> list[int]:
+def spread(numbers: Sequence[int]) -> list[int]:
     """Return at most EACH of the numbers, from the first to the last."""
     step = max(1, (len(numbers) - 1) / (EACH - 1))
     return [numbers[round(place * step)] for place in range(min(EACH, len(numbers)))]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.asked_sweeps import write_questions
 from tests.conftest import write_part
-from tests.faults.campaign import Case, Ending, Subject, Undisturbed, inject, recover, undisturbed
+from tests.faults.campaign import Case, Ending, Subject, Undisturbed, inject, numbers_of, recover, spread, undisturbed
 from tests.faults.damage import Damage, damages
 from tests.faults.injection import place_of
 from tests.faults.outputs import same_gate, same_labels, same_log, same_pass
@@ -202,9 +202,15 @@ def _faults(prefix: str, world: Undisturbed, beyond: Undisturbed | None = None) 
         yield Case(f"{prefix}{fault.operation}: {fault.kind}", str(fault), functools.partial(inject, world, fault))
 
 
-def _damages(prefix: str, world: Undisturbed, known: Collection[str] = ()) -> Iterator[Case]:
-    for damage in damages(world.start / "outputs"):
-        if place_of(damage.path) not in known:
+def _damages(prefix: str, world: Undisturbed, known: Collection[str] | None = None) -> Iterator[Case]:
+    """Yield the damages of files. With `known`, only of files at other places, and at most EACH of a place."""
+    found = list(damages(world.start / "outputs"))
+    paths = list(dict.fromkeys(damage.path for damage in found))
+    if known is not None:
+        places = [place_of(path) for path in paths]
+        paths = [paths[number - 1] for place in {*places} - {*known} for number in spread(numbers_of(places, place))]
+    for damage in found:
+        if damage.path in paths:
             yield Case(f"{prefix}stored file: {damage.kind}", str(damage), functools.partial(_damage, world, damage))
 
 
