@@ -33,6 +33,15 @@ def test_questions_of_a_log_become_a_dataset_without_users(tmp_path: Path) -> No
     assert len(GoldenSource(path=str(tmp_path / "more")).load(unlabelled=True).queries) == 1
 
 
+def test_what_a_log_lacks_is_counted(tmp_path: Path) -> None:
+    path = log(tmp_path, ROWS[0])
+    path.write_text(path.read_text() + "{")
+    done = workbench("dataset", "from-log", path, "--dataset", HANDBOOK, "--take", 5, "--to", tmp_path / "more")
+    assert done.returncode == 0, done.stderr
+    assert "1 left out: duplicate id" in done.stdout
+    assert "1 left out: unfinished last line" in done.stdout
+
+
 def test_questions_that_a_monitor_judged_bad_are_taken_first(tmp_path: Path) -> None:
     more = {"id": "c", "time": "2026-11-02T08:02:00Z", "query": "Where does the diver keep her lamp?", "hits": []}
     bad = {"id": "c", "metric": "support_overlap", "value": 0.1, "approved": 0.0, "state": "scored", "reason": "", "judge": "overlap"}

@@ -171,9 +171,10 @@ class Worlds:
         """A pass over a log, which raises an alert."""
         place = self._lamps("monitor")
         (place / "outputs" / "log").mkdir(parents=True)
-        lines = (json.dumps(_logged(number)) + "\n" for number in range(_LOGGED))
+        feedback = {"id": "q3", "time": "2026-11-21T10:00:00Z", "feedback": [{"kind": "thumbs", "value": 1}]}
+        lines = (json.dumps(row) + "\n" for row in (*map(_logged, range(_LOGGED)), feedback))
         (place / "outputs" / "log" / "20261120T000000Z-1-000000.jsonl").write_text("".join(lines))
-        return self._done(Subject(["monitor", "outputs/log"], same_pass, 1, repairs=()), place, "monitor")
+        return self._done(Subject(["monitor", "outputs/log"], same_pass, 1, "cannot be read", repairs=()), place, "monitor")
 
     @functools.cached_property
     def _served(self) -> Subject:

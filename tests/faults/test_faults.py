@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.campaign import Case, Journal, campaign
+from tests.faults.campaign import Case, Journal, campaign, inject
 from tests.faults.cases import Worlds
+from tests.faults.injection import Fault
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,13 @@ def test_a_sample_of_faults_changes_no_result(worlds: Worlds, tmp_path: Path, ki
     finished = journal.read()
     assert [failure for _, failure in finished.values() if failure] == []
     assert len(finished) == len(cases) > 0
+
+
+@pytest.mark.slow
+def test_a_log_that_cannot_be_read_a_second_time_is_named_by_the_pass(worlds: Worlds, tmp_path: Path) -> None:
+    reads = [number for number, place in enumerate(worlds.monitor.places["read"], 1) if "/log/" in place]
+    for number in reads:
+        assert inject(worlds.monitor, Fault("read", number, "error"), tmp_path / str(number)) == "repaired"
 
 
 def test_a_campaign_that_was_stopped_continues_and_the_last_try_of_a_case_counts(tmp_path: Path) -> None:

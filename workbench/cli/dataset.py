@@ -102,11 +102,14 @@ def from_log(log: Path, path: str, take: int, folder: Path, monitoring: Path | N
 
     known = recognise(path, None).load(unlabelled=True)
     with tempfile.TemporaryDirectory() as place:
-        outlined = outline(open_log(log, Path(place))[0].table(COLUMNS))
+        questions, remarks = open_log(log, Path(place))
+        outlined = outline(questions.table(COLUMNS))
     evaluations = read_evaluations(monitoring or Path("outputs", "monitoring"), missing_ok=monitoring is None)
     selected = select(outlined, known, take, EMBEDDER, MemoryVectorCache(), evaluations)
     for row in selected.rows.to_dict("records"):
         say(f"{row['query']}: {row['reason']}")
+    for line in (*remarks, *questions.counts.lines()):
+        say(line)
     write_golden(production_dataset(selected, known), folder)
     counts = f"{selected.covered:,} logged questions are in the dataset already, {selected.left_out:,} were not compared"
     say(f"{folder}: {plural(len(selected.rows), 'question')} to label; {counts}")

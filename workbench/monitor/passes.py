@@ -124,9 +124,8 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         _require_same_log(Path(path), folder)
         questions, remarks = open_log(Path(path), folder)
         summary, table, outlined = read_log(questions)
-        # A later reading, of the drawn questions alone, counts less.
         counted = questions.counts.lines()
-        drawn, evaluations = _judged(questions, outlined, settings, folder)
+        drawn, evaluations, unread = _judged(questions, outlined, settings, folder)
         errors = _errors(settings)
         estimates = tuple(estimate(evaluations, drawn, metric, errors) for metric in evaluations["metric"].unique() if metric != "feedback")
         embedder = StaticEmbedder()
@@ -142,7 +141,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         write_text(folder / METRICS, prometheus(state, watch))
         for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
             write_atomically(folder / name, written.to_parquet)
-        left_out = (*remarks, *counted, *_uncompared(table), *earlier, *_unwatched(watch))
+        left_out = (*remarks, *counted, *unread, *_uncompared(table), *earlier, *_unwatched(watch))
         seen = {row for alert in state.alerts for row in alert.first.evidence}
         record = PassRecord(
             log=str(path),
@@ -230,18 +229,25 @@ def read_log(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame, pd
 
 def _judged(
     questions: LoggedQuestions, outlined: pd.DataFrame, settings: MonitorSettings, folder: Path
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Draw and judge questions within the budget. Return all questions with their draws, and the evaluations."""
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Draw and judge questions within the budget.
+
+    Returns all questions with their draws, the evaluations, and lines on drawn questions that the log does not have any more when it is read again.
+    """
     drawn = draw(outlined, max(1, settings.budget))
     if not settings.budget:
         drawn["reason"] = NO_BUDGET
     chosen = drawn.loc[drawn["reason"] == "", "id"]
+    counts = questions.counts
     rows = [*questions.rows(frozenset(chosen))] if len(chosen) else []
+    lost = len(chosen) - len(rows)
+    unread = [f"not judged: {plural(lost, 'drawn question')}, not found when the log was read again"] if lost else []
+    unread += questions.counts.beyond(counts).lines()
     workspace = Workspace.at(folder.parent)
     resources = AnswerResources(workspace.vectors, CallResources(workspace.calls))
     evaluations = judge(pd.DataFrame(rows, columns=[field.name for field in FIELDS]), settings.judges(), resources, folder)
     write_text(folder / EVENTS, "".join(f"{line}\n" for line in evaluation_events(_evaluated(rows, evaluations, drawn))))
-    return drawn, evaluations
+    return drawn, evaluations, unread
 
 
 def _evaluated(rows: Sequence[Mapping[str, Any]], evaluations: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -59,6 +59,10 @@ class LogCounts(BaseModel):
             for reason, tally in tallies.items():
                 note(getattr(self, kind), reason, tally.first, tally.number)
 
+    def beyond(self, other: "LogCounts") -> "LogCounts":
+        """Return the counts whose reasons another reading of the log did not meet."""
+        return LogCounts(**{kind: {name: tallies[name] for name in tallies.keys() - getattr(other, kind).keys()} for kind, tallies in self})
+
 
 def note(tallies: dict[str, Tally], reason: str, where: object, number: int = 1) -> None:
     """Count cases of a reason. Beyond 100 reasons, others are counted together."""

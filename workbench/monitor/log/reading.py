@@ -56,12 +56,14 @@ class LoggedQuestions:
         `columns` are fields of a log, and those of `log_table.DERIVED`. Lines that cannot have one of the ids are not parsed, and nothing of them is counted.
         """
         files, names = self._begin(columns)
-        wanted = _lines_of(ids)
+        wanted, counts = _lines_of(ids), LogCounts()
         given = (
-            (file, file_batches(file, FEEDBACK_COLUMNS, LogCounts(), lambda line: b'"feedback"' in line and wanted(line))) for file in files
+            (file, file_batches(file, FEEDBACK_COLUMNS, counts, lambda line: b'"feedback"' in line and wanted(line))) for file in files
         )
         later = self._later_feedback(given if "feedback" in columns else (), ids)
         yield from self._questions(((file, file_batches(file, names, self.counts, wanted)) for file in files), columns, later, ids)
+        # Such as a file that could not be read then.
+        self.counts.add(counts.beyond(self.counts))
 
     def table(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
         """Return columns of all questions as an Arrow table. Each file is read once, those of a large log by several processes."""
