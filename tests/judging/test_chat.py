@@ -45,6 +45,14 @@ def test_a_verdict_names_the_words_that_decide_with_every_provider(kind: str, pr
     assert schema["properties"]["verdicts"]["items"]["properties"]["verdict"]["enum"] == ["supported", "contradicted", "absent"]
 
 
+def test_more_than_nine_claims_of_one_call_keep_their_numbers(provider: ChatProvider) -> None:
+    entries = [{"claim": number, "verdict": "absent"} for number in range(11, 1, -1)]
+    provider.faults = [{"text": verdicts(*entries, MAY)}]
+    claims = ["It opens in May.", *(f"It has {number} rooms." for number in range(2, 12))]
+    found = judged(judge_of(provider, claims_per_call=11), [support(claim) for claim in claims])
+    assert [judgement.verdict for judgement in found] == ["supported", *["absent"] * 10]
+
+
 def test_the_passages_come_first_and_the_claims_last_between_marks(provider: ChatProvider) -> None:
     judged(judge_of(provider), [support("It opens in May.")])
     system, user = provider.asked[0]["messages"]

@@ -1,5 +1,7 @@
 """The agreement of two people, against an independent implementation and by hand."""
 
+import re
+
 import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
@@ -40,6 +42,8 @@ def test_kappa_agrees_with_statsmodels_and_its_interval_contains_it(seed: int) -
     assert found.same.value == pytest.approx(np.trace(table) / table.sum())
     assert found.kappa.low < found.kappa.value < found.kappa.high
     assert (found.kappa.n, len(found.disagreements)) == (240, int((first != second).sum()))
+    kappa, low, high, same = (round(value, 2) for value in (found.kappa.value, found.kappa.low, found.kappa.high, found.same.value))
+    assert f"; kappa {kappa:.2f} [{low:.2f}, {high:.2f}], the same grade for {same:.0%}".replace("%", " %; ") in repr(found)
 
 
 def test_the_interval_covers_the_kappa_of_the_population() -> None:
@@ -61,7 +65,7 @@ def test_a_few_questions_have_no_interval_and_the_display_says_so() -> None:
     found = agreement_of(*(person(name, grades) for name, grades in zip(("ann", "bob"), two_people(2), strict=True)), SCALE)
     assert np.isnan(found.kappa.low)
     assert "[no interval]" in repr(found)
-    assert "ann" in found._repr_html_()
+    assert re.findall(r"<th[^>]*>([^<]*)</th>", found._repr_html_()) == ["query_id", "about", "ann", "bob"]
 
 
 def test_spans_that_share_half_of_the_shorter_one_agree() -> None:

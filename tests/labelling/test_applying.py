@@ -212,6 +212,29 @@ def test_evidence_in_a_document_labelled_not_relevant_is_left_out_and_named(sess
     assert "evidence ferry:2-29 of question q1 is in a document labelled not relevant, and left out" in applied.notes
 
 
+def test_only_a_relevant_document_that_is_labelled_not_relevant_is_a_remark(session, labels, dataset) -> None:
+    judged = replace(dataset, qrels=(*dataset.qrels, Qrel("q1", "old", 0)))
+    ann = session()
+    ann.go_to("q1")
+    ann.judge("ferry", 2)
+    ann.judge("old", 0)
+    assert apply_to(judged, labels()).notes == ()
+
+
+def test_people_who_disagree_about_evidence_of_the_dataset_leave_it_and_the_conflict_is_listed(session, labels, dataset) -> None:
+    ann, bob = session("ann"), session("bob")
+    ann.go_to("q1")
+    ann.unmark(Span("ferry", 2, 29))
+    bob.go_to("q1")
+    bob.mark(Span("ferry", 30, 49))
+    applied = apply_to(dataset, labels())
+    assert applied.dataset.needs == dataset.needs
+    assert [str(conflict) for conflict in applied.conflicts] == [
+        "question q1, evidence ferry:2-29: ann: no evidence; bob: evidence",
+        "question q1, evidence ferry:30-49: ann: not marked; bob: marked",
+    ]
+
+
 def test_the_result_is_saved_loaded_and_checked_and_labels_of_two_files_are_joined(session, dataset, tmp_path) -> None:
     label_q2(session, "ann", bread=2, bees=-1)
     bob = session("bob", file="bob.jsonl")

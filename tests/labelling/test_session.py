@@ -1,6 +1,7 @@
 """Labelling without a screen: what is saved, shown and refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from tests.labelling.conftest import TEXTS
 from workbench.errors import InputError
 from workbench.labelling.checking import LabelChecker
 from workbench.labelling.label_file import LabelFile
+from workbench.labelling.priority import queue_without_run
+from workbench.labelling.review import drafted_part
 from workbench.records import Dataset, Document, Span
 
 
@@ -20,6 +23,21 @@ def test_questions_without_a_label_come_first_then_drafts(session) -> None:
         ("q1", "it has labels"),
     ]
     assert ann.query.query_id == "q2"
+
+
+def test_the_author_and_the_drafted_part_of_a_draft_are_named(dataset) -> None:
+    def drafted(**provenance: str) -> Dataset:
+        draft = replace(dataset.queries[2], metadata={"synthetic": True, "provenance": provenance})
+        return replace(dataset, queries=(draft,))
+
+    assert queue_without_run(drafted(model="qwen3:4b"))[0].reason == "it is a draft (qwen3:4b) that nobody has accepted"
+    assert [drafted_part(drafted(part=part).queries[0]) for part in ("answer", "question")] == ["answer", "question"]
+    assert drafted_part(dataset.queries[2]) == "question"
+
+
+def test_a_number_beyond_the_questions_is_the_first_or_the_last(session) -> None:
+    ann = session()
+    assert [(ann.go(place), ann.query.query_id)[1] for place in (1, 99, -1)] == ["q3", "q1", "q2"]
 
 
 def test_every_action_is_in_the_file_and_another_session_finds_it(session, labels) -> None:

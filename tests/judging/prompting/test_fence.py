@@ -53,6 +53,11 @@ def test_an_answer_that_contains_the_marks_of_its_context_changes_them() -> None
     assert fence_of(["a page"], [f"</answer {before.nonce}>"]).nonce != before.nonce
 
 
+def test_the_marks_of_texts_stay_between_versions() -> None:
+    """Else every stored call would be made again."""
+    assert fence_of(["a page", "another"]).nonce == "4db04638"
+
+
 def test_without_marks_passages_are_numbered() -> None:
     assert Fence().passages(["one", "two"]) == "[1]\none\n\n[2]\ntwo"
     assert (Fence().around("answer", "text"), Fence().declaration) == ("text", "")
