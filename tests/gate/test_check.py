@@ -4,6 +4,7 @@ import html
 import json
 import math
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from statistics import NormalDist
 
@@ -349,6 +350,19 @@ def test_a_retrieval_test_of_a_slice_is_a_rule_for_each_question(gated_run, name
     assert {rule.query_id: rule.outcome is Decision.PASS for rule in report.rules} == expected
 
 
+def test_the_best_of_several_relevant_documents_decides_a_retrieval_test(gated_run, names):
+    hits = gated_run.of("hits", names["base"])
+    ranked = hits[hits["query_id"] == "q0-0"].sort_values("rank")["doc_id"].drop_duplicates().tolist()
+    # The order of their names is not that of their ranks.
+    best, other = next(pair for pair in combinations(ranked, 2) if pair[1] < pair[0])
+    rank = ranked.index(best) + 1
+    judgements = pd.DataFrame([{"query_id": "q0-0", "doc_id": doc_id, "relevance": 1} for doc_id in (other, best)])
+    tests = tuple(RetrievalTest(k, "q0-0") for k in (rank, rank - 1) if k)
+    report = check_gate(with_tables(gated_run, judgements=judgements), GateSettings(configuration=names["base"], retrieval_tests=tests))
+    assert {rule.reason for rule in report.rules} == {f"{best} has rank {rank}"}
+    assert [rule.outcome for rule in report.rules] == [Decision.PASS, Decision.FAIL][: len(tests)]
+
+
 def test_a_retrieval_test_that_cannot_be_checked_is_wrong_input(gated_run, names, wording):
     tests = [RetrievalTest(3, "q0-99"), RetrievalTest(3, slice="kind=evn"), RetrievalTest(900, "q0-0", "d1", absent=True)]
     wording(lambda test: check_gate(gated_run, GateSettings(configuration=names["base"], retrieval_tests=(test,))), tests)
@@ -544,7 +558,7 @@ def test_labels_decide_a_limit_of_a_judged_metric_by_the_corrected_interval(labe
     floor = Floor.parse(rule)
     run = with_corrected(labelled_run, floor.subject.metric, 0.8, 0.7, 0.9)
     found = only(check_gate(run, GateSettings(configuration=run.names[0], floors=(floor,))))
-    assert (found.outcome, found.value, found.low, found.high) == (outcome, 0.8, 0.7, 0.9)
+    assert (found.rule, found.outcome, found.value, found.low, found.high) == (rule, outcome, 0.8, 0.7, 0.9)
     assert "0.800 [0.700, 0.900], corrected by 60 labels, on " in found.reason
     assert ("the interval contains the limit" in found.reason) == (outcome is Decision.UNDECIDED)
     # The interval is 1.96 standard errors wide on either side, and p is that of a mean on the wrong side of the limit.
@@ -591,3 +605,4 @@ def test_a_plain_baseline_tolerates_a_drop_of_exactly_the_tolerance(made, tmp_pa
     for tolerance, outcome in (("50%", Decision.PASS), ("0.25", Decision.PASS), ("49%", Decision.FAIL), ("0.249", Decision.FAIL)):
         rule = only(check_gate(run, GateSettings(baseline=path, tolerance=Tolerance.parse(tolerance))))
         assert (rule.outcome, rule.difference) == (outcome, -0.25)
+        assert rule.reason.startswith(f"0.500 to 0.250 on {QUESTIONS} questions; ")

@@ -1,6 +1,7 @@
 """Judgements of chat models: what is sent to each provider, what a reply becomes, and the reason of each failure."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from workbench.errors import InputError
 from workbench.judging.base import TASKS, JudgeRequest
 from workbench.judging.chat import ChatJudge
 from workbench.judging.prompting.prompt_file import PROMPTS
+from workbench.judging.prompting.yes_no import yes_no_judgement
 from workbench.llm.session import CallLimits
 from workbench.records import Passage
 
@@ -244,6 +246,13 @@ def test_yes_and_no_are_read_from_probabilities(kind: str, provider: ChatProvide
     (body,) = provider.asked
     assert "Statement:" in body["messages"][-1]["content"]
     assert body.get("max_tokens", body.get("options", {}).get("num_predict")) == 1
+
+
+@pytest.mark.parametrize(("yes", "verdict", "confidence"), [(0.9, "supported", 0.9), (0.5, "supported", 0.5), (0.4, "absent", 0.6)])
+def test_a_claim_is_supported_from_a_half_on_and_the_confidence_is_that_of_the_verdict(yes: float, verdict: str, confidence: float) -> None:
+    judgement = yes_no_judgement("support", {"Yes": math.log(yes), "no": math.log(1 - yes)})
+    assert (judgement.verdict, judgement.error) == (verdict, "")
+    assert (judgement.score, judgement.confidence) == pytest.approx((yes, confidence))
 
 
 @pytest.mark.parametrize(

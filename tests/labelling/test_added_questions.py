@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import InputError
+from workbench.labelling.actions import added_id
 from workbench.labelling.label_file import LabelFile
 from workbench.records import Span
 
@@ -35,6 +36,13 @@ def test_a_question_is_added_with_the_passage_that_answers_it_and_is_in_the_save
     assert [each.query_id for each in later.queue].count(query.query_id) == 1
     later.go_to(query.query_id)
     assert not later.removable
+
+
+def test_a_question_whose_id_is_taken_gets_another_from_its_text() -> None:
+    taken = {text: added_id(text, ()) for text in ("What is open?", "What is shut?")}
+    others = {text: added_id(text, taken.values()) for text in taken}
+    assert len({*taken.values(), *others.values()}) == 4
+    assert others == {text: added_id(text, list(taken.values())) for text in taken}
 
 
 def test_a_question_is_added_first_and_its_evidence_marked_afterwards(session, dataset, tmp_path) -> None:

@@ -43,7 +43,9 @@ def test_kappa_agrees_with_statsmodels_and_its_interval_contains_it(seed: int) -
     assert found.kappa.low < found.kappa.value < found.kappa.high
     assert (found.kappa.n, len(found.disagreements)) == (240, int((first != second).sum()))
     kappa, low, high, same = (round(value, 2) for value in (found.kappa.value, found.kappa.low, found.kappa.high, found.same.value))
-    assert f"; kappa {kappa:.2f} [{low:.2f}, {high:.2f}], the same grade for {same:.0%}".replace("%", " %; ") in repr(found)
+    assert f"ann and bob both judged 240 documents; kappa {kappa:.2f} [{low:.2f}, {high:.2f}], the same grade for {same:.0%}".replace(
+        "%", " %; "
+    ) in repr(found)
 
 
 def test_the_interval_covers_the_kappa_of_the_population() -> None:
@@ -93,6 +95,9 @@ def test_agreement_counts_evidence_and_lists_every_disagreement(session, dataset
         ["q2", "evidence bread:14-38", "not marked", "evidence"],
     ]
     assert repr(found).endswith("; 3 disagreements (1 about expected answers, 1 about documents, 1 about evidence)")
+    turned = wb.label_agreement(dataset, tmp_path / "labels.jsonl", "bob", "ann")
+    assert (turned.spans_both, turned.spans_first, turned.spans_second) == (1, 1, 0)
+    assert turned.disagreements.values.tolist()[2] == ["q2", "evidence bread:14-38", "evidence", "not marked"]
 
 
 def test_disagreements_about_questions_are_said_without_a_document_that_both_judged(session, dataset, tmp_path) -> None:

@@ -221,6 +221,17 @@ def test_only_a_relevant_document_that_is_labelled_not_relevant_is_a_remark(sess
     assert apply_to(judged, labels()).notes == ()
 
 
+def test_people_who_answer_differently_leave_the_answer_and_the_conflict_is_listed(session, labels, dataset) -> None:
+    for name, answer in (("ann", "14 hours"), ("bob", "All night")):
+        label_q2(session, name, bread=2)
+        person = session(name)
+        person.go_to("q2")
+        person.answer(answer)
+    applied = apply_to(dataset, labels())
+    assert [query.answer for query in applied.dataset.queries] == ["", "", "Foreign honey."]
+    assert [str(conflict) for conflict in applied.conflicts] == ["question q2, answer: ann: '14 hours'; bob: 'All night'"]
+
+
 def test_people_who_disagree_about_evidence_of_the_dataset_leave_it_and_the_conflict_is_listed(session, labels, dataset) -> None:
     ann, bob = session("ann"), session("bob")
     ann.go_to("q1")
@@ -259,6 +270,9 @@ def test_skipped_lines_are_noted_and_the_display_escapes_what_people_wrote(sessi
         stream.write("{}\n")
     applied = wb.apply_labels(dataset, tmp_path / "labels.jsonl")
     assert applied.notes[0].startswith(f"{tmp_path / 'labels.jsonl'} line 5 has the kind None")
+    session("bob", file="bob.jsonl")
+    both = wb.apply_labels(dataset, tmp_path / "labels.jsonl", tmp_path / "bob.jsonl")
+    assert both.notes == applied.notes
     assert "<script>" not in applied._repr_html_()
     assert "&lt;script&gt;" in applied._repr_html_()
 

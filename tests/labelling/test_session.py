@@ -35,9 +35,22 @@ def test_the_author_and_the_drafted_part_of_a_draft_are_named(dataset) -> None:
     assert drafted_part(dataset.queries[2]) == "question"
 
 
+def test_an_accepted_answer_names_the_configurations_that_gave_it(session) -> None:
+    session().answer("All night", "fixed-256, bm25")
+    (action,) = session().labels.of("answer", "q2")
+    assert (action.value, action.source) == ("All night", "fixed-256, bm25")
+
+
 def test_a_number_beyond_the_questions_is_the_first_or_the_last(session) -> None:
     ann = session()
     assert [(ann.go(place), ann.query.query_id)[1] for place in (1, 99, -1)] == ["q3", "q1", "q2"]
+
+
+def test_the_next_open_question_after_the_last_one_is_the_first(session) -> None:
+    ann = session()
+    ann.go(99)
+    ann.go_to_open()
+    assert (ann.place, ann.query.query_id) == (0, "q2")
 
 
 def test_every_action_is_in_the_file_and_another_session_finds_it(session, labels) -> None:

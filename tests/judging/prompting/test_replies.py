@@ -81,8 +81,8 @@ def test_no_rating(wording) -> None:
 
 
 def test_whole_numbers_in_any_form() -> None:
-    assert [whole_number(value) for value in (2, 2.0, "2", " 2. ", "2.5", ".2", 2.5, True, None, "two", [2], -1, "")] == [
-        2, 2, 2, 2, None, None, None, None, None, None, None, -1, None,
+    assert [whole_number(value) for value in (2, 2.0, "2", " 2. ", "2.5", ".2", 2.5, True, None, "two", [2], -1, "", "X2")] == [
+        2, 2, 2, 2, None, None, None, None, None, None, None, -1, None, None,
     ]  # fmt: skip
 
 
