@@ -6,15 +6,12 @@ import math
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.answered_runs import Planted, answered
 from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
-from tests.judged_runs import Judged, judged
 from workbench.analysis.findings import findings
 from workbench.core.formatting import number, signed
 from workbench.errors import InputError
@@ -357,8 +354,9 @@ def test_the_best_of_several_relevant_documents_decides_a_retrieval_test(gated_r
     best, other = next(pair for pair in combinations(ranked, 2) if pair[1] < pair[0])
     rank = ranked.index(best) + 1
     judgements = pd.DataFrame([{"query_id": "q0-0", "doc_id": doc_id, "relevance": 1} for doc_id in (other, best)])
+    judged = replace(gated_run, sources={**gated_run.sources, "judgements": lambda _: judgements})
     tests = tuple(RetrievalTest(k, "q0-0") for k in (rank, rank - 1) if k)
-    report = check_gate(with_tables(gated_run, judgements=judgements), GateSettings(configuration=names["base"], retrieval_tests=tests))
+    report = check_gate(judged, GateSettings(configuration=names["base"], retrieval_tests=tests))
     assert {rule.reason for rule in report.rules} == {f"{best} has rank {rank}"}
     assert [rule.outcome for rule in report.rules] == [Decision.PASS, Decision.FAIL][: len(tests)]
 
@@ -515,87 +513,6 @@ def test_nothing_passes_or_fails_on_drafts_that_nobody_has_accepted(against, gat
     assert report.notes[0] == f"7 of {QUESTIONS} questions are drafts that nobody has accepted"
     assert report.outcome is Decision.UNDECIDED
     assert only(report).reason.endswith(f"; a preview: {report.notes[0]}; accept or delete them, and sweep again")
-
-
-@pytest.fixture(scope="module")
-def labelled_run(unanswered: RunTables) -> RunTables:
-    """A run with values of judged metrics, whose judge of claims is calibrated by labels."""
-    run = judged(answered(unanswered, Planted()), Judged(labels=60))
-    like = run.manifest["metrics"]["answer_recall"]
-    measures = {"faithfulness": like | {"name": "faithfulness"}}
-    measures["contradiction_rate"] = like | {"name": "contradiction_rate", "higher_is_better": False}
-    tables = {
-        name: pd.concat([table, *(table[table["metric"] == "answer_recall"].assign(metric=each) for each in measures)], ignore_index=True)
-        for name, table in (("queries", run.queries), ("metrics", run.metrics))
-    }
-    return changed(with_tables(run, **tables), metrics=run.manifest["metrics"] | measures)
-
-
-def with_tables(run: RunTables, **tables: pd.DataFrame) -> RunTables:
-    return replace(run, sources={**run.sources, **{name: lambda _, table=table: table for name, table in tables.items()}})
-
-
-def with_corrected(run: RunTables, metric: str, value: float, low: float, high: float) -> RunTables:
-    row = {"scope": "mean", "metric": metric, "configuration": run.names[0], "other": "", "value": value, "low": low, "high": high}
-    row |= {"labels": 60, "n": 100, "target": "population", "method": "post-stratified"}
-    return with_tables(run, corrected=pd.DataFrame([row]))
-
-
-@pytest.mark.parametrize(
-    ("rule", "outcome"),
-    [
-        ("faithfulness >= 0.7", Decision.PASS),
-        ("faithfulness >= 0.701", Decision.UNDECIDED),
-        ("faithfulness >= 0.9", Decision.UNDECIDED),
-        ("faithfulness >= 0.91", Decision.FAIL),
-        ("contradiction_rate <= 0.9", Decision.PASS),
-        ("contradiction_rate <= 0.899", Decision.UNDECIDED),
-        ("contradiction_rate <= 0.7", Decision.UNDECIDED),
-        ("contradiction_rate <= 0.69", Decision.FAIL),
-    ],
-)
-def test_labels_decide_a_limit_of_a_judged_metric_by_the_corrected_interval(labelled_run, rule, outcome):
-    floor = Floor.parse(rule)
-    run = with_corrected(labelled_run, floor.subject.metric, 0.8, 0.7, 0.9)
-    found = only(check_gate(run, GateSettings(configuration=run.names[0], floors=(floor,))))
-    assert (found.rule, found.outcome, found.value, found.low, found.high) == (rule, outcome, 0.8, 0.7, 0.9)
-    assert "0.800 [0.700, 0.900], corrected by 60 labels, on " in found.reason
-    assert ("the interval contains the limit" in found.reason) == (outcome is Decision.UNDECIDED)
-    # The interval is 1.96 standard errors wide on either side, and p is that of a mean on the wrong side of the limit.
-    errors = (0.8 - floor.limit) / (0.1 / NormalDist().inv_cdf(0.975)) * (1 if floor.bound == ">=" else -1)
-    assert found.p == pytest.approx(NormalDist().cdf(errors), rel=1e-6)
-
-
-@pytest.mark.parametrize("subject", ["faithfulness[kind=odd]", "faithfulness[condition=gold]"])
-def test_labels_of_all_questions_of_one_condition_do_not_correct_others(labelled_run, subject):
-    run = with_corrected(labelled_run, "faithfulness", 0.8, 0.7, 0.9)
-    found = only(check_gate(run, floors(f"{subject} >= 0.5", configuration=run.names[0])))
-    assert "corrected" not in found.reason
-    assert found.value != 0.8
-
-
-@pytest.mark.parametrize(
-    ("labels", "factor", "said"),
-    [
-        ({"sensitivity": 0.9, "false_alarms": 0.2}, 0.7, "the margin is {margin} after the judge's errors"),
-        ({"sensitivity": 0.3, "false_alarms": 0.6}, 0.0, "the margin is 0.000 after the judge's errors"),
-        ({"sensitivity": 0.9}, 1.0, "on the judge's scale"),
-    ],
-)
-def test_the_errors_of_a_judge_shrink_the_tolerated_drop_as_they_shrink_a_difference(labelled_run, tmp_path, labels, factor, said):
-    table = labelled_run.calibration
-    table = table[table["measure"].isin(labels)].assign(value=lambda rows: rows["measure"].map(labels))
-    run = with_tables(labelled_run, calibration=table)
-    path = tmp_path / "base.json"
-    better = run.queries.assign(value=run.queries["value"].where(run.queries["metric"] != "faithfulness", 0.9))
-    write_baseline(baseline_of([with_tables(run, queries=better)], run.names[0], path, fewest=1), path)
-    compare = (Subject("faithfulness"), Subject("answer_recall"))
-    settings = GateSettings(configuration=run.names[0], baseline=path, compare=compare, max_unscored=0.5)
-    by_judge, by_words = check_gate(run, settings).rules
-    assert by_judge.limit == pytest.approx(-0.05 * by_judge.reference * factor)
-    assert said.format(margin=number(-by_judge.limit)) in by_judge.reason
-    assert by_words.limit == pytest.approx(-0.05 * by_words.reference)
-    assert "judge" not in by_words.reason
 
 
 def test_a_plain_baseline_tolerates_a_drop_of_exactly_the_tolerance(made, tmp_path):
