@@ -182,6 +182,7 @@ def test_limits_are_about_these_questions_or_others_like_them(gated_run, names):
     rule = only(check_gate(gated_run, inferred))
     assert (rule.outcome, rule.kind) == (Decision.UNDECIDED, "inference")
     assert "the interval contains the limit" in rule.reason
+    assert float(rule.reason.split()[0]) == pytest.approx(rule.value, abs=5e-4)
     row = gated_run.metrics.query("configuration == @names['base'] and metric == @PRIMARY and slice == 'all'").iloc[0]
     assert (rule.low, rule.high) == pytest.approx((row["low"], row["high"]))
     report = check_gate(gated_run, floors(low, high, configuration=names["base"], floor_kind="inference"))
@@ -359,6 +360,19 @@ def test_the_best_of_several_relevant_documents_decides_a_retrieval_test(gated_r
     report = check_gate(judged, GateSettings(configuration=names["base"], retrieval_tests=tests))
     assert {rule.reason for rule in report.rules} == {f"{best} has rank {rank}"}
     assert [rule.outcome for rule in report.rules] == [Decision.PASS, Decision.FAIL][: len(tests)]
+
+
+def test_documents_that_are_not_found_fail_a_retrieval_test_and_pass_one_of_absence(gated_run, names):
+    found, lost = gated_run.hits[~gated_run.hits["doc_id"].isin(["d0", "d1"])], pd.DataFrame({"doc_id": ["d0", "d1"]})
+    tables = {"hits": found, "judgements": lost.assign(query_id="q0-0", relevance=1)}
+    run = replace(gated_run, sources={**gated_run.sources, **{name: lambda _, table=table: table for name, table in tables.items()}})
+    tests = (RetrievalTest(3, "q0-0"), RetrievalTest(3, "q0-0", "d1"), RetrievalTest(3, "q0-0", "d1", absent=True))
+    report = check_gate(run, GateSettings(configuration=names["base"], retrieval_tests=tests))
+    assert [(rule.outcome, rule.reason) for rule in report.rules] == [
+        (Decision.FAIL, "d0 and d1 are not among the hits"),
+        (Decision.FAIL, "d1 is not among the hits"),
+        (Decision.PASS, "d1 is not among the hits"),
+    ]
 
 
 def test_a_retrieval_test_that_cannot_be_checked_is_wrong_input(gated_run, names, wording):

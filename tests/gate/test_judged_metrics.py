@@ -1,5 +1,6 @@
 """Rules about metrics of a judge that labels calibrate: corrected limits, and margins that shrink as its errors shrink a difference."""
 
+import math
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -66,6 +67,13 @@ def test_labels_decide_a_limit_of_a_judged_metric_by_the_corrected_interval(labe
     # The interval is 1.96 standard errors wide on either side, and p is that of a mean on the wrong side of the limit.
     errors = (0.8 - floor.limit) / (0.1 / NormalDist().inv_cdf(0.975)) * (1 if floor.bound == ">=" else -1)
     assert found.p == pytest.approx(NormalDist().cdf(errors), rel=1e-6)
+
+
+def test_labels_that_leave_nothing_open_decide_without_a_p(labelled_run):
+    run = with_corrected(labelled_run, "faithfulness", 1.0, 1.0, 1.0)
+    (found,) = check_gate(run, floors("faithfulness >= 0.9", configuration=run.names[0])).rules
+    assert found.outcome is Decision.PASS
+    assert math.isnan(found.p)
 
 
 @pytest.mark.parametrize("subject", ["faithfulness[kind=odd]", "faithfulness[condition=gold]"])
