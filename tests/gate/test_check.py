@@ -212,6 +212,19 @@ def test_a_limit_that_cannot_be_checked_is_wrong_input(gated_run, names, wording
     )
 
 
+def test_a_limit_can_be_either_end_of_a_proportion(gated_run, names):
+    report = check_gate(gated_run, floors(f"{PRIMARY} >= 0", "irrelevant@3 <= 1", "irrelevant@3 <= 0", configuration=names["base"]))
+    assert [rule.outcome for rule in report.rules] == [Decision.PASS, Decision.PASS, Decision.FAIL]
+
+
+def test_a_drop_in_few_documents_does_not_fail_and_says_so(gated_run, names, base, tmp_path):
+    better = _with_primary(base, np.where(np.arange(QUESTIONS) < 3 * QUESTIONS // DOCUMENTS, 1.0, BASE), tmp_path / "better.json")
+    rule = only(check_gate(gated_run, GateSettings(configuration=names["base"], baseline=better)))
+    assert rule.outcome is Decision.UNDECIDED
+    assert rule.difference < rule.limit
+    assert "; too few questions or documents differ for a failure" in rule.reason
+
+
 def test_a_gate_without_a_rule_is_wrong_input(gated_run):
     with pytest.raises(InputError, match="there is no rule to check in gated; write --fail-below"):
         check_gate(gated_run, GateSettings())

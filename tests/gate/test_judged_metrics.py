@@ -62,7 +62,7 @@ def test_labels_decide_a_limit_of_a_judged_metric_by_the_corrected_interval(labe
     run = with_corrected(labelled_run, floor.subject.metric, 0.8, 0.7, 0.9)
     (found,) = check_gate(run, GateSettings(configuration=run.names[0], floors=(floor,))).rules
     assert (found.rule, found.outcome, found.value, found.low, found.high) == (rule, outcome, 0.8, 0.7, 0.9)
-    assert "0.800 [0.700, 0.900], corrected by 60 labels, on " in found.reason
+    assert f"0.800 [0.700, 0.900], corrected by 60 labels, on {found.n} questions" in found.reason
     assert ("the interval contains the limit" in found.reason) == (outcome is Decision.UNDECIDED)
     # The interval is 1.96 standard errors wide on either side, and p is that of a mean on the wrong side of the limit.
     errors = (0.8 - floor.limit) / (0.1 / NormalDist().inv_cdf(0.975)) * (1 if floor.bound == ">=" else -1)

@@ -14,7 +14,7 @@ _QUOTE, _DASH, _BLANK = "'", "-", " "
 _QUOTES = frozenset("\"'`´‘’‚‛“”„‟«»‹›′″‵‶「」『』〝〞〟＂＇")
 _MINUS = "−"
 # A number has its sign and its decimal point, also without a digit before it, and blanks that do not break between its thousands.
-_SIGN_BEFORE = re.compile(r"(?:^|[^\w.)\]])(?:[-+±−‐‑‒–—]|\.)$|^[-+±−‐‑‒–—]\.$")
+_SIGN_BEFORE = re.compile(r"(?:^|[^\w.)\]])[-+±−‐‑‒–—.]$")
 _SIGNED = re.compile(r"[-+±−‐‑‒–—]\d")
 _NARROW = "\u00a0\u2009\u202f"
 _STOP = re.compile(r"[^\W\d_]\.[^\W\d_]")
