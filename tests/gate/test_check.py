@@ -386,6 +386,11 @@ def test_documents_that_are_not_found_fail_a_retrieval_test_and_pass_one_of_abse
         (Decision.FAIL, "d1 is not among the hits"),
         (Decision.PASS, "d1 is not among the hits"),
     ]
+    assert [rule.rule for rule in report.rules] == [
+        "a relevant document in the first 3 of q0-0",
+        "d1 in the first 3 of q0-0",
+        "d1 not in the first 3 of q0-0",
+    ]
 
 
 def test_a_retrieval_test_that_cannot_be_checked_is_wrong_input(gated_run, names, wording):
