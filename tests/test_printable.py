@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
+from workbench.core.terminal import say
 from workbench.errors import ExperimentError, InputError, error_line
 from workbench.printable import HIDDEN, environment_secrets, passwords_of, printable, printable_line, secrets_in, without_secrets
 
@@ -258,3 +259,23 @@ def test_no_text_is_a_command_of_ci(command: str) -> None:
         assert not re.search(r"(?m)^\s*::|##\w*\[", shown)
         assert re.sub(r"[: #]", "", shown) == re.sub(r"[: #]", "", text)
     assert printable("a::b, ## [x] and std::move") == "a::b, ## [x] and std::move"
+
+
+def test_no_message_repeats_a_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    # Of a shorter part, such as the name of the program at its beginning, ordinary text stays.
+    monkeypatch.setenv("MY_SERVICE_KEY", secret := "workbench-9f8e7d6c5b4a")
+    text = f"workbench: the key {secret} is wrong"
+    hidden = "workbench: the key … is wrong"
+    assert printable(text) == hidden
+    assert error_line(ValueError(text)) == f"ValueError: {hidden}"
+    assert str(InputError(text, text)) == f"{hidden}; {hidden}"
+    assert ExperimentError("x", [text]).lines == [f"x: {hidden}"]
+    say(text)
+    assert capsys.readouterr().out == f"{hidden}\n"
+
+
+def test_headers_of_the_environment_are_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_CUSTOM_HEADERS", "NOTES_AUTHORIZATION", "OTEL_EXPORTER_OTLP_HEADERS", "PROXY_AUTH"):
+        monkeypatch.setenv(name, "x-gate: Bearer 1a2b3c4d5e6f")
+        assert without_secrets("'1a2b3c4d5e6f' to x-gate", environment_secrets()) == "'…' to x-gate"
+        monkeypatch.delenv(name)

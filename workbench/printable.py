@@ -36,7 +36,7 @@ _BEFORE = r"(?:(?<![^\W_])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrt])|(?<=\\x[0-9A-Fa-f]{
 # Parts of a secret that are replaced. Each has a whole block of a text that is cut into blocks.
 _PART = 12
 _BLOCK = _PART // 2
-_SECRET_VARIABLE = re.compile(r"(?i).*(key|token|secret|passw(or)?d|passphrase|pwd|credentials?)(_?\d+)?")
+_SECRET_VARIABLE = re.compile(r"(?i).*(key|token|secret|passw(or)?d|passphrase|pwd|credentials?|auth(orization)?|headers?)(_?\d+)?")
 # Words and ports, such as the keys EMPTY, ollama and not-needed of servers that need none, are also words of ordinary replies.
 _WORD = r"(?:[A-Z]?[a-z]*|[A-Z]+)"
 _PLAIN = re.compile(rf"{_WORD}|(?=.{{,{_PART - 1}}}\Z){_WORD}(?:[-_.]{_WORD})*|\d{{,7}}")
@@ -50,15 +50,15 @@ _FOLDED = re.compile(r"(?:%(?:25)*|\\x|\\u00|&#x0?0?)([0-9A-Fa-f]{2});?|&#0?(\d{
 def printable(text: str, secrets: Iterable[str] = ()) -> str:
     r"""Return the text with visible control characters, without secrets, and without what CI takes for a command. Newlines and tabs stay.
 
-    Secrets are `secrets`, users and passwords of URLs, the values of query parameters whose names contain key, token, secret, sig, passw,
-    pwd, auth or credential, and the values of Authorization headers.
+    Secrets are `secrets`, those of the environment, users and passwords of URLs, the values of query parameters whose names contain key, token, secret,
+    sig, passw, pwd, auth or credential, and the values of Authorization headers.
 
     Examples
     --------
     >>> print(printable("no model \x1b]0;owned\x07 at https://me:hunter2@host/v1?api_key=abc&page=2"))
     no model \x1b]0;owned\x07 at https://host/v1?api_key=…&page=2
     """
-    text = _without(text, secrets, _LONG)
+    text = _without(_without(text, secrets, _LONG), environment_secrets())
     text = _QUERY.sub(rf"\1{HIDDEN}", _USER.sub("", text))
     return _COMMAND.sub(r"\g<0> ", _CONTROLS.sub(_visible, _HEADER.sub(rf"\1{HIDDEN}", text)))
 
@@ -96,9 +96,14 @@ def _passwords(url: str) -> list[str]:
 
 def environment_secrets() -> tuple[str, ...]:
     """Return the values and words of at least 12 characters of environment variables whose names end with key, token, secret, password, passphrase,
-    pwd or credentials, also with a number behind it, and the passwords of URLs in any variable.
+    pwd, credentials, auth, authorization or headers, also with a number behind it, and the passwords of URLs in any variable.
     """
-    values = [value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name) or _USER.search(value)]
+    return _secrets_of(tuple(os.environ.items()))
+
+
+@functools.lru_cache(1)
+def _secrets_of(variables: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    values = [value for name, value in variables if _SECRET_VARIABLE.fullmatch(name) or _USER.search(value)]
     return tuple(dict.fromkeys(secret for value in values for secret in secrets_in(value) if len(secret) >= _PART))
 
 

@@ -26,7 +26,7 @@ from workbench.cli.target import target
 from workbench.core.environment import skip_schema_grammar
 from workbench.core.terminal import print_messages_safely, say_aside
 from workbench.errors import WorkbenchError, error_line
-from workbench.printable import environment_secrets, printable, printable_line
+from workbench.printable import printable, printable_line
 
 _SHOWN_FAULTS = 100
 
@@ -88,7 +88,7 @@ def _details() -> str:
     """Write the traceback to a file and return where it is, or an empty text if the file cannot be written."""
     try:
         with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
-            file.write(printable(traceback.format_exc(), environment_secrets()))
+            file.write(printable(traceback.format_exc()))
     except OSError:
         return ""
     return f", details are in {file.name}"

@@ -19,7 +19,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
-from workbench.printable import environment_secrets, printable
+from workbench.printable import printable
 from workbench.records import Dataset
 from workbench.results.run_tables import RunMark, run_mark
 from workbench.rewriting.base import TextRewriter
@@ -153,7 +153,7 @@ def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompu
             message = outcome.results[-1].computed_stages
         except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)
-            outcome.tracebacks[name] = printable(traceback.format_exc(), environment_secrets())
+            outcome.tracebacks[name] = printable(traceback.format_exc())
             message = f"FAILED, {outcome.failures[name]}"
         remaining.finish(configuration)
         say(f"[{number}/{total}] {name}: {message}")

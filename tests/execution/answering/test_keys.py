@@ -3,17 +3,20 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.asked_sweeps import AskedSweep, fact, question
+from tests.asked_sweeps import AskedSweep, fact, question, write_questions
 from tests.canary import CANARY, contains_canary, contents
 from tests.judged_sweeps import JudgedSweep
 from workbench.errors import ExperimentError, RunError
 from workbench.execution.collect import collect
+from workbench.execution.local import run_experiment
 from workbench.execution.outputs import publish, write_outputs
+from workbench.experiment.read import experiment_of
 from workbench.perturb.injection import canary_of
 
 ECHO = {"status": 401, "message": f"Incorrect API key provided: {CANARY}. Header: Authorization: Bearer {CANARY}"}
@@ -139,3 +142,23 @@ def test_a_key_that_a_judge_repeats_is_kept_nowhere(judged_sweep: JudgedSweep, m
     publish(judged_sweep.run(metrics=["recall@3", "faithfulness"]), lambda _: None)
     assert judged_sweep.provider.headers[-1]["authorization"] == f"Bearer {CANARY}"
     assert parts_left(judged_sweep.folder) == []
+
+
+def test_the_error_of_a_function_that_repeats_a_key_is_shown_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "leaky_splits.py").write_text(
+        "import os\n\ndef split(text):\n    raise ValueError('wrong key ' + os.environ['OPENAI_API_KEY'])\n"
+    )
+    pipeline = {"chunking": {"kind": "callable", "callable": "leaky_splits:split"}, "retrieval": {"kind": "bm25", "k": 5}}
+    dataset = {"kind": "golden", "path": str(write_questions(tmp_path / "data", 3))}
+    experiment = experiment_of({"name": "x", "dataset": dataset, "pipeline": pipeline, "metrics": ["recall@3"]}, "here")
+    outcome = run_experiment(replace(experiment, allow_code=True), tmp_path / "outputs", print)
+    assert "wrong key …" in "".join(outcome.failures.values())
+    with pytest.raises(RunError, match="wrong key …"):
+        publish(outcome, print)
+    assert CANARY not in "".join(capsys.readouterr())
+    assert list((tmp_path / "outputs" / ".errors").rglob("*.txt"))
+    assert leaks(tmp_path) == []

@@ -322,3 +322,16 @@ def test_an_address_with_a_secret_is_refused_without_printing_it(client: Make) -
         with pytest.raises(InputError) as caught:
             client(base_url=address)
         assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_headers_of_the_environment_are_sent_and_not_kept(kind: str, provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"{kind.upper()}_CUSTOM_HEADERS", "x-gate: gate-9f8e7d6c5b4a")
+    for name in ("ORG_ID", "PROJECT_ID"):
+        monkeypatch.setenv(f"OPENAI_{name}", name)
+    provider.reply_to = lambda _: {"text": "You sent (gate-9f8e7d6c5b4a)."}
+    assert reply(make(kind, provider)).text == "You sent (…)."
+    (headers,) = provider.headers
+    assert headers["x-gate"] == "gate-9f8e7d6c5b4a"
+    if kind == "openai":
+        assert (headers["openai-organization"], headers["openai-project"]) == ("ORG_ID", "PROJECT_ID")

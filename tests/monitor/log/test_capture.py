@@ -498,3 +498,21 @@ def test_a_stream_that_cannot_be_closed_is_logged(log: wb.QueryLog, tmp_path: Pa
         parts.close()
     (row,) = written(log, tmp_path)
     assert row["answer"] == "a"
+
+
+def test_no_error_in_a_log_repeats_a_key(log: wb.QueryLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", secret := "k-9f8e7d6c5b4a")
+
+    @log.watch
+    def raised(query: str) -> str:  # noqa: ARG001
+        raise ValueError(f"wrong key {secret}")
+
+    @log.watch
+    def returned(query: str) -> dict[str, str]:  # noqa: ARG001
+        return {"error": f"wrong key {secret}"}
+
+    with pytest.raises(ValueError, match="wrong key"):
+        raised("why?")
+    returned("why?")
+    log.record("why?", error=f"wrong key {secret}")
+    assert [row["error"].partition("wrong")[2] for row in written(log, tmp_path)] == [" key …"] * 3

@@ -299,3 +299,12 @@ def test_names_of_attributes_that_are_made_to_be_long_are_names(read) -> None:
     assert one(read(span(0, None, made)))["query"] == "fee?"
     # A list whose places are no numbers that Python reads.
     assert read(span(0, None, {"input.value": "fee?", f"a.{'9' * 5000}": 1})).left_out == {"a span that cannot be read": 1}
+
+
+def test_the_error_of_a_span_is_read_without_the_keys_of_the_environment(read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", secret := "k-9f8e7d6c5b4a")
+    headers = {"http.request.header.authorization": f"Bearer {secret}", "url.full": f"https://host/v1?key={secret}"}
+    attributes = {"openinference.span.kind": "CHAIN", "input.value": "fee?", **headers}
+    row = one(read(span(0, None, attributes, status={"code": 2, "message": f"401: wrong key {secret}"})))
+    assert row["error"] == "401: wrong key …"
+    assert secret not in str(row)

@@ -20,6 +20,7 @@ from workbench.monitor.log.capture import CURRENT, LoggedQuestion, contained, ne
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault, values_of
 from workbench.monitor.log.hit_rows import MOST_HITS, hit_rows
 from workbench.monitor.log.log_writer import LogWriter
+from workbench.printable import printable
 from workbench.targets.base import TargetError
 from workbench.targets.callable.values import identifier, number, plain
 
@@ -104,6 +105,8 @@ class QueryLog:
         with contained(partial(self.lose, "invalid")):
             given = {"query": query, "answer": answer, **fields, "id": question_id}
             row = {"time": datetime.now(UTC), **self._fields, **{name: value for name, value in given.items() if value is not None}}
+            if isinstance(error := row.get("error"), str):
+                row["error"] = printable(error)
             lists = {name: hit_rows(value) for name, value in (("hits", hits), ("sources", row.pop("sources", None))) if value is not None}
             for rows in lists.values():
                 if len(rows) > MOST_HITS:

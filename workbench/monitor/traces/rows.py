@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from workbench.monitor.log.fields import row_fault
+from workbench.printable import printable
 from workbench.targets.base import TargetHit
 from workbench.targets.recorded.traces.attributes import number_in, shown
 from workbench.targets.recorded.traces.otlp import TraceEvent
@@ -53,7 +54,7 @@ def _row(trace: RecordedTrace, evaluations: Sequence[Mapping[str, Any]], left_ou
         "hits": None if trace.hits is None else [_hit(hit, place) for hit, place in trace.hits],
         "hops": list(map(_known, hops)) or None,
         "answer": shown(trace.answer),
-        "error": trace.error or None,
+        "error": printable(trace.error) or None,
         **_facts(trace),
         **{name: _sum(map(_seconds, trace.of(kind))) for kind, name in _SECONDS.items()},
         "seconds": _total(trace),
