@@ -1,5 +1,6 @@
 """Many calls at once: order, cache, budget, and how they end."""
 
+import json
 import threading
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.registry import CLIENTS
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all, call_key
+from workbench.llm.tokens import most_prompt_tokens
 from workbench.storage.call_cache import CallCache
 
 from .conftest import call, make
@@ -294,6 +296,56 @@ def test_a_server_that_does_not_count_ends_no_later(provider: ChatProvider, toke
     (reply,) = [outcome for outcome in outcomes.values() if isinstance(outcome, Reply)]
     assert reply.input_tokens in (None, 10)
     assert reply.output_tokens in (None, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "usage", "written"),
+    [
+        # Servers that count reasoning only in the total.
+        ("openai", {}, {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 815}, 805),
+        ("openai", {}, {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, 5),
+        ("openai", {}, {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": -1}, 5),
+        # Servers that count nothing, and reasoning that is not in the text.
+        ("openai", {"reasoning_content": "Hm."}, {}, 1000),
+        ("ollama", {"thinking": "Hm."}, {}, 1000),
+        ("anthropic", {"thinking": "Hm."}, {}, 1000),
+    ],
+)
+def test_tokens_of_reasoning_count(provider: ChatProvider, kind: str, message: dict[str, str], usage: dict[str, int], written: int) -> None:
+    message = {"role": "assistant", "content": "yes", **message}
+    blocks = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "yes"}]
+    form = {"choices": [{"message": message}], "message": message, "content": blocks, "done": True}
+    provider.reply_to = lambda _: {"raw": json.dumps({"model": "words", "usage": usage, **form}).encode()}
+    resources = limited(tokens=10**6)
+    list(ask_all(make(kind, provider), [call("q", max_tokens=1000)], resources))
+    read = 10 if usage else most_prompt_tokens(call("q"))
+    assert resources.budget.spent.tokens == read + written
+
+
+def test_a_server_that_writes_more_than_it_was_asked_for_exceeds_a_budget_once(provider: ChatProvider) -> None:
+    provider.reply_to = lambda _: {"text": "yes " * 5_000, "tokens": (10, 10_000)}
+    resources = limited(usd=5)
+    list(ask_all(priced(provider, retries=0, concurrency=8), [call(text, max_tokens=100) for text in questions(60)], resources))
+    # After the first replies, each of which costs 0.2 USD, one call waits for the others.
+    assert len(provider.asked) == 25
+    assert resources.budget.spent.usd == pytest.approx(5)
+
+
+def test_all_tries_of_a_call_that_is_cut_off_count(provider: ChatProvider) -> None:
+    def fault(body: dict[str, Any]) -> dict[str, Any]:
+        tried = sum("question 0" in str(each) for each in provider.asked)
+        if "question 1" in str(body):
+            while sum("question 0" in str(each) for each in provider.asked) < 3:
+                assert not provider.closing.wait(0.01)
+            return {"status": 401}
+        return {"hang": True} if tried == 3 else {"raw": b"", "status": 504}
+
+    provider.reply_to = fault
+    resources = limited(usd=100)
+    with pytest.raises(ModelError, match="refused the key"):
+        list(ask_all(priced(provider, retries=9, concurrency=2), [call(text, max_tokens=10_000) for text in questions(2)], resources))
+    assert (resources.budget.spent.calls, resources.budget.spent.lost_tries) == (2, 3)
+    assert resources.budget.spent.usd == pytest.approx(0.6)
 
 
 def test_calls_that_the_end_of_a_session_cuts_off_count(provider: ChatProvider) -> None:

@@ -5,9 +5,14 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+
+class StoppedError(Exception):
+    """The work of a thread was stopped before its end."""
 
 
 class LoopThread(Generic[T]):
@@ -26,8 +31,13 @@ class LoopThread(Generic[T]):
         """Hand an item to the caller."""
         self._items.put((item,))
 
-    def items(self, work: Callable[[], Coroutine[None, None, None]]) -> Iterator[T]:
-        """Start the thread and yield what `work` delivers, then raise its error. If the caller stops, so does the work. The thread has then ended."""
+    def items(self, work: Callable[[], Coroutine[None, None, None]], stop: Future[None] | None = None) -> Iterator[T]:
+        """Start the thread and yield what `work` delivers, then raise its error. If the caller stops, so does the work. The thread has then ended.
+
+        Raises StoppedError once `stop` is done, from any thread.
+        """
+        if stop:
+            stop.add_done_callback(lambda _: self._items.put(StoppedError()))
         thread = threading.Thread(target=self._run, args=(work,), name=self._name, daemon=True)
         thread.start()
         try:

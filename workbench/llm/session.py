@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,8 @@ class Spending:
 class CallBudget:
     """What a run has spent, shared by its threads. Once a limit is reached, no further call starts; those in flight are finished.
 
-    A call waits while those in flight could spend what is left, so a limit is exceeded by one call with its retries at most.
+    A call waits while those in flight could spend what is left, so a limit is exceeded by one call with its retries at most. Where a server has sent
+    more than it was asked for, calls are taken to spend as many times more.
     """
 
     def __init__(self, limits: CallLimits | None = None) -> None:
@@ -63,6 +65,8 @@ class CallBudget:
         self._spent = Spending()
         # The most tokens and money of calls in flight.
         self._reserved: dict[int, tuple[int, float]] = {}
+        # How many times more than its most a call has spent.
+        self._excess = 1.0
         self._guard = threading.Lock()
 
     @property
@@ -84,7 +88,7 @@ class CallBudget:
             ):
                 if limit is not None and used >= limit:
                     return CallFailure(f"the budget of {name} is spent", kind="budget")
-                waits = waits or (limit is not None and used + reserved >= limit)
+                waits = waits or (limit is not None and used + self._excess * reserved >= limit)
             if waits:
                 return False
             self._reserved[call] = (tokens, usd)
@@ -94,7 +98,8 @@ class CallBudget:
     def finish(self, call: int, spent: Spending) -> None:
         """Add what a call that ended has spent, in place of what it could spend."""
         with self._guard:
-            self._reserved.pop(call, None)
+            most = self._reserved.pop(call, (0, 0.0))
+            self._excess = max(self._excess, *(used / limit for used, limit in zip((spent.tokens, spent.usd), most, strict=True) if limit))
             self._spent += spent
 
 
@@ -107,7 +112,9 @@ class CallResources:
     outages: OutageRecord = field(default_factory=OutageRecord)
 
 
-def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResources) -> Iterator[tuple[int, Reply | CallFailure]]:
+def ask_all(
+    client: ChatClient, calls: Sequence[ChatCall], resources: CallResources, stop: Future[None] | None = None
+) -> Iterator[tuple[int, Reply | CallFailure]]:
     """Yield the outcome of each call with its place, as they finish; cached replies first. A reply is in the cache before it is yielded.
 
     A reply has the model's answer without its reasoning, and reasoning alone is a failure. The cache keeps what the model wrote. Equal calls are made once. Calls run in a thread while the caller works on outcomes, and end if the caller stops. Once a server has failed
@@ -115,6 +122,8 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
 
     Raises
     ------
+    StoppedError
+        Once `stop` is done, from any thread. Calls in flight are cut off, and count as lost tries.
     ModelError
         For a fault that all calls share, such as a wrong key. Replies that were finished before are in the cache.
     InputError
@@ -138,7 +147,7 @@ def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResour
         server = fingerprint(identity)
         outage = resources.outages.begin(server, client.concurrency)
         try:
-            for key, outcome in _Session(client, missing, claims, resources.budget, outage).outcomes():
+            for key, outcome in _Session(client, missing, claims, resources.budget, outage).outcomes(stop):
                 yield from ((place, answered(outcome)) for place in places[key])
         finally:
             resources.outages.end(server, outage)
@@ -155,9 +164,9 @@ class _Session:
         self._finished: list[tuple[str, Outcome, asyncio.Event]] = []
         self._thread = LoopThread[tuple[str, Outcome]]("calls", claims.open())
 
-    def outcomes(self) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(self, stop: Future[None] | None = None) -> Iterator[tuple[str, Outcome]]:
         """Yield the outcome of each key. However this ends, the thread has ended, and finished replies are cached."""
-        return self._thread.items(self._make_all)
+        return self._thread.items(self._make_all, stop)
 
     async def _make_all(self) -> None:
         workers = min(self._client.concurrency, len(self._calls))
@@ -212,9 +221,10 @@ class _Session:
             outcome = _kept(await client.ask(call), call, self._secrets)
             outcome = replace(outcome, lost=_priced(outcome.lost, client))
             spent = _spent(call, outcome, client)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cut:
             # It may have been sent, and a later session goes on with the budget.
-            spent = _spent(call, CallFailure("", lost=_priced(LostTries(1, *tokens), client)), client)
+            lost = next((each for each in cut.args if isinstance(each, LostTries)), LostTries(1, *tokens))
+            spent = _spent(call, CallFailure("", lost=_priced(lost, client)), client)
             raise
         finally:
             self._budget.finish(id(mark), spent)
@@ -275,7 +285,9 @@ def _kept(outcome: Outcome, call: ChatCall, secrets: Sequence[str]) -> Outcome:
 def _tokens(reply: Reply, call: ChatCall) -> tuple[int, int]:
     """Return the tokens that a reply took, by a generous estimate where the server has not counted."""
     read = most_prompt_tokens(call) if reply.input_tokens is None else reply.input_tokens
-    return read, most_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
+    # Reasoning in a field of its own is not in the text.
+    written = max(most_tokens(reply.text), call.max_tokens if reply.reasoned else 0)
+    return read, written if reply.output_tokens is None else reply.output_tokens
 
 
 def _value_of(reply: Reply) -> dict[str, Any]:

@@ -189,6 +189,11 @@ class Target(Component, ABC):
         """Return whether hits can have text or positions. A target that gives only ids is not scored on chunks."""
         return True
 
+    @property
+    def unpriced(self) -> bool:
+        """Return whether the target lets Workbench call a model that may cost money and has no prices."""
+        return False
+
     def secrets(self) -> tuple[str, ...]:
         """Return the values of the environment variables that the target gets. A reply that repeats them is stored without them."""
         return ()

@@ -13,7 +13,7 @@ from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, Sea
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetResources
 
-_CONTEXT_FIELDS = ("input_tokens", "output_tokens", "cost", "model")
+_CONTEXT_FIELDS = ("input_tokens", "output_tokens", "cost", "model", "lost")
 _OWN_FIELDS = ("text", "confidence", "refused", "truncated", "reasoned", "unopened")
 
 

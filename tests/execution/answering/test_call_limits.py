@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from tests.asked_sweeps import AskedSweep
 from workbench.errors import ExperimentError
 from workbench.execution.answering.missing import missing_answers
 from workbench.execution.outputs import publish
+from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.results.run_tables import RunTables
 
 # The provider counts 10 tokens of each prompt and 1 of each answer.
@@ -76,6 +78,23 @@ def test_a_limit_of_money_needs_prices_of_a_model_that_may_cost_something(asked_
     ]
     # A model on this machine costs nothing, so its calls need no prices.
     assert asked_sweep.experiment(limits={"usd": 1}).limits.usd == 1
+
+
+def test_a_limit_of_money_needs_the_prices_of_a_model_that_writes_for_a_target_and_no_others(asked_sweep: AskedSweep) -> None:
+    def read(**more: Any) -> ExperimentSpec:
+        answer = {"tool": "ask", "arguments": {"query": "{query}"}, "reply": {"text": "$.answer"}}
+        target = {"kind": "mcp", "name": "notes", "transport": "http", "url": "http://localhost:9/mcp", "answer": answer, **more}
+        settings = asked_sweep.settings(targets=[target], limits={"usd": 1}, metrics=["answer_recall"])
+        return experiment_of({name: value for name, value in settings.items() if name != "pipeline"}, "here")
+
+    elsewhere = {"base_url": "http://models.invalid/v1", "api_key_env": "PATH"}
+    sampling = {"kind": "chat", "provider": "openai", "model": "words", **elsewhere}
+    with pytest.raises(ExperimentError) as raised:
+        read(sampling=sampling)
+    (fault,) = raised.value.faults
+    assert "add price_input and price_output to sampling of notes, for" in fault
+    for more in ({"sampling": sampling | {"price_input": 1, "price_output": 1}}, {}):
+        assert read(**more).limits.usd == 1
 
 
 def test_tries_without_a_reply_are_a_note_of_the_run(asked_sweep: AskedSweep) -> None:

@@ -24,6 +24,7 @@ from mcp.types import (
 
 server = MCPServer("strange")
 COLLECTIONS = {"notes": ["a", "b"]}
+LATER: list[asyncio.Task[None]] = []
 
 
 @server.tool()
@@ -111,6 +112,18 @@ async def answer_in_the_old_way(query: str, context: Context) -> dict[str, str]:
         return {"answer": "I could not answer."}
     assert isinstance(reply.content, TextContent)
     return {"answer": reply.content.text}
+
+
+@server.tool()
+async def answer_and_ask_later(query: str, context: Context) -> dict[str, str]:
+    """Answer, and ask the client for a text a little later."""
+
+    async def ask() -> None:
+        await asyncio.sleep(0.2)
+        await answer_in_the_old_way(query, context)
+
+    LATER.append(asyncio.create_task(ask()))
+    return {"answer": "yes"}
 
 
 @server.tool()

@@ -11,12 +11,14 @@ from tests.chat_provider import ChatProvider
 from tests.loopback import closed_port
 from tests.targets.mcp.conftest import during, notes, strange
 from workbench.errors import RunError
+from workbench.llm.base import LostTries
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.records import Document, Query
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import SampledCall, TargetAnswer, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.mcp.target import McpTarget
+from workbench.targets.target_components import _generated
 
 DOCUMENTS = [Document("cats", "Cats purr when content.", title="Cats"), Document("dogs", "Dogs bark at strangers.", title="Dogs")]
 CATS = Query("q1", "why do cats purr")
@@ -173,3 +175,41 @@ def test_a_model_in_a_file_writes_answers(notes_url: str, gguf: Path) -> None:
     assert answer.text == answer.samples[0].reply
     assert answer.input_tokens > 20
     assert answer.model == gguf.name
+
+
+@pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
+@pytest.mark.parametrize(("mode", "tool"), [("auto", "answer_in_two_steps"), ("legacy", "answer_in_the_old_way")])
+def test_a_text_of_a_request_that_has_ended_is_not_tried_again(mode: str, tool: str, strange_url: str, provider: ChatProvider) -> None:
+    provider.faults, provider.lasting = [{"hang": True}], True
+    sampling = model(provider, retries=9, timeout=1)
+    target = answering(tool, url=strange_url, sampling=sampling, mode=mode, timeout=0.5)
+    resources = CallResources(budget=CallBudget(CallLimits(usd=1)))
+    with pytest.raises(RunError, match=re.escape("no reply in 0.5 seconds")):
+        list(ask_target(target, [TargetRequest("answer", CATS)], TargetResources(resources)))
+    assert len(provider.asked) == 1
+    assert (resources.budget.spent.calls, resources.budget.spent.lost_tries) == (1, 1)
+
+
+def test_a_text_is_written_during_a_request_only(provider: ChatProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPORT", str(tmp_path / "report"))
+    target = answering("answer_and_ask_later", sampling=model(provider), mode="legacy", env=["REPORT"])
+
+    async def work(session: TargetSession) -> str:
+        answer = await session.answer(CATS)
+        async with asyncio.timeout(30):
+            while not (tmp_path / "report").exists():
+                await asyncio.sleep(0.05)
+        return answer.text
+
+    assert during(target, work) == "yes"
+    assert (tmp_path / "report").read_text() == "the client could not write a text"
+    assert provider.asked == []
+
+
+def test_tries_without_a_text_are_those_of_the_answer(strange_url: str, provider: ChatProvider) -> None:
+    provider.faults = [{"finish": "network_error", "tokens": (7, 3)}]
+    target = answering("answer_in_two_steps", url=strange_url, sampling=model(provider, retries=1))
+    ((_, reply),) = ask_target(target, [TargetRequest("answer", CATS)], TargetResources(CallResources()))
+    assert reply.answer is not None
+    assert reply.answer.lost == LostTries(1, 7, 3, pytest.approx(13e-6))
+    assert _generated(reply).lost == reply.answer.lost

@@ -73,10 +73,16 @@ class OpenAIClient(ServedClient, KeyedModel):
             "content_filter" if refused else end_of(choice.get("finish_reason"), message),
             name_of(answer.get("model")),
             count_of(usage.get("prompt_tokens")),
-            count_of(usage.get("completion_tokens")),
+            _written(usage),
             logprobs=first_alternatives(tokens),
             reasoned=has_reasoning(message),
         )
+
+
+def _written(usage: Mapping[str, Any]) -> int | None:
+    """Return the tokens of an answer. Some servers count those of reasoning only in the total."""
+    read, written, total = (count_of(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    return written if read is None or written is None or total is None else max(written, total - read)
 
 
 def _stands_in(message: Mapping[str, Any]) -> bool:

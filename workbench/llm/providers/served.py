@@ -122,7 +122,11 @@ class ServedClient(ServedModel, ChatClient, ABC):
         """Make a call, with retries. Raises ModelError for a wrong key, an unknown or retired model, or an address that redirects."""
         tries, lost = 0, LostTries()
         while True:
-            outcome = await self._try(call)
+            try:
+                outcome = await self._try(call)
+            except asyncio.CancelledError:
+                # With the tries before it, which count too.
+                raise asyncio.CancelledError(lost + lost_try(call)) from None
             if outcome is None:
                 continue
             lost += (outcome.failure if isinstance(outcome, _Setback) else outcome).lost
@@ -131,7 +135,10 @@ class ServedClient(ServedModel, ChatClient, ABC):
             tries += 1
             if tries > self.retries or (outcome.wait or 0) > LONGEST_WAIT:
                 return replace(outcome.failure, reason=f"{self.label} failed {plural(tries, 'time')}: {outcome.failure.reason}", lost=lost)
-            await asyncio.sleep(back_off(tries, outcome.status, outcome.wait))
+            try:
+                await asyncio.sleep(back_off(tries, outcome.status, outcome.wait))
+            except asyncio.CancelledError:
+                raise asyncio.CancelledError(lost) from None
 
     async def close(self) -> None:
         """Close the connections that the running event loop has opened."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from mcp_types import INTERNAL_ERROR, CreateMessageRequestParams, CreateMessageR
 
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
-from workbench.llm.base import CallFailure, ChatCall, Message, Reply
+from workbench.llm.base import CallFailure, ChatCall, LostTries, Message, Reply
 from workbench.llm.session import CallResources, ask_all
 from workbench.targets.base import SampledCall, TargetDownError, TargetError
 from workbench.targets.mcp.sampling_model import SamplingModel
@@ -25,12 +26,13 @@ _PATIENCE = 5.0
 
 @dataclass
 class SamplingRecord:
-    """The texts that were written while a server handled one request, and the first failure."""
+    """The texts that were written while a server handled one request, and the first failure. `ended` is done when the request has ended."""
 
     samples: list[SampledCall] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     requests: int = 0
     failure: TargetError | None = None
+    ended: Future[None] = field(default_factory=Future)
     limit: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
 
     def fail(self, failure: TargetError) -> None:
@@ -50,6 +52,7 @@ class SamplingRecord:
             "model": self.replies[-1].model,
             "seconds": sum(reply.seconds for reply in self.replies),
             "cached": all(reply.cached for reply in self.replies),
+            "lost": sum((reply.lost for reply in self.replies), LostTries()),
         }
 
 
@@ -84,6 +87,8 @@ class Sampler:
                 error.add_note(str(record.failure))
             raise
         finally:
+            # What is still being written is not paid for any longer.
+            record.ended.set_result(None)
             self._of_this_task.reset(token)
         if record.failure:
             raise record.failure
@@ -91,7 +96,7 @@ class Sampler:
     async def __call__(self, context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
         """Answer a request of the server. It is not shown the reason of a failure."""
         record = self._of_this_task.get() or self._latest
-        if record is None:
+        if record is None or record.ended.done():
             return ErrorData(code=INTERNAL_ERROR, message=_REFUSAL)
         try:
             return await self._answer(record, params)
@@ -116,7 +121,7 @@ class Sampler:
             max_tokens=min(params.max_tokens, self._model.max_tokens),
             temperature=params.temperature if self._model.temperature is None else self._model.temperature,
         )
-        ((_, outcome),) = await asyncio.to_thread(lambda: list(ask_all(self._client, [call], self._resources)))
+        ((_, outcome),) = await asyncio.to_thread(lambda: list(ask_all(self._client, [call], self._resources, record.ended)))
         if isinstance(outcome, CallFailure):
             raise TargetError(f"the model of sampling: {outcome.reason}")
         record.replies.append(outcome)

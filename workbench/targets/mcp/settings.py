@@ -116,6 +116,11 @@ class McpSettings(Target, ABC):
         return any(paths.gives_text for paths in (self.search and self.search.reply, self.answer and self.answer.reply.sources) if paths)
 
     @property
+    def unpriced(self) -> bool:
+        """Return whether the model of `sampling` may cost money and has no prices."""
+        return self.sampling is not None and (client := self.sampling.client()).billed and client.cost(0, 0) is None
+
+    @property
     def named_code(self) -> tuple[str, ...]:
         """Return the program that is started. An experiment that starts one runs with permission only."""
         return (" ".join([self.command, *self.args]),) if self.transport == "stdio" else ()
