@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,10 @@ import workbench as wb
 from tests.mixed_documents import BIKES, ENERGY, SHED, markdown, mixed_folder
 from tests.reading_model import ReadingModel
 from workbench.cli.main import main
+from workbench.conversion.converter_process import ConverterProcess
+from workbench.new_experiment.origins import read_origins
+from workbench.new_experiment.start import Place, start_experiment
+from workbench.records import Document
 
 FAST = (
     "--set",
@@ -247,3 +253,29 @@ def test_a_place_that_cannot_be_written_is_one_line_with_the_option(desk: Path, 
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
     assert f"{to}/docs cannot be written (" in refused.stderr
     assert "give another --to" in refused.stderr
+
+
+def test_a_folder_in_the_place_of_the_experiment_file_is_refused(desk: Path):
+    (desk / "experiments" / "docs.yaml").mkdir(parents=True)
+    refused = workbench("init", "docs")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "experiments/docs.yaml exists and was not made by workbench init" in refused.stderr
+    assert not (desk / "experiments" / "docs").exists()
+
+
+def test_a_second_init_waits_for_the_first_and_adds_its_own_documents(desk: Path, start: Callable[..., subprocess.Popen[str]]):
+    place, second = Place.of(desk / "docs", None, desk / "experiments"), list[subprocess.Popen[str]]()
+    script = "import os, sys; os.chdir(sys.argv.pop(1)); from workbench.cli.main import main; main()"
+
+    def write(new: Sequence[Document], _: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+        (desk / "docs" / "late.md").write_text(markdown(BIKES, "Late"))
+        second.append(start(script, desk, "init", "docs"))
+        assert "waiting for another workbench init that writes to" in second[0].stderr.readline()
+        return [{"query_id": "q", "query": "Who pays?", "relevant_doc_ids": [new[0].doc_id]}]
+
+    start_experiment(place, 10, ConverterProcess(desk / "docs"), write)
+    assert second[0].wait(120) == 0
+    assert set(read_origins(place.folder).by_file) == {"bikes.md", "shed.md", "energy.md", "late.md"}
+    about = [row["relevant_doc_ids"] for row in rows(place.folder / "questions.jsonl")]
+    assert about[0] != ["late"]
+    assert ["late"] in about

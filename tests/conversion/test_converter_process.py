@@ -60,3 +60,17 @@ def test_a_text_above_the_limit_of_files_is_refused(tmp_path: Path):
         pytest.raises(UnreadableFileError, match="as text has 1 MB, more than max_file_mb"),
     ):
         process.convert(tmp_path / "rows.html", ".html")
+
+
+def test_tags_without_an_end_and_inside_of_very_many_others_end_before_the_limit_of_time(tmp_path: Path):
+    email = b"From: ann@a.example\nContent-Type: text/html\n\n"
+    # Each took over a minute.
+    files = {
+        "images.eml": (email + b"<img " * 300_000, "more than 100 tags are never closed"),
+        "asides.html": (b"<div>" * 5_000 + b"<aside>a</aside>" * 300_000, "may not have 5,001 open at once"),
+    }
+    with ConverterProcess(tmp_path, seconds=30) as process:
+        for name, (content, reason) in files.items():
+            (tmp_path / name).write_bytes(content)
+            with pytest.raises(UnreadableFileError, match=reason):
+                process.convert(tmp_path / name, Path(name).suffix)

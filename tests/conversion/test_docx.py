@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 from workbench.conversion.converted import ConvertedText, UnreadableFileError
+from workbench.conversion.office.markup import style_chain
 from workbench.conversion.registry import convert
 
 NAMESPACES = {
@@ -398,3 +399,8 @@ def test_an_archive_with_a_password_is_refused():
     directory = raw.index(b"PK\x01\x02")
     with pytest.raises(UnreadableFileError, match="is encrypted; remove its password"):
         convert(".docx", raw[: directory + 8] + b"\1" + raw[directory + 9 :])
+
+
+def test_a_chain_of_styles_is_climbed_to_a_limit_and_once_if_it_is_a_loop():
+    assert len(list(style_chain("s0", {f"s{number}": f"s{number + 1}" for number in range(20_000)}))) == 100
+    assert list(style_chain("a", {"a": "b", "b": "a"})) == ["a", "b"]

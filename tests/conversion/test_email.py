@@ -163,3 +163,18 @@ def test_a_message_without_its_parts_is_text(kind: str):
 @pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"\r\n\r\n"])
 def test_a_mark_or_blank_lines_before_a_message_are_ignored(before: bytes):
     assert convert(".eml", before + b"From: ann@a.example\n\nThe fee.").text == "From: ann@a.example\n\nThe fee.\n"
+
+
+def test_parts_in_the_format_of_a_program_are_named_and_not_read():
+    calendar = "BEGIN:VCALENDAR\n" + "BEGIN:VTIMEZONE\nEND:VTIMEZONE\n" * 50 + "SUMMARY:Bikes\nEND:VCALENDAR\n"
+    made = message()
+    made.set_content("We meet at the bike shed on Monday.")
+    made.add_alternative(calendar, subtype="calendar")
+    assert converted(made) == ConvertedText(
+        f"{HEAD}We meet at the bike shed on Monday.\n", ("has the attachment text/calendar, which is not read",)
+    )
+    page = (
+        "From: ann@a.example\nContent-Type: multipart/related; boundary=X\n\n--X\nContent-Type: text/html\n\n<p>The fee is 80 euros.</p>\n"
+    )
+    saved = "".join(f"--X\nContent-Type: text/{kind}\n\np {{ color: red }}\n" for kind in ("css", "javascript", "rtf"))
+    assert convert(".mht", f"{page}{saved}--X--\n".encode()).text == "From: ann@a.example\n\nThe fee is 80 euros.\n"

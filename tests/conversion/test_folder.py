@@ -9,6 +9,7 @@ import pytest
 
 from workbench.conversion.folder import find_files
 from workbench.datasets.file_access import FileAccess
+from workbench.datasets.formats.documents import DEEPEST
 
 
 def found(root: Path, **options: object) -> dict[str, str]:
@@ -96,3 +97,13 @@ def test_folders_that_programs_have_written_are_named_and_not_read(tmp_path: Pat
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("text")
     assert found(tmp_path) == dict(marks.values()) | {"a.md": "", "documents/b.md": "", "old/c.md": ""}
+
+
+def test_folders_that_are_deeper_than_python_recurses_are_named_and_not_read(tmp_path: Path):
+    folder = tmp_path.joinpath(*["d"] * DEEPEST)
+    for name in ("a.md", "d/b.md"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("text")
+    reasons = found(tmp_path)
+    assert [name.replace("d/", "") for name, reason in reasons.items() if not reason] == ["a.md"]
+    assert [reason for reason in reasons.values() if reason] == ["is below 200 folders; move it up"]

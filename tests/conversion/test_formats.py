@@ -278,3 +278,16 @@ def test_a_converter_gets_no_document_type_in_a_part_of_any_name(suffix, made, p
 
 def test_control_characters_and_line_ends_of_other_systems_do_not_stay():
     assert convert(".txt", "\ufeffone\r\ntwo\x0c\x1bthree  \rfour".encode()).text == "one\ntwo\nthree\nfour\n"
+
+
+def test_a_text_in_which_nothing_can_be_seen_is_no_document():
+    for text in ("\u200b" * 100, "\u00a0\n\u2003\u200b", "\u2060\ufe0f\u200d".replace("\ufe0f", ""), "\U000e0041\U000e0042"):
+        assert refused(".md", text.encode()) == "has no text"
+    assert convert(".md", "\u200b7".encode()).text == "\u200b7\n"
+
+
+def test_xml_of_an_office_file_that_is_no_xml_is_one_line_with_the_fix():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", "<w:document/>".encode("utf-32"))
+    assert refused(".docx", file.getvalue()).startswith("cannot be read as .docx; open it in Word")

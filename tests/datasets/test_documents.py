@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.formats.documents import read_documents
+from workbench.datasets.formats.documents import DEEPEST, read_documents
 from workbench.records import Document
 
 
@@ -58,3 +58,14 @@ def test_a_table_of_documents_is_read_and_a_very_long_cell_too(tmp_path: Path) -
     assert len(draft.documents[0][0].text) == 200_000
     assert draft.documents[0][1] == f"{file}:2"
     assert dict(draft.unread) == {(str(file), "url"): 1}
+
+
+def test_folders_that_are_deeper_than_python_recurses_are_a_fault(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["d"] * DEEPEST)
+    for name in ("a.md", "d/b.md"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(name)
+    draft = DatasetDraft("folder")
+    read_documents(tmp_path, draft)
+    assert [document.text for document, _ in draft.documents] == ["a.md"]
+    assert [fault.rsplit("/", 1)[1] for fault in draft.faults] == ["d is below 200 folders; move it up"]

@@ -26,10 +26,13 @@ class ConvertedText:
 
 
 def plain(text: str) -> str:
-    """Return a text with line feeds as its only line ends, without control characters, byte order marks, soft hyphens and blank ends."""
+    """Return a text with line feeds as its only line ends, without control characters, byte order marks, soft hyphens and blank ends.
+
+    A text in which nothing can be seen is empty.
+    """
     lines = _REMOVED.sub("", _NEWLINES.sub("\n", text)).split("\n")
     text = "\n".join(line.rstrip() for line in lines).strip("\n")
-    return f"{text}\n" if text.strip() else ""
+    return f"{text}\n" if any(letter.isprintable() and letter != " " for letter in text) else ""
 
 
 def unread_note(parts: Mapping[str, int]) -> Iterator[str]:

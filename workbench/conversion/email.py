@@ -23,7 +23,10 @@ _PARAMETERS = re.compile(r"""("(?:\\.|[^"\\])*")|(;\s*[^\s=;*"]+\s*=\s*)([^\s";]
 _TOKEN = re.compile(r"[\w!#$%&'*+.^`{|}~-]+(?:\s*\([^()]*\))?\s*", re.ASCII)
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
 _WITH_PARAMETERS = ("content-type", "content-disposition")
-_OWN_IMAGES = re.compile(r"<img\b[^>]*\bsrc\s*=\s*[\"']?cid:[^>]*>", re.IGNORECASE)
+# The looks of a saved page, and text in the format of a program: a calendar repeats an invitation at greater length.
+_FOR_PROGRAMS = ("css", "javascript", "ecmascript", "x-javascript", "calendar", "vcard", "x-vcard", "directory", "rtf", "richtext")
+_IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_OWN_SOURCE = re.compile(r"\bsrc\s*=\s*[\"']?cid:", re.IGNORECASE)
 
 
 def convert_email(raw: bytes) -> ConvertedText:
@@ -105,11 +108,11 @@ class _Parts:
                 yield from self.texts(each)
         elif kind == "text/html":
             # The images of the message are parts of their own.
-            page = convert_markup(_OWN_IMAGES.sub("", self._content(part)))
+            page = convert_markup(_IMAGE.sub(lambda image: "" if _OWN_SOURCE.search(image[0]) else image[0], self._content(part)))
             self._notes += page.notes
             yield from filter(None, [page.text.strip()])
         # Parts whose boundary does not occur are text.
-        elif part.get_content_maintype() in ("text", "multipart"):
+        elif part.get_content_maintype() in ("text", "multipart") and part.get_content_subtype() not in _FOR_PROGRAMS:
             yield from filter(None, [_unfolded(part, self._content(part)).strip()])
         elif part.get_content_maintype() == "image":
             self._unread["image"] += 1
@@ -143,12 +146,13 @@ def _unfolded(part: EmailMessage, text: str) -> str:
     if str(part.get_param("format", "")).lower() != "flowed":
         return text
     blank_is_text = str(part.get_param("delsp", "")).lower() != "yes"
-    lines: list[str] = []
+    pieces: list[str] = []
     flowing = False
     for line in text.splitlines():
         if flowing and not line.startswith(">"):
-            lines[-1] = (lines[-1] if blank_is_text else lines[-1][:-1]) + line
-        else:
-            lines.append(line)
+            pieces[-1] = pieces[-1] if blank_is_text else pieces[-1][:-1]
+        elif pieces:
+            pieces.append("\n")
+        pieces.append(line)
         flowing = line.endswith(" ") and line != "-- " and not line.startswith(">")
-    return "\n".join(lines)
+    return "".join(pieces)

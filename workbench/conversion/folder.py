@@ -8,6 +8,7 @@ from pathlib import Path
 from workbench.conversion.foreign_folders import folder_refusal
 from workbench.conversion.registry import format_of, unknown_format
 from workbench.datasets.file_access import FileAccess
+from workbench.datasets.formats.documents import DEEPEST
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,15 @@ def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) ->
                 continue
             if not entry.is_dir(follow_symlinks=False):
                 yield FoundFile(path, _below(path, root), _refusal(path, files))
-            elif reason := folder_refusal(path):
+            elif reason := folder_refusal(path) or _too_deep(path, root):
                 yield FoundFile(path, f"{_below(path, root)}/", reason)
             else:
                 inside.append(path)
         places += reversed(inside)
+
+
+def _too_deep(path: Path, root: Path) -> str:
+    return f"is below {DEEPEST} folders; move it up" if len(path.relative_to(root).parts) > DEEPEST else ""
 
 
 def _resolved(path: Path) -> Path:

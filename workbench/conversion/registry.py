@@ -52,7 +52,7 @@ FORMATS = (
     DocumentFormat("markdown", _MARKDOWN, convert_text, version=3),
     DocumentFormat("text", _TEXT, convert_text, to=".txt", version=3),
     DocumentFormat("html", (".html", ".htm", ".xhtml", ".xht", ".shtml"), convert_html, packages={"beautifulsoup4": "bs4"}, version=5),
-    DocumentFormat("email", (".eml", ".mht", ".mhtml"), convert_email, packages={"beautifulsoup4": "bs4"}, version=3),
+    DocumentFormat("email", (".eml", ".mht", ".mhtml"), convert_email, packages={"beautifulsoup4": "bs4"}, version=4),
     DocumentFormat("pdf", (".pdf",), convert_pdf, packages={"pypdfium2": "pypdfium2", "simplemma": "simplemma"}, version=4),
     DocumentFormat("docx", (".docx", ".docm"), convert_docx, packages={"mammoth": "mammoth", "lxml": "lxml"}, version=5),
     DocumentFormat("pptx", (".pptx", ".pptm"), convert_pptx, packages={"python-pptx": "pptx", "lxml": "lxml"}, version=3),

@@ -1,9 +1,11 @@
 """Make an experiment of a folder of documents, or add the folder's new documents to it."""
 
 import errno
+import fcntl
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 from workbench.conversion.converter_process import ConverterProcess
 from workbench.core.files import write_text
 from workbench.core.formatting import plain_name
+from workbench.core.terminal import say_aside
 from workbench.datasets.checks import faults
 from workbench.datasets.formats.golden import QUESTION_FILES
 from workbench.datasets.sources import GoldenSource
@@ -105,6 +108,29 @@ def start_experiment(place: Place, wanted: int, limits: ConverterProcess, writer
     Documents, questions and the experiment file that exist stay as they are. `wanted` is the number of questions that rules draft at most.
     Raises InputError for a folder that holds something else.
     """
+    _known(place)
+    with _alone(place.folder):
+        return _add_documents(place, wanted, limits, writer)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lock an experiment's folder, and say so if another process has it. The lock of a killed process is free."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say_aside(f"waiting for another workbench init that writes to {folder}")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        pass  # a file system without locks
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _add_documents(place: Place, wanted: int, limits: ConverterProcess, writer: Writer | None) -> StartedExperiment:
     known = _known(place)
     conversion = convert_folder(place.source, place.folder, known, limits)
     origins = conversion.origins(known.source)
@@ -130,8 +156,7 @@ def _known(place: Place) -> Origins:
     """Return the record of the experiment, a new one for a new folder."""
     known = read_origins(place.folder)
     if known is None:
-        taken = [path for path in (place.folder, place.file) if path.is_file() or (path.is_dir() and any(path.iterdir()))]
-        if taken:
+        if taken := [path for path in (place.folder, place.file) if path.exists() and not (path == place.folder and _is_empty(path))]:
             raise InputError(f"{taken[0]} exists and was not made by workbench init", "give another --name or --to")
     elif (place.folder / known.source).resolve() != place.source.resolve():
         raise InputError(f"{place.folder} was made from {known.source}, not from {place.source}", "give another --name")
@@ -140,6 +165,10 @@ def _known(place: Place) -> Origins:
         known = Origins(source=place.recorded_source)
         write_origins(place.folder, known)
     return known
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
 
 
 def _require_writable(place: Place) -> None:

@@ -1,6 +1,7 @@
 """Word documents, as Markdown."""
 
 import re
+from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile
 
 from bs4 import BeautifulSoup, Tag
@@ -26,7 +27,7 @@ def convert_docx(raw: bytes) -> ConvertedText:
     try:
         file, unread = prepared(file)
         made = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=lambda _: [])
-    except (KeyError, IndexError, ValueError, AttributeError, OSError, BadZipFile, SyntaxError) as error:
+    except (KeyError, IndexError, ValueError, AttributeError, OSError, BadZipFile, SyntaxError, ExpatError) as error:
         raise UnreadableFileError("cannot be read as .docx; open it in Word or LibreOffice and save it again as .docx") from error
     unread["symbol"] += sum(message.message.startswith(_SYMBOL) for message in made.messages)
     return ConvertedText(markdown_of(str(made.value), _changed), tuple(unread_note(unread)))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.conversion.office.markup import all_named, attribute, child_of, name_of, value_of
+from workbench.conversion.office.markup import all_named, attribute, child_of, name_of, style_chain, value_of
 from workbench.datasets.formats.list_numbers import list_number
 
 _FORMS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
@@ -91,11 +91,12 @@ class Lists:
 
     def _of_style(self, style: str) -> tuple[str, int | None]:
         number, level, seen = "", None, list[str]()
-        while style in self._styles and style not in seen and not number:
-            seen.append(style)
-            own_number, own_level = self._styles[style]
+        for each in style_chain(style, self._based):
+            own_number, own_level = self._styles.get(each, (None, None))
             number, level = own_number or "", own_level if level is None else level
-            style = self._based[style]
+            seen.append(each)
+            if number:
+                break
         if number in self._lists:
             # A list names the style of a level.
             named = {each.style: place for place, each in self._lists[number].levels.items()}

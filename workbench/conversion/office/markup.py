@@ -1,7 +1,10 @@
 """The XML of office files: names of elements, and content that a file has in several forms."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+# Styles that are based on each other. A longer chain would be climbed for each style and each paragraph.
+_MOST_BASED = 100
 
 _PREFIXES = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "w",
@@ -49,6 +52,15 @@ def attribute(element: Any, name: str) -> str:
 def value_of(element: Any) -> str:
     """Return the value of an element of properties, or an empty text if there is none."""
     return "" if element is None else attribute(element, "val")
+
+
+def style_chain(style: str, based: Mapping[str, str]) -> Iterator[str]:
+    """Yield a style and the styles that it is based on, each once, up to the longest chain that is read."""
+    seen = set[str]()
+    while style and style not in seen and len(seen) < _MOST_BASED:
+        seen.add(style)
+        yield style
+        style = based.get(style, "")
 
 
 def replace(element: Any, by: list[Any]) -> None:

@@ -22,6 +22,7 @@ from workbench.conversion.office.markup import (
     parser,
     remove,
     replace,
+    style_chain,
     text_of,
     value_of,
 )
@@ -256,15 +257,9 @@ def _styles_with(roots: Iterable[Any], *names: str) -> frozenset[str]:
                 own[name] = any(map(_is_on, found))
             if (base := child_of(style, "w:basedOn")) is not None:
                 based[name] = value_of(base)
-    having = set()
-    for name in own.keys() | based.keys():
-        style, seen = name, set[str]()
-        while style not in own and style in based and style not in seen:
-            seen.add(style)
-            style = based[style]
-        if own.get(style):
-            having.add(name)
-    return frozenset(having)
+    return frozenset(
+        name for name in own.keys() | based.keys() if next((own[style] for style in style_chain(name, based) if style in own), False)
+    )
 
 
 def _with_types(styles: bytes) -> bytes:

@@ -17,6 +17,8 @@ from workbench.records import Document
 
 _TEXT, _HTML, _LINES = (".md", ".markdown", ".txt"), (".html", ".htm"), (".jsonl", ".ndjson")
 _IDS = ("doc_id", "_id", "id")
+# A person has fewer levels of folders, and Python makes and searches them recursively.
+DEEPEST = 200
 
 
 def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
@@ -102,6 +104,9 @@ def _page(doc_id: str, markup: str, unread: Counter[str]) -> Document:
 def _files(folder: Path, draft: DatasetDraft) -> Iterator[Path]:
     """Yield the files below a folder. Links to folders are not followed: a note if their documents are read anyway, else a fault."""
     for place, folders, names in os.walk(folder, onerror=_stop):
+        if len(Path(place).relative_to(folder).parts) >= DEEPEST and folders:
+            draft.fault(str(Path(place, folders[0])), f"is below {DEEPEST} folders; move it up")
+            folders.clear()
         for name in folders:
             if (path := Path(place, name)).is_symlink():
                 _leave_link(path, folder, draft)

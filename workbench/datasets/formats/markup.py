@@ -60,6 +60,8 @@ _DEEPEST = 40
 _MOST_TAGS = 2_000_000
 # Beautiful Soup climbs up all open tags for each closed one. Tags without an end, such as paragraphs, are open to the end of the page.
 _MOST_OPEN = 10_000
+# So does whatever looks for the surroundings of an element: the sum of the tags that are open at each tag.
+_MOST_STEPS = 100_000_000
 # Python's parser reads on to the end of the page for each of these that is never closed.
 _UNCLOSED = ((re.compile("<[a-zA-Z/!?]"), ">", "tag"), (re.compile("<!--"), "-->", "comment"), (re.compile(r"<!\["), "]>", "section"))
 _MOST_UNCLOSED = 100
@@ -123,9 +125,16 @@ def _without_declarations(markup: str) -> str:
 
 
 class _Soup(BeautifulSoup):
+    _steps = 0
+
     def pushTag(self, tag: Tag) -> None:  # noqa: N802  Beautiful Soup's name
+        self._steps += len(self.tagStack)
         if len(self.tagStack) > _MOST_OPEN:
             raise ParserRejectedMarkup(f"more than {count(_MOST_OPEN)} tags are open at once; close them, such as </p>")
+        if self._steps > _MOST_STEPS:
+            raise ParserRejectedMarkup(
+                f"a page of so many tags may not have {count(len(self.tagStack))} open at once; close them, such as </p>"
+            )
         super().pushTag(tag)
 
     def handle_starttag(self, name: str, *arguments: Any, **options: Any) -> Tag | None:
