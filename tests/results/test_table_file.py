@@ -60,6 +60,10 @@ def test_rows_of_a_run_that_was_replaced_are_not_read(copied: Path) -> None:
     manifest.write_text(manifest.read_text("utf-8").replace('"average": "questions"', '"average": "documents"'), "utf-8")
     with pytest.raises(InputError, match="was replaced after it was opened"):
         run.of("hits", run.names[0])
+    # Another program is copying a manifest there.
+    manifest.write_bytes(manifest.read_bytes()[:1_000])
+    with pytest.raises(InputError, match="was replaced after it was opened"):
+        run.of("hits", run.names[0])
 
 
 def test_tables_are_written_in_groups_of_rows(few: Outcome) -> None:

@@ -78,8 +78,12 @@ class TableFile:
         return self._unchanged(read_table(self.folder, self.schema, configuration))
 
     def _unchanged(self, table: pd.DataFrame) -> pd.DataFrame:
+        manifest: dict[str, Any] = {}
+        # One that cannot be read is of a run that another program is copying there.
+        with suppress(OSError, ValueError):
+            manifest = read_manifest(self.folder)
         # Another commit alone leaves the same results.
-        if not (self.folder / MANIFEST).is_file() or read_manifest(self.folder) | {"commit": None} != {**self.manifest, "commit": None}:
+        if manifest | {"commit": None} != {**self.manifest, "commit": None}:
             raise InputError(f"the run {self.folder} was replaced after it was opened", "open it again")
         return table
 
