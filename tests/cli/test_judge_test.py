@@ -1,10 +1,15 @@
 """`workbench judge test` says what the judges of an experiment may be called."""
 
 from pathlib import Path
+from typing import Any, ClassVar, Literal
 
+import pytest
 from click.testing import CliRunner
 
 from workbench.cli.main import main
+from workbench.judging.base import Task
+from workbench.judging.overlap import OverlapJudge
+from workbench.judging.registry import JUDGES
 
 OVERLAP = "support            overlap  score          0.61   0.64   0.76           –         13      83      0"
 
@@ -48,3 +53,30 @@ def test_an_experiment_without_judges_is_an_error(tmp_path: Path) -> None:
     )
     assert code == 2
     assert "experiments/quickstart.yaml has no judges" in output
+
+
+class NamingJudge(OverlapJudge):
+    """The judge of a package, whose settings name a function, which its identity imports."""
+
+    identified: ClassVar[list[Task]] = []
+    kind: Literal["naming"] = "naming"
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        return ("os:system",)
+
+    def identity(self, task: Task) -> dict[str, Any]:
+        self.identified.append(task)
+        return super().identity(task)
+
+
+@pytest.mark.parametrize("command", [["judge", "test"], ["sweep"], ["plan"]])
+def test_the_function_that_a_judge_names_is_imported_with_permission_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setitem(JUDGES.defined, "naming", NamingJudge)
+    naming = ["experiments/quickstart.yaml", "--set", "judging.support={kind: naming}", "--outputs", str(tmp_path)]
+    done = CliRunner().invoke(main, [*command, *naming])
+    assert done.exit_code == (0 if command == ["plan"] else 2)
+    assert "the experiment runs code: os:system; add --allow-code" in done.output
+    assert NamingJudge.identified == []

@@ -231,19 +231,22 @@ def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handb
 
 @pytest.fixture
 def program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory with an experiment that names a function, which leaves a file when its module is imported."""
+    """A working directory with experiments that name a function, which leaves a file when its module is imported."""
     monkeypatch.chdir(folder)
     name = f"marking_{folder.name.replace('-', '_')}"
     (folder / f"{name}.py").write_text("open('marker', 'w').close()\n\n\ndef cut(text):\n    return text.split('. ')\n")
-    settings = {"chunking": {"kind": "callable", "callable": f"{name}:cut"}, "retrieval": {"kind": "bm25"}}
-    (folder / "p.yaml").write_text(json.dumps({"name": "p", "dataset": {"kind": "golden", "path": "."}, "pipeline": settings}))
+    chunker, shared = {"kind": "callable", "callable": f"{name}:cut"}, {"name": "p", "dataset": {"kind": "golden", "path": "."}}
+    (folder / "p.yaml").write_text(json.dumps(shared | {"pipeline": {"chunking": chunker, "retrieval": {"kind": "bm25"}}}))
+    (folder / "nested.yaml").write_text(json.dumps(shared | {"targets": [{"kind": "pipeline", "name": "t", "chunker": chunker}]}))
     yield folder
     sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("command", [["sweep"], ["sweep", "--screen"], ["sweep", "--jobs", "2"], ["report"]])
-def test_an_experiment_that_names_a_function_runs_with_allow_code_only(program: Path, command: list[str]) -> None:
-    one_line(told(*command, "p.yaml"), 2, "the experiment runs code: marking_", ":cut; add --allow-code")
+@pytest.mark.parametrize(
+    "command", ["sweep p.yaml", "sweep --screen p.yaml", "sweep --jobs 2 p.yaml", "report p.yaml", "sweep nested.yaml"]
+)
+def test_an_experiment_that_names_a_function_runs_with_allow_code_only(program: Path, command: str) -> None:
+    one_line(told(*command.split()), 2, "the experiment runs code: marking_", ":cut; add --allow-code")
     assert not (program / "marker").exists()
 
 

@@ -70,10 +70,12 @@ class Component(BaseModel):
     @property
     def named_code(self) -> tuple[str, ...]:
         """Return the functions that the settings name as `package.module:function`. An experiment with any runs with permission only."""
-        return ()
+        return tuple(dict.fromkeys(name for inner in inner_components(self) for name in inner.named_code))
 
     def load_code(self) -> None:
         """Import the functions in `named_code`. Raises InputError if one is missing or does not fit the settings."""
+        for inner in inner_components(self):
+            inner.load_code()
 
     def settings(self) -> dict[str, Any]:
         """Return the kind and the fields that differ from their defaults, as in an experiment file."""
@@ -87,6 +89,20 @@ class Component(BaseModel):
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]
         return table_html(type(self).__name__, rows)
+
+
+def inner_components(component: Component) -> Iterator[Component]:
+    """Yield the components that the fields of a component contain, also in lists and mappings."""
+    for _, value in component:
+        yield from _components(value)
+
+
+def _components(value: Any) -> Iterator[Component]:
+    if isinstance(value, Component):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _components(part)
 
 
 def _subclasses(kind: type[C]) -> Iterator[type[C]]:

@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
-from workbench.core.component import Component
+from workbench.core.component import Component, inner_components
 from workbench.judging.base import Judge, Task
 from workbench.judging.claims.base import ClaimSplitter
 from workbench.llm.base import ChatCall
@@ -28,10 +28,8 @@ def prompted(component: Component) -> Iterator[AsksModel]:
     """Yield the component itself or the components inside it that ask a model by a prompt."""
     if isinstance(component, AsksModel):
         yield component
-    for name in component.nested:
-        inside = getattr(component, name)
-        for part in inside.values() if isinstance(inside, Mapping) else [inside]:
-            yield from prompted(part)
+    for inner in inner_components(component):
+        yield from prompted(inner)
 
 
 class EndToEndThresholds(BaseModel):

@@ -67,11 +67,12 @@ class Graph:
     def key(self, node: Node) -> str:
         """Hash everything that determines a result: its stage's identity, version and demands, and the keys of its inputs.
 
-        Raises InputError for a configuration that names code if the run does not allow code.
+        Raises InputError for a configuration or a judge that names code if the run does not allow code.
         """
         if node not in self._keys:
             # A key contains the digest of the code, and nothing is computed without a key.
-            require_permission(node.configuration.named_code, self.run.allow_code)
+            judges = self.run.judging.named_code if self.run.judging else ()
+            require_permission((*node.configuration.named_code, *judges), self.run.allow_code)
             stage = self.stages[node.stage]
             sources = [self.run.fingerprints[need] for need in stage.inputs_of(node.variant) if need in self.run.fingerprints]
             inputs = [self.key(earlier) for earlier in self.before(node)]

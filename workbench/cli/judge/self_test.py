@@ -47,6 +47,7 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
 
 
 def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...], allow_code: bool) -> "Mapping[Task, Judge]":
+    from workbench.core.code import require_permission
     from workbench.experiment.read import read_experiment
     from workbench.judging.registry import JUDGES
 
@@ -63,9 +64,10 @@ def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...
             ) from None
         judge.check()
         return dict.fromkeys(judge.tasks, judge)
-    judging = read_experiment(Path(str(experiment)), overrides, allow_code).judging
+    judging = read_experiment(Path(str(experiment)), overrides).judging
     if judging is None:
         raise InputError(f"{experiment} has no judges", "add answering, or remove judging: none")
+    require_permission(judging.named_code, allow_code)
     return judging.judges
 
 
