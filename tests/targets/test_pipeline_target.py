@@ -5,7 +5,9 @@ from typing import Literal
 
 import pytest
 
+from workbench.core.code import source_identity
 from workbench.llm.session import CallResources
+from workbench.models.files import MINILM, model_fingerprint
 from workbench.records import Document, Query
 from workbench.targets.base import TargetResources
 from workbench.targets.pipeline import PipelineTarget
@@ -32,3 +34,10 @@ def test_hits_and_sources_are_of_documents_that_the_filter_allows_by_their_lates
             return [[hit.doc_id for hit in each] for each in (hits, answer.sources or (), await session.search(asked, 5))]
 
     assert asyncio.run(found()) == [["budget-hr"], ["budget-hr"], []]
+
+
+def test_the_identity_has_the_contents_of_the_models_and_the_code_of_the_chunker() -> None:
+    chunker = {"kind": "callable", "callable": "textwrap:wrap"}
+    identity = PipelineTarget(name="ours", chunker=chunker, answering={"kind": "extractive"}).identity()
+    assert source_identity("textwrap:wrap")[0] in str(identity["chunker"])
+    assert all(model_fingerprint(MINILM) in str(identity[part]) for part in ("embedder", "answering"))

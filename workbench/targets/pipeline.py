@@ -18,7 +18,7 @@ from workbench.chunking.registry import CHUNKERS
 from workbench.core.component import Component
 from workbench.core.formatting import meant
 from workbench.datasets.filters import matches
-from workbench.embedding.base import Embedder
+from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import embed
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -90,6 +90,12 @@ class PipelineTarget(Target):
         """Return True."""
         return True
 
+    def identity(self) -> Any:
+        """Return the settings, and the identities of the components in place of theirs."""
+        roles: tuple[Role, ...] = ("document", "query")
+        parts = {"chunker": _splitter(self).identity(), "embedder": [self.embedder.identity(role) for role in roles]}
+        return super().identity() | parts | ({"answering": self.answering.identity()} if self.answering else {})
+
     def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
         """Open an empty index."""
         return self._session(resources)
@@ -101,12 +107,17 @@ class PipelineTarget(Target):
             yield PipelineSession(self, folder, stack.enter_context(open_client(folder)), resources)
 
 
+def _splitter(target: PipelineTarget) -> Chunker:
+    """Return the chunker, which counts in the vocabulary of the embedder."""
+    return target.chunker.model_copy(update={"model": target.embedder.vocabulary})
+
+
 class PipelineSession(TargetSession):
     """A changing index. One request is served at a time, in a thread."""
 
     def __init__(self, target: PipelineTarget, folder: Path, client: Any, resources: TargetResources) -> None:
         self._mode, self._embedder, self._generator = target.mode, target.embedder, target.answering
-        self._chunker = target.chunker.model_copy(update={"model": target.embedder.vocabulary})
+        self._chunker = _splitter(target)
         self._collection = client.create_collection(_COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
         self._resources = AnswerResources(VectorCache(folder / "vectors.sqlite"), resources.calls)
         self._one = asyncio.Lock()
