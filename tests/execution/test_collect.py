@@ -87,12 +87,14 @@ def test_passages_of_neighbouring_slices_are_one(few: Outcome) -> None:
 
 def test_the_manifest_names_the_pickled_weights_of_every_model(few: Outcome, tmp_path: Path) -> None:
     assert collect(few).manifest["pickles"] == {}
-    model = save_model(tmp_path / "model", "BertModel")
-    (tmp_path / "model" / "2_Dense").mkdir()
-    (tmp_path / "model" / "2_Dense" / "pytorch_model.bin").touch()
+    model, other = (save_model(tmp_path / name, "BertModel") for name in ("model", "other"))
+    for folder in (model, other):
+        (Path(folder) / "2_Dense").mkdir()
+        (Path(folder) / "2_Dense" / "pytorch_model.bin").touch()
     (tmp_path / "documents.jsonl").write_text(json.dumps({"doc_id": "d", "text": "Ada wrote it."}))
     (tmp_path / "questions.jsonl").write_text(json.dumps({"query": "Who?", "relevant_doc_ids": ["d"]}))
     embedding = {"kind": "sentence-transformers", "model": model, "backend": "torch", "allow_pickle": True}
-    settings = {"name": "x", "dataset": {"kind": "golden", "path": str(tmp_path)}, "pipeline": {"embedding": embedding}}
+    pipeline = {"embedding": embedding, "rerank": {"kind": "late-interaction", "model": other, "allow_pickle": True}}
+    settings = {"name": "x", "dataset": {"kind": "golden", "path": str(tmp_path)}, "pipeline": pipeline}
     outcome = run_experiment(experiment_of(settings | {"metrics": ["recall@1"]}, "test"), tmp_path / "outputs", lambda _: None)
-    assert collect(outcome).manifest["pickles"] == {model: ["2_Dense/pytorch_model.bin"]}
+    assert collect(outcome).manifest["pickles"] == {path: ["2_Dense/pytorch_model.bin"] for path in (model, other)}

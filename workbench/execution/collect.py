@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -11,11 +11,10 @@ import pandas as pd
 
 from workbench import __version__
 from workbench.analysis.pairwise import comparisons_table
+from workbench.core.component import Component, inner_components
 from workbench.core.environment import installed_version
 from workbench.datasets.repeats import repeats
 from workbench.datasets.unread_files import unread_files
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.embedding.static import StaticEmbedder
 from workbench.execution import tables
 from workbench.execution.answering.answers_table import context_slices, foreign_passages
 from workbench.execution.judging.judges_table import judges_table
@@ -117,6 +116,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
     dataset, experiment, graph = outcome.context.dataset, outcome.experiment, outcome.graph
     repeated = repeats(dataset.queries, dataset.qrels, ((need.query_id, span) for need in dataset.needs for span in need.alternatives))
     finished = [configuration for configuration in experiment.configurations if configuration.name not in outcome.failures]
+    components = [component for each in (*finished, experiment.judging) if each for component in each.components.values()]
     return {
         "experiment": experiment.settings,
         "primary": str(outcome.primary),
@@ -148,7 +148,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         # A configuration may have failed because this machine cannot encode for it.
         "encoders": {each.name: each.embedding.encoder()._asdict() for each in finished if each.embedding},
         "code": list(experiment.named_code),
-        "pickles": _pickles(finished),
+        "pickles": _pickles(components),
         "failures": outcome.failures,
         **({"screening": experiment.screening.manifest_entry} if experiment.screening else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}
@@ -160,11 +160,15 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _pickles(configurations: Sequence[Configuration]) -> dict[str, list[str]]:
-    """Return the pickled weights that the embedders load, by model."""
-    embedders = [each.embedding for each in configurations if isinstance(each.embedding, SentenceTransformerEmbedder | StaticEmbedder)]
-    models = sorted({embedder.model for embedder in embedders if embedder.allow_pickle})
-    return {model: found for model in models if (found := pickles(locate(model)))}
+def _pickles(components: Iterable[Component]) -> dict[str, list[str]]:
+    """Return the pickled weights that the components and those in them load, by model."""
+    found: dict[str, list[str]] = {}
+    for component in components:
+        found |= _pickles(inner_components(component))
+        model = getattr(component, "model", None) if getattr(component, "allow_pickle", False) else None
+        if model and (files := pickles(locate(model))):
+            found[model] = files
+    return dict(sorted(found.items()))
 
 
 def _settings(configuration: Configuration) -> dict[str, Any]:
