@@ -33,9 +33,9 @@ class Lab:
     process: "subprocess.Popen[bytes]"
     log: Path
 
-    def get(self, path: str) -> Any:
+    def get(self, path: str, api: str = "api") -> Any:
         """Return the JSON that the server's API has at a path, such as `contents/notebooks`."""
-        return self._ask("GET", path).json()
+        return self._ask("GET", path, api).json()
 
     def end_kernel(self, notebook: str) -> None:
         """End the kernel of a notebook, if it has one."""
@@ -58,8 +58,8 @@ class Lab:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
 
-    def _ask(self, method: str, path: str) -> httpx2.Response:
-        answer = httpx2.request(method, f"{self.url}/api/{path}", headers={"Authorization": f"token {self.token}"}, timeout=20)
+    def _ask(self, method: str, path: str, api: str = "api") -> httpx2.Response:
+        answer = httpx2.request(method, f"{self.url}/{api}/{path}", headers={"Authorization": f"token {self.token}"}, timeout=20)
         answer.raise_for_status()
         return answer
 

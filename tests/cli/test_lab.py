@@ -48,6 +48,8 @@ def test_jupyterlab_browses_the_working_directory_and_opens_the_executed_noteboo
     assert [entry["path"] for entry in lab.get("contents/outputs")["content"]] == ["outputs/x"]
     opened = lab.get("contents/outputs/x/notebooks/comparison.ipynb")
     assert opened["content"]["cells"][0]["source"] == "# Executed"
+    # What a browser asks for when it opens the page would reach pypi.org and github.io.
+    assert [lab.get(name, "lab/api") for name in ("update", "news")] == [{"notification": None}, {"news": []}]
     lab.end()
     assert "/lab/tree/outputs/x/notebooks/comparison.ipynb" in lab.log.read_text("utf-8")
     assert "Traceback" not in lab.log.read_text("utf-8")

@@ -53,6 +53,8 @@ def lab_arguments(notebook: Path, root: Path) -> list[str]:
         raise InputError(f"{notebook} is not under the working directory {root}", "run the command in a folder above it") from None
     # JupyterLab would use the folder of a notebook given as a file as its root.
     arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(place.as_posix())}"]
+    # JupyterLab would ask PyPI for its latest release, and offer its news.
+    arguments += ["--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate", "--LabApp.news_url=None"]
     return [*arguments, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else arguments
 
 
