@@ -226,6 +226,7 @@ def _check(read: Callable[[], ExperimentSpec]) -> None:
         assert (error.exit_code, bool(error.lines)) == (2, True)
         assert all(line == printable_line(line) for line in error.lines), error.lines
         return
+    assert not spec.allow_code
     json.dumps(spec.settings, allow_nan=False).encode()
     assert len({configuration.name for configuration in spec.configurations}) == len(spec.configurations) > 0
 

@@ -101,6 +101,12 @@ def test_what_is_no_embeddings_is_one_line(make, provider, wording):
     wording(encode, [5, None, [None], "text"], RunError)
 
 
+def test_a_reply_of_more_than_128_mb_is_refused(make, provider):
+    provider.faults = [{"raw": bytes(128 * 2**20 + 1)}]
+    with pytest.raises(RunError, match="sent more than 128 MB in one reply"):
+        make(retries=0).encode(TEXTS, "document")
+
+
 def test_chunks_are_counted_in_the_vocabulary_of_the_embedder_and_names_stay_readable():
     dataset = {"kind": "golden", "path": "experiments/handbook", "split": "dev"}
     embeddings = [{"kind": "sentence-transformers"}, {"kind": "static"}, {"kind": "openai", "model": SMALL}]

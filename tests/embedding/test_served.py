@@ -26,6 +26,8 @@ Make = Callable[..., RemoteEmbedder]
 
 @pytest.fixture(params=SERVED)
 def make(request: pytest.FixtureRequest, provider: Provider) -> Make:
+    provider.models.append({"name": "other:latest", "digest": "two"})
+
     def build(**settings: Any) -> RemoteEmbedder:
         usual = {"kind": request.param, "model": "words", "max_tokens": 64, "tokenizer": "cl100k", "retries": 1}
         base = provider.host + ("/v1" if request.param == "openai" else "")
@@ -209,7 +211,7 @@ def test_an_identity_holds_what_decides_a_vector_and_nothing_else(make: Make) ->
     assert json.loads(json.dumps(plain)) == plain
     for same in ({"timeout": 5}, {"retries": 3}, {"batch_texts": 7}):
         assert make(**same).identity("document") == plain
-    for other in ({"max_tokens": 32}, {"tokenizer": MINILM}, {"document_prompt": "passage: "}):
+    for other in ({"model": "other"}, {"max_tokens": 32}, {"tokenizer": MINILM}, {"document_prompt": "passage: "}):
         assert make(**other).identity("document") != plain
 
 

@@ -294,10 +294,31 @@ def test_a_task_that_ran_beside_one_that_killed_its_worker_is_tried_once_more_al
         tries = [
             Task(name, given_up, functools.partial(tuple, [tmp_path / name, times])) for name, times in (("innocent", 1), ("guilty", 2))
         ]
+        tries.append(Task("pickle", planted, functools.partial(tuple, [tmp_path / "pickle"])))
         ended = {found.name: found for found in workers.run(tries)}
     assert ended["innocent"].value == "shared"
     assert "workers died while they ran" in str(ended["guilty"].error)
     assert len((tmp_path / "guilty").read_text()) == 2
+    # A worker can run code here: a scheduler and its workers are trusted.
+    assert (tmp_path / "pickle").read_text() == str(os.getpid())
+
+
+class Planted:
+    """Leaves the number of the process that unpickles it in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> object:
+        return leave_number, (self.path,)
+
+
+def leave_number(path: Path) -> None:
+    path.write_text(str(os.getpid()))
+
+
+def planted(_: str, path: Path) -> Planted:
+    return Planted(path)
 
 
 def given_up(shared: str, path: Path, times: int) -> str:

@@ -17,13 +17,14 @@ FILE = PublishedFile("tiny.gguf", "someone/tiny", len(CONTENT), hashlib.sha256(C
 
 
 class FileServer(ThreadingHTTPServer):
-    """Serves CONTENT. `cut` ends an answer after so many bytes, `ranges` says whether parts are served, `status` is that of an error."""
+    """Serves CONTENT, or redirects to `location`. `cut` ends an answer after so many bytes, `ranges` says whether parts are served, `status` is
+    that of an error."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), FileHandler)
-        self.content, self.cut, self.ranges, self.status = CONTENT, 0, True, 0
+        self.content, self.cut, self.ranges, self.status, self.location = CONTENT, 0, True, 0, ""
         self.asked: list[str | None] = []
 
     @property
@@ -43,6 +44,11 @@ class FileHandler(BaseHTTPRequestHandler):
         if self.server.status:
             self.send_error(self.server.status)
             return
+        if self.server.location:
+            self.send_response(302)
+            self.send_header("location", self.server.location)
+            self.end_headers()
+            return
         start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and self.server.ranges else 0
         content = self.server.content
         if start and start >= len(content):
@@ -58,7 +64,7 @@ class FileHandler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     running = FileServer()
     threading.Thread(target=running.serve_forever, args=(0.05,), daemon=True).start()
@@ -135,6 +141,22 @@ def test_no_server_is_one_line(server: FileServer, tmp_path: Path) -> None:
     server.server_close()
     with pytest.raises(RunError, match=r"could not be read to its end \(Connection (refused|reset by peer)\)"):
         fetched(address, tmp_path)
+
+
+@pytest.mark.reaches("huggingface.co", "cdn.hf.co")
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("https://huggingface.co/a", "tests may not reach huggingface.co"),
+        ("https://cdn.hf.co/a", "tests may not reach cdn.hf.co"),
+        ("http://hf.co/a", "status 302 redirects to http://hf.co/a, which is not followed"),
+        ("https://hf.co.example/a", "status 302 redirects to https://hf.co.example/a, which is not followed"),
+    ],
+)
+def test_a_redirect_to_a_server_of_the_hub_is_followed_encrypted(server: FileServer, tmp_path: Path, location: str, reason: str) -> None:
+    server.location = location
+    with pytest.raises(RunError, match=re.escape(f"could not be read to its end ({reason})")):
+        fetched(server.address, tmp_path)
 
 
 def test_a_local_file_is_copied_and_verified(tmp_path: Path) -> None:

@@ -217,6 +217,17 @@ def test_no_other_server_is_asked(serve) -> None:
     assert other.connections == 0
 
 
+@pytest.mark.parametrize("concurrently", [False, True], ids=["threads", "loop"])
+def test_the_proxy_of_the_environment_leads_to_other_machines_only(serve, monkeypatch, concurrently) -> None:
+    proxy, server = serve([reply(b"by proxy")]), serve([reply(b"mine")])
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", proxy.host)
+    assert get_all("http://elsewhere.example", 1, concurrently) == [b"by proxy"]
+    assert get_all(server.host, 1, concurrently) == [b"mine"]
+    assert proxy.asked == ["GET http://elsewhere.example/0 HTTP/1.1"]
+
+
 def fetched(address: str, hosts: tuple[str, ...] = ()) -> bytes:
     with open_address(address, 1000, 10, hosts) as answer:
         return b"".join(answer.iter_raw())

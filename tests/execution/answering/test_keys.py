@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.asked_sweeps import AskedSweep, fact, question, write_questions
+from tests.asked_sweeps import AskedSweep, question, write_questions
 from tests.canary import CANARY, contains_canary, contents
 from tests.judged_sweeps import JudgedSweep
 from workbench.errors import ExperimentError, RunError
@@ -47,16 +47,22 @@ def test_outputs_store_and_cache_of_a_sweep_do_not_contain_the_key(keyed_sweep: 
 
 
 def test_a_sweep_sends_questions_passages_and_planted_texts_and_keeps_the_replies(asked_sweep: AskedSweep) -> None:
-    asked_sweep.run()
+    data = write_questions(asked_sweep.folder / "facts", 12, evidence=False)
+    # A number that the question names is never changed.
+    for file in [data / "questions.jsonl", *(data / "documents").iterdir()]:
+        file.write_text(re.sub(r"(\d+) past noon", lambda found: f"{int(found[1]) + 30} past noon", file.read_text("utf-8")), "utf-8")
+    asked_sweep.run(data=data, conditions=["gold", "retrieved"])
     plain = set(asked_sweep.provider.prompts())
-    asked_sweep.run(conditions=["gold", "retrieved", "injection", "counterfactual"])
-    planted = "\n".join(set(asked_sweep.provider.prompts()) - plain)
-    assert fact(0) in "\n".join(plain)
+    asked_sweep.run(data=data, conditions=["gold", "retrieved", "injection", "counterfactual"])
+    changed = set(asked_sweep.provider.prompts()) - plain
+    planted = "\n".join(changed)
+    assert [prompt for prompt in changed if not any(canary_of(f"q{number}") in prompt for number in range(12))]
+    assert "The lamp of room 0 is switched at 30 past noon." in "\n".join(plain)
     for number in range(12):
         assert question(number) in "\n".join(plain)
         assert canary_of(f"q{number}") in planted
     calls = len(asked_sweep.provider.asked)
-    asked_sweep.run(conditions=["gold", "retrieved", "injection"], name="another")
+    asked_sweep.run(data=data, conditions=["gold", "retrieved", "injection"], name="another")
     assert len(asked_sweep.provider.asked) == calls
     assert (asked_sweep.outputs / ".store" / "calls.sqlite").is_file()
 

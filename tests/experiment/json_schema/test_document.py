@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,6 +156,11 @@ def test_the_published_file_has_every_key_with_its_meaning() -> None:
     published = json.loads(PUBLISHED.read_text("utf-8"))
     assert {key: part["description"] for key, part in published["properties"].items()} == KEYS
     assert {part["const"] for part in published["definitions"]["chunking"]["properties"]["kind"]["anyOf"]} == set(CHUNKERS.builtin)
+
+
+def test_no_key_of_an_experiment_is_for_a_secret_or_permits_code() -> None:
+    keys = re.findall(r'"(\w+)": ', PUBLISHED.read_text("utf-8"))
+    assert {key for key in keys if re.search("api_?key|secret|password|credential|allow", key)} == {"api_key_env", "allow_pickle"}
 
 
 def test_valid_experiments_are_accepted(schema: Draft7Validator) -> None:

@@ -1,6 +1,7 @@
 """What holds for every client whose model is on a server, whatever protocol it speaks."""
 
 import json
+import logging
 import pickle
 import socket
 import time
@@ -290,6 +291,15 @@ def test_no_key_is_in_a_client(client: Make, monkeypatch: pytest.MonkeyPatch) ->
     told = repr(made) + str(made.identity()) + str(made.settings()) + made.label + made._repr_html_()
     assert KEY not in told
     assert KEY.encode() not in pickle.dumps(made)
+
+
+def test_messages_for_debugging_of_other_packages_can_have_a_key(
+    client: Make, provider: ChatProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    provider.faults = [raw(b"{}", **{"x-echo": KEY})]
+    failure(client())
+    assert KEY in caplog.text
 
 
 def test_a_prompt_with_half_of_a_surrogate_pair_is_sent(client: Make, provider: ChatProvider) -> None:

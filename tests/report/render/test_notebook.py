@@ -27,7 +27,7 @@ from workbench.report.model import (
 from workbench.report.render.notebook import Html, Picture, picture, show
 from workbench.statistics.intervals import Interval
 
-ATTACK = '<script>window.x=1</script>"'
+ATTACK = '<script>window.x=1</script><a href="http://evil.example/">"'
 # What an untrusted notebook keeps of a page: JupyterLab's list of elements, without pictures.
 KEPT = {
     "a",
@@ -73,6 +73,7 @@ def every_block(text: str) -> list:
 def test_text_is_escaped_wherever_it_is_put():
     html = show(*every_block(ATTACK))._repr_html_()
     assert "<script" not in html
+    assert all(link.startswith("#") for link in re.findall('href="([^"]*)', html))
     assert html.count("&lt;script&gt;") > 30
 
 
