@@ -92,7 +92,9 @@ def _started(root: Path, words: tuple[object, ...], private: Path) -> Lab:
     (settings / "notification.jupyterlab-settings").write_text(_QUIET)
     token, port = secrets.token_hex(16), free_port()
     # In the environment, where the list of processes does not show it.
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "JUPYTER_TOKEN": token, "IPYTHONDIR": str(private / "ipython")}
+    # What refuses connections to other machines is in PYTHONPATH too.
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path, "JUPYTER_TOKEN": token, "IPYTHONDIR": str(private / "ipython")}
     environment |= {f"JUPYTER_{name.upper()}_DIR": str(private / name) for name in ("config", "data", "runtime")}
     given = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", "--expose-app-in-browser"]
     command = [str(WORKBENCH), "lab", *map(str, words), "--", *given, "--LabApp.extension_manager=readonly"]
