@@ -46,14 +46,14 @@ class CampaignError(AssertionError):
 class Subject:
     """A command, how its outputs are compared, and its exit code without a fault.
 
-    `told` is what a command says in place of another exit code if an output cannot be written. `repairs` are commands after which the
+    `told` is what a command says in place of another exit code if something cannot be read or written. `repairs` are commands after which the
     command succeeds, by the ending that they lead to.
     """
 
     command: Sequence[str]
     compare: Compare = same_run
     code: int = 0
-    told: str = ""
+    told: Sequence[str] = ()
     repairs: Sequence[tuple[Ending, Sequence[str]]] = (("repaired by doctor", DOCTOR),)
     server: FailingServer | None = None
 
@@ -122,7 +122,7 @@ def inject(world: Undisturbed, fault: Fault, folder: Path) -> Ending:
     # A kernel that was killed is the sweep's to report; a sweep that was killed cannot.
     if code != _KILLED:
         check_ended(subject, folder, code)
-    told = bool(subject.told) and subject.told in (folder / "log.txt").read_text()
+    told = any(text in (folder / "log.txt").read_text() for text in subject.told)
     if code == subject.code and not told and (wrong := subject.compare(folder, world.done)):
         raise CampaignError(f"{fault}: believed ({wrong})")
     ending = recover(world, str(fault), folder)

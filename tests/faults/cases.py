@@ -158,7 +158,7 @@ class Worlds:
     @functools.cached_property
     def gate(self) -> Undisturbed:
         """A baseline of a run, and a gate that fails."""
-        subject = Subject(["gated"], same_gate, 1, "the outcome is not in", [("repaired by a sweep", TABLES.command)])
+        subject = Subject(["gated"], same_gate, 1, ["the outcome is not in"], [("repaired by a sweep", TABLES.command)])
         return self._done(subject, self.cold.done, "gate")
 
     @functools.cached_property
@@ -174,7 +174,7 @@ class Worlds:
         feedback = {"id": "q3", "time": "2026-11-21T10:00:00Z", "feedback": [{"kind": "thumbs", "value": 1}]}
         lines = (json.dumps(row) + "\n" for row in (*map(_logged, range(_LOGGED)), feedback))
         (place / "outputs" / "log" / "20261120T000000Z-1-000000.jsonl").write_text("".join(lines))
-        return self._done(Subject(["monitor", "outputs/log"], same_pass, 1, "cannot be read", repairs=()), place, "monitor")
+        return self._done(Subject(["monitor", "outputs/log"], same_pass, 1, ["cannot be read", "file: "], repairs=()), place, "monitor")
 
     @functools.cached_property
     def _served(self) -> Subject:

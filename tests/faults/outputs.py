@@ -63,9 +63,9 @@ def _labels(folder: Path) -> list:  # type: ignore[type-arg]
 
 
 def _news(found: Path, right: Path) -> str:
-    """Compare the alerts that were sent: each at least once."""
+    """Compare the alerts that were sent: each at least once, besides lines that a kill has cut."""
     first, second = (set((place / "alerts.jsonl").read_text("utf-8").splitlines()) for place in (found, right))
-    return "" if first == second else "alerts.jsonl"
+    return "" if {line for line in first if line.endswith("}")} == second else "alerts.jsonl"
 
 
 def _same_tables(found: Path, expected: Path, names: Iterable[str]) -> str:

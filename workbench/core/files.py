@@ -85,17 +85,23 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
-def append_regular(path: Path, content: bytes, permissions: int = 0o666) -> None:
-    """Append to a regular file in one write. Raises OSError for any other, and for a link, which can lead to a file whose lines are commands."""
+def append_lines(path: Path, content: bytes, permissions: int = 0o666) -> None:
+    """Append lines to a regular file in one write, which ends a line that was cut before.
+
+    Raises OSError for any other file, and for a link, which can lead to a file whose lines are commands.
+    """
     # Also for Windows, which has no O_NOFOLLOW.
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise _not_regular(path)
-    with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), "ab", permissions) as file:
+    with _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), "ab+", permissions) as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            content = content if file.read(1) == b"\n" else b"\n" + content
         if file.write(content) < len(content):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
-def _opened(path: Path, flags: int, mode: Literal["rb", "ab"], permissions: int = 0o666) -> FileIO:
+def _opened(path: Path, flags: int, mode: Literal["rb", "ab+"], permissions: int = 0o666) -> FileIO:
     # Windows has neither of these. A pipe would wait for its other end.
     file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), permissions)
     if not stat.S_ISREG(os.fstat(file).st_mode):

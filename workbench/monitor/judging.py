@@ -12,7 +12,7 @@ from workbench.analysis.judging.items import YES
 from workbench.answering.base import AnswerResources
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
-from workbench.core.files import append_regular, read_regular, store_errors
+from workbench.core.files import append_lines, read_regular, store_errors
 from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.judging.base import Judge, Judgement
 from workbench.judging.claims.base import SplitRequest
@@ -163,11 +163,10 @@ def _is_evaluation(row: Mapping[str, Any]) -> bool:
 
 
 def _append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Append lines. A line break precedes each, in case the last line was cut."""
-    text = "".join(f"\n{json.dumps(row, ensure_ascii=False, allow_nan=False)}" for row in rows)
+    text = "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows)
     with store_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        append_regular(path, text.encode("utf-8", "surrogatepass"))
+        append_lines(path, text.encode("utf-8", "surrogatepass"))
 
 
 def _rows_of(value: Any) -> list[Any]:

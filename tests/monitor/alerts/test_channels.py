@@ -188,6 +188,15 @@ def test_without_the_secret_nothing_is_sent(serve, alert, monkeypatch) -> None:
     assert len(server.asked) == 1
 
 
+def test_a_line_that_a_kill_has_cut_spoils_no_other(tmp_path, alert) -> None:
+    path = tmp_path / "alerts.jsonl"
+    for cut in (b"", b'{"id": "no_res', b'{"id": "x"}\n'):
+        path.write_bytes(cut)
+        append_alert(path, alert)
+        append_alert(path, alert)
+        assert path.read_bytes().splitlines() == [*cut.splitlines(), content(alert), content(alert)]
+
+
 def test_a_file_gets_one_line_for_each_alert(tmp_path, alert) -> None:
     for _ in range(2):
         append_alert(tmp_path / "alerts.jsonl", alert)

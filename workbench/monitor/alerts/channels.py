@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.core.environment import is_local
-from workbench.core.files import append_regular, store_errors
+from workbench.core.files import append_lines, store_errors
 from workbench.core.loop_thread import run_in_thread
 from workbench.errors import InputError, RunError
 from workbench.llm.retries import back_off, requested_wait, worth_retrying
@@ -109,7 +109,7 @@ def _safe(value: Any) -> Any:
 def append_alert(path: Path, alert: Alert) -> None:
     """Append an alert to a file of JSON Lines."""
     with store_errors(path):
-        append_regular(path, content(alert) + b"\n")
+        append_lines(path, content(alert) + b"\n")
 
 
 def prometheus(state: AlertState, watch: Watch) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.environment import is_local
-from workbench.core.files import append_regular
+from workbench.core.files import append_lines
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
 from workbench.monitor.traces.reading import LINE_LIMIT
@@ -104,7 +104,7 @@ class _OtlpServer(ThreadingHTTPServer):
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / f"{signal}-{datetime.now(UTC).date()}.jsonl"
         # The line before can be cut off, by a full disk.
-        append_regular(path, b"\n" + line + b"\n", 0o600)
+        append_lines(path, line + b"\n", 0o600)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if len(self._deadlines) >= self.limits.connections:
