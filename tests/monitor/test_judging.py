@@ -150,7 +150,7 @@ def test_a_line_that_a_crash_has_cut_is_judged_again_and_the_others_are_kept(tmp
     before = requests(tmp_path)
     pd.testing.assert_frame_equal(judge(sample, judging, RESOURCES, tmp_path), whole)
     assert requests(tmp_path) == before + 2
-    assert [json.loads(line)["key"] for line in file.read_text().split("\n")[-1:]]
+    assert json.loads(file.read_text().splitlines()[-1])["key"]
     judge(sample, judging, RESOURCES, tmp_path)
     assert requests(tmp_path) == before + 2
 
