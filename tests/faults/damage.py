@@ -42,8 +42,8 @@ class Damage:
 
 
 def namesake(path: Path) -> Path:
-    """The file of the same name in the next folder beside the path's own, or else the next file beside the path."""
-    others = sorted(path.parent.parent.glob(f"*/{path.name}")) + sorted(path.parent.glob(f"*{path.suffix}"))
+    """The file of the same name in the next folder beside the path's own, or else the path itself."""
+    others = sorted(path.parent.parent.glob(f"*/{path.name}"))
     return next((other for other in others if other != path and other.is_file()), path)
 
 
@@ -51,4 +51,5 @@ def damages(outputs: Path) -> Iterator[Damage]:
     """Yield every damage of every file with content."""
     for path in sorted(outputs.rglob("*")):
         if path.is_file() and not path.name.endswith(_IGNORED) and path.stat().st_size:
-            yield from (Damage(path.relative_to(outputs).as_posix(), kind) for kind in KINDS)
+            kinds = [kind for kind in KINDS if kind != "swap" or namesake(path) != path]
+            yield from (Damage(path.relative_to(outputs).as_posix(), kind) for kind in kinds)

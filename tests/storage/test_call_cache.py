@@ -10,6 +10,7 @@ import pytest
 from workbench.errors import StoreError
 from workbench.storage.cache_check import check_cache
 from workbench.storage.call_cache import CALLS, CallCache
+from workbench.storage.vector_cache import VECTORS, VectorCache
 
 # Commits batches of 20 replies for ever.
 WRITER = """
@@ -133,6 +134,20 @@ def test_a_cache_of_a_later_version_is_refused_by_name(cache: CallCache) -> None
         CallCache(cache.path)
     (finding,) = check_cache(cache.path, CALLS, repair=True)
     assert finding.state == "stuck"
+
+
+def test_caches_that_were_exchanged_stay_as_they_are(cache: CallCache) -> None:
+    cache.put(replies(9))
+    vectors = VectorCache(cache.path.with_name("vectors.sqlite"))
+    vectors.put([b"k" * 16], np.ones((1, 4), dtype=np.float32))
+    for path, kind, form, table in ((cache.path, VectorCache, VECTORS, "replies"), (vectors.path, CallCache, CALLS, "checked_vectors")):
+        before = path.read_bytes()
+        with pytest.raises(StoreError, match=f"it has the table {table}; put the right file there"):
+            kind(path)
+        (finding,) = check_cache(path, form, repair=True)
+        assert finding.state == "stuck"
+        assert path.read_bytes() == before
+    assert CallCache(cache.path).get(list(replies(9))) == replies(9)
 
 
 def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, fork: Callable) -> None:

@@ -21,10 +21,10 @@ from workbench.storage.sqlite_cache import (
     is_damage,
     message_of,
     named_rows,
-    of_later_version,
     old_rows,
     opened,
     prepare,
+    unusable,
     version_of,
 )
 
@@ -40,13 +40,12 @@ def check_cache(path: Path, cache: CacheFormat, repair: bool) -> Iterator[Findin
     header = _header_fault(path)
     try:
         with closing(opened(path)) as connection:
-            version = version_of(connection)
-            if version > cache.version:
-                yield Finding("stuck", of_later_version(path, version, cache), "update Workbench")
+            if found := unusable(connection, path, cache):
+                yield Finding("stuck", *found)
                 return
             damage = header or str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
             # Without its table, a file of this version is damaged.
-            if damage == "ok" and (version == cache.version or has_table(connection, cache.table)):
+            if damage == "ok" and (version_of(connection) == cache.version or has_table(connection, cache.table)):
                 yield from _check_rows(connection, path, cache, repair)
     except SQLITE_ERRORS as error:
         if not is_damage(error):

@@ -24,7 +24,7 @@ def _is_json(value: bytes) -> bool:
     return True
 
 
-CALLS = CacheFormat("call cache", "reply", "replies", "requested again", "replies", 1, _value_faults)
+CALLS = CacheFormat("call cache", "reply", "replies", "requested again", "replies", 1, _value_faults, "checked_vectors")
 
 
 class CallCache(SqliteCache):

@@ -47,8 +47,8 @@ class CacheFormat:
     """The table of a cache, and the words for it in messages.
 
     `item` is the name of the column with the values, and `items` its plural. `again` says how missing items are obtained. `version` is
-    SQLite's user_version. `value_faults` describes the values that no version has written, by place. `old_table` is the table of an earlier
-    version, which had no digests.
+    SQLite's user_version. `value_faults` describes the values that no version has written, by place. `foreign_table` is the table of another
+    cache, whose file can be in the place of this one. `old_table` is the table of an earlier version, which had no digests.
     """
 
     name: str
@@ -58,6 +58,7 @@ class CacheFormat:
     table: str
     version: int
     value_faults: Callable[[Sequence[bytes]], dict[int, str]]
+    foreign_table: str
     old_table: str = ""
 
     def counted(self, n: int) -> str:
@@ -221,17 +222,21 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def of_later_version(path: Path, version: int, cache: CacheFormat) -> str:
-    """Describe a cache of a later version."""
-    return f"the {cache.name} {path} has version {version}, and this Workbench uses version {cache.version}"
+def unusable(connection: sqlite3.Connection, path: Path, cache: CacheFormat) -> tuple[str, str] | None:
+    """Return why a file is not used, and the fix, for another cache and for a later version, which stay as they are."""
+    if has_table(connection, cache.foreign_table):
+        return f"{path} is not the {cache.name}: it has the table {cache.foreign_table}", "put the right file there, or move it away"
+    if (version := version_of(connection)) > cache.version:
+        what = f"the {cache.name} {path} has version {version}, and this Workbench uses version {cache.version}"
+        return what, "update Workbench, or choose another --outputs"
+    return None
 
 
 def prepare(connection: sqlite3.Connection, path: Path, cache: CacheFormat) -> None:
-    """Create the table. Rows of a version without digests are not used. Raises StoreError for a later version."""
-    version = version_of(connection)
-    if version > cache.version:
-        raise StoreError(of_later_version(path, version, cache), "update Workbench, or choose another --outputs")
-    if version == cache.version:
+    """Create the table. Rows of a version without digests are not used. Raises StoreError for another cache and for a later version."""
+    if found := unusable(connection, path, cache):
+        raise StoreError(*found)
+    if version_of(connection) == cache.version:
         return
     with connection:
         connection.execute("BEGIN IMMEDIATE")

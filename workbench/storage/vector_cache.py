@@ -14,7 +14,7 @@ from workbench.storage.vector_rows import FLOAT, matrix_of, value_faults, vector
 Vectors = NDArray[np.float32]
 
 # The first version had a table `vectors` without digests.
-VECTORS = CacheFormat("vector cache", "vector", "vectors", "computed again", "checked_vectors", 2, value_faults, old_table="vectors")
+VECTORS = CacheFormat("vector cache", "vector", "vectors", "computed again", "checked_vectors", 2, value_faults, "replies", "vectors")
 
 
 class VectorCache(SqliteCache):
