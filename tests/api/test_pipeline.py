@@ -59,7 +59,6 @@ def test_documents_without_questions_are_searched_by_words(tmp_path: Path) -> No
     assert index.search("nothing of the sort") == []
 
 
-@pytest.mark.reaches("huggingface.co")
 @pytest.mark.parametrize(
     ("make", "says"),
     [

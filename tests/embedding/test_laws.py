@@ -22,7 +22,6 @@ def embedder(request: pytest.FixtureRequest, new_provider: Callable, tiny_model:
     return EMBEDDERS[kind].model_validate(settings)
 
 
-@pytest.mark.reaches("huggingface.co")
 @pytest.mark.parametrize("law", EMBEDDER_LAWS)
 def test_it_keeps_the_law(law: Callable[[Embedder], None], embedder: Embedder) -> None:
     law(embedder)

@@ -9,13 +9,6 @@ from tests.wild_experiments import BASES, check_file, check_settings, wild_overr
 from workbench.experiment.read import experiment_of
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _offline() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        yield
-
-
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("wild") / "x.yaml"

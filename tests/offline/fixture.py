@@ -8,6 +8,9 @@ import pytest
 
 from tests.offline.sitecustomize import NOTES
 
+# Read when huggingface_hub is imported, which no test may be the first to do.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 __all__ = ["_connections", "_stays_on_this_machine"]
 
 
