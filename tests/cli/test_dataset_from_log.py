@@ -7,7 +7,8 @@ import pandas as pd
 
 from tests.commands import workbench
 from tests.monitor.production_traffic import HANDBOOK
-from workbench.datasets.sources import GoldenSource
+from workbench.datasets.checks import faults
+from workbench.datasets.sources import GoldenSource, recognise
 
 ROWS = [
     {"id": "a", "time": "2026-11-02T08:00:00Z", "query": "Who feeds the seals of Inish?", "user": "ann", "session": "s-ann", "hits": []},
@@ -31,6 +32,8 @@ def test_questions_of_a_log_become_a_dataset_without_users(tmp_path: Path) -> No
     assert (row["query"], row["source"], row["stands_for"]) == ("Who feeds the seals of Inish?", "production", 2)
     assert "ann" not in written
     assert len(GoldenSource(path=str(tmp_path / "more")).load(unlabelled=True).queries) == 1
+    (fault,) = faults(recognise(str(tmp_path / "more"), None).read())
+    assert fault.endswith("is not marked unanswerable; label one, or set answerable: false")
 
 
 def test_what_a_log_lacks_is_counted(tmp_path: Path) -> None:

@@ -112,6 +112,8 @@ def test_a_folder_has_the_results_of_one_log(tmp_path: Path) -> None:
     monitor(tmp_path / "a", tmp_path / "out" / "monitoring", SETTINGS)
     with pytest.raises(InputError, match=r"has the results of .*/a; give another --name"):
         monitor(tmp_path / "b", tmp_path / "out" / "monitoring", SETTINGS)
+    with pytest.raises(InputError, match=r"aa does not exist"):
+        monitor(tmp_path / "aa", tmp_path / "out" / "monitoring", SETTINGS)
     (tmp_path / "a").rename(tmp_path / "moved")
     assert monitor(tmp_path / "moved", tmp_path / "out" / "monitoring", SETTINGS).folder.name == "monitoring"
 

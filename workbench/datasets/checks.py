@@ -13,7 +13,7 @@ from workbench.datasets.labels.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
 from workbench.datasets.repeats import repeats
 from workbench.errors import DatasetError
-from workbench.records import Dataset, Document, Need, Span
+from workbench.records import PRODUCTION, SOURCE, Dataset, Document, Need, Span
 
 # The place of a row: a file and a number.
 _PLACE = re.compile(r"(?P<file>.+?(?::| row | question | document ))(?P<number>\d+)(?P<fault> .+)", re.DOTALL)
@@ -219,7 +219,9 @@ def _judgements(draft: DatasetDraft, unlabelled: bool) -> Iterator[str]:
     unread = not draft.qrels and any(_file(where) not in own for where in draft.faulty)
     for query, where in draft.queries:
         if query.answerable and not relevant[query.query_id] and where not in draft.faulty and not unread and not unlabelled:
-            hint = probable_label(tuple(query.metadata)) or "; label one, or set answerable: false"
+            # A question of a log says where it is from, and has no label yet.
+            named = tuple(name for name, value in query.metadata.items() if (name, value) != (SOURCE, PRODUCTION))
+            hint = probable_label(named) or "; label one, or set answerable: false"
             yield f"{where} question {query.query_id!r} has no relevant document and is not marked unanswerable{hint}"
         if not query.answerable and relevant[query.query_id]:
             yield f"{where} question {query.query_id!r} is marked unanswerable but has {relevant[query.query_id]} relevant document(s)"

@@ -54,7 +54,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
         ("delivers neighbours", configuration.retrieval.neighbours),
     ):
         if used:
-            raise InputError(f"{configuration.name} {what} and cannot be exported", "choose a configuration that does not")
+            raise InputError(f"{configuration.name} {what} and cannot be exported", "choose another configuration")
     alone = replace(experiment, configurations=(configuration,), allow_code=allow_code)
     check_code(alone)
     if not plan_experiment(alone, output.parent).complete:

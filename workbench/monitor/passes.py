@@ -166,7 +166,7 @@ def _require_same_log(path: Path, folder: Path) -> None:
     except (OSError, ValidationError):
         return
     # Unlike those of Path, these take a path that is too long or leads to itself.
-    if os.path.realpath(known) != os.path.realpath(path) and os.path.exists(known):
+    if os.path.realpath(known) != os.path.realpath(path) and os.path.exists(known) and os.path.exists(path):
         raise InputError(f"{folder} has the results of {known}", "give another --name")
 
 
