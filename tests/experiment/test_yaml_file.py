@@ -65,6 +65,8 @@ def test_another_path_is_suggested_for_one_that_is_no_experiment(tmp_path: Path,
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "quickstart.yaml").write_text("name: x")
     (tmp_path / "notes.md").write_text("name: x")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "gate.json").write_text("{}")
     place = re.escape(str(tmp_path))
     for path, message in [
         ("experiments/quickstart.yml", rf"does not exist in the working directory {place}; did you mean experiments/quickstart\.yaml\?"),
@@ -74,6 +76,7 @@ def test_another_path_is_suggested_for_one_that_is_no_experiment(tmp_path: Path,
             r"does not exist in the working directory .*; give the path of a YAML file, such as experiments/quickstart\.yaml",
         ),
         ("experiments", r"is a folder; give a YAML file, such as experiments/quickstart\.yaml"),
+        ("run", r"is a folder; give the path of a YAML file, such as experiments/quickstart\.yaml"),
         ("notes.md", r"is not called \.yaml; give the path of a YAML file"),
     ]:
         with pytest.raises(InputError, match=message):

@@ -85,7 +85,8 @@ def _content(path: Path, kind: str, example: str) -> bytes:
 def _file(path: Path, kind: str, example: str) -> Path:
     """Return the path of a file if it is a small regular file, or raise InputError."""
     if path.is_dir():
-        inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
+        # Not the JSON files of a run's outputs.
+        inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES[:2])
         raise InputError(f"the {kind} {path} is a folder", f"give a YAML file, such as {inside[0]}" if inside else example)
     if path.exists() and not path.is_file():
         raise InputError(f"the {kind} {path} is not a regular file", example)
