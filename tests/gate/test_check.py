@@ -225,6 +225,16 @@ def test_a_drop_in_few_documents_does_not_fail_and_says_so(gated_run, names, bas
     assert "; too few questions or documents differ for a failure" in rule.reason
 
 
+def test_a_drop_on_few_questions_says_how_many_a_failure_needs(made, tmp_path):
+    few = made.valued([BASE[:20], BASE[:20] / 2], documents=2, name="few-questions")
+    first, second = few.names
+    write_baseline(baseline_of([few], first, tmp_path / "few.json"), tmp_path / "few.json")
+    rule = only(check_gate(few, GateSettings(configuration=second, baseline=tmp_path / "few.json")))
+    assert rule.outcome is Decision.UNDECIDED
+    assert "; a failure needs at least 30 questions" in rule.reason
+    assert "would decide" not in rule.reason
+
+
 def test_a_gate_without_a_rule_is_wrong_input(gated_run):
     with pytest.raises(InputError, match="there is no rule to check in gated; write --fail-below"):
         check_gate(gated_run, GateSettings())

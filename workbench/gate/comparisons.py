@@ -20,7 +20,18 @@ from workbench.gate.subjects import GatedConfiguration
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gates.paired import ALARM, CONFIRM, Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
+from workbench.statistics.gates.paired import (
+    ALARM,
+    CONFIRM,
+    FEWEST,
+    Decision,
+    MetricScale,
+    PairedTest,
+    Values,
+    average,
+    paired_test,
+    second_stage,
+)
 
 # False alarms of the plain rule with a tolerance of 5 %, if a tenth of the questions change at random (docs/statistics.md).
 _PLAIN_ALARMS = ((14, 31), (50, 16), (100, 9), (300, 1))
@@ -225,8 +236,12 @@ def _why(found: PairedTest, alarm: bool, confirmed: bool) -> list[str]:
         return ["confirmed by a second run of both sides"] if alarm and confirmed else []
     if alarm:
         return ["an alarm that a second run of both sides did not confirm"] if confirmed else []
-    few = ["too few questions or documents differ for a failure"] if found.few and found.difference < 0 else []
-    if found.needed is None:
+    few = []
+    if found.few and found.difference < 0:
+        enough = found.n + found.unscored >= FEWEST
+        few = ["too few questions or documents differ for a failure" if enough else f"a failure needs at least {FEWEST} questions"]
+    # The numbers are of a change that is not as bad as this one.
+    if found.needed is None or (found.few and found.high < -found.margin):
         return few
     none, half = (approximate(questions) for questions in found.needed)
     decide = f"with 80 % power, about {none} questions would decide if nothing changed, {half} after a drop of half the tolerance"
