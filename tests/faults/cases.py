@@ -4,6 +4,7 @@ import functools
 import json
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -210,9 +211,13 @@ def _damages(prefix: str, world: Undisturbed, known: Collection[str] | None = No
     if known is not None:
         places = [place_of(path) for path in paths]
         paths = [paths[number - 1] for place in {*places} - {*known} for number in spread(numbers_of(places, place))]
+    seen = Counter[str]()
     for damage in found:
         if damage.path in paths:
-            yield Case(f"{prefix}stored file: {damage.kind}", str(damage), functools.partial(_damage, world, damage))
+            # Without digests, which differ between campaigns that share a journal.
+            place = f"{damage.kind} {place_of(damage.path)}"
+            seen[place] += 1
+            yield Case(f"{prefix}stored file: {damage.kind}", f"{place} {seen[place]}", functools.partial(_damage, world, damage))
 
 
 def _logged(number: int) -> dict[str, object]:

@@ -31,7 +31,7 @@ Kind = Literal["error", "full", "kill", "torn"]
 _NUMBERS = {"error": errno.EIO, "full": errno.ENOSPC}
 # Of a statement of SQL, in the name of its place.
 _LONGEST = 20
-_VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+")
+_VARYING = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8,}|[0-9]+")
 _SQLITE = {"error": ("disk I/O error", sqlite3.SQLITE_IOERR), "full": ("database or disk is full", sqlite3.SQLITE_FULL)}
 
 
