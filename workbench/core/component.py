@@ -1,6 +1,6 @@
 """The base of components: frozen values whose fields are their whole configuration."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -70,7 +70,7 @@ class Component(BaseModel):
     @property
     def named_code(self) -> tuple[str, ...]:
         """Return the functions that the settings name as `package.module:function`. An experiment with any runs with permission only."""
-        return tuple(dict.fromkeys(name for inner in inner_components(self) for name in inner.named_code))
+        return code_named_by(inner_components(self))
 
     def load_code(self) -> None:
         """Import the functions in `named_code`. Raises InputError if one is missing or does not fit the settings."""
@@ -89,6 +89,11 @@ class Component(BaseModel):
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]
         return table_html(type(self).__name__, rows)
+
+
+def code_named_by(components: Iterable[Component]) -> tuple[str, ...]:
+    """Return the functions that the settings of components name, each once."""
+    return tuple(dict.fromkeys(name for component in components for name in component.named_code))
 
 
 def inner_components(component: Component) -> Iterator[Component]:

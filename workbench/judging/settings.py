@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
-from workbench.core.component import Component, inner_components
+from workbench.core.component import Component, code_named_by, inner_components
 from workbench.judging.base import Judge, Task
 from workbench.judging.claims.base import ClaimSplitter
 from workbench.llm.base import ChatCall
@@ -82,7 +82,7 @@ class Judging(BaseModel):
     @property
     def named_code(self) -> tuple[str, ...]:
         """Return the functions that the components name, and that judging executes."""
-        return tuple(dict.fromkeys(name for component in self.components.values() for name in component.named_code))
+        return code_named_by(self.components.values())
 
     def recorded_settings(self) -> dict[str, Any]:
         """Return all settings as a run records them."""

@@ -7,7 +7,7 @@ from typing import Self
 from workbench.answering.base import Generator
 from workbench.chunking.base import Chunker
 from workbench.context.context_packing import ContextPacking
-from workbench.core.component import Component
+from workbench.core.component import Component, code_named_by
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.registry import chunk_encoder
 from workbench.metrics.case import Cut
@@ -94,7 +94,7 @@ class Configuration:
     @property
     def named_code(self) -> tuple[str, ...]:
         """Return the functions that the components name, and that running the configuration executes."""
-        return tuple(dict.fromkeys(name for component in self.components.values() for name in component.named_code))
+        return code_named_by(self.components.values())
 
     def delivery(self, primary: Metric | None = None) -> Cut:
         """Return which part of a ranking is delivered: the tokens of `deliver`, else those of the primary metric's cut, else k chunks."""
