@@ -6,6 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks.faultbench.answers import LabelledAnswer, planted_answers, recorded_answers
+from benchmarks.faultbench.bench import planted_cases
+from benchmarks.faultbench.cases import NONE, PlantedCase, overlap
+from benchmarks.faultbench.evaluation import AttributedCase, Share, evaluate
+from benchmarks.faultbench.indexes import DEEPEST
+from benchmarks.faultbench.judged import by_judges, by_labels, judged_answers
+from benchmarks.faultbench.run import Bench
 from workbench.answering.base import AnswerResources
 from workbench.attribution.answer_text import FEWEST_WORDS, expected_answers, states
 from workbench.attribution.causes import CAUSE_NAMES
@@ -13,13 +20,6 @@ from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.core.words import words
 from workbench.datasets.sources import GoldenSource
-from workbench.faultbench.answers import LabelledAnswer, planted_answers, recorded_answers
-from workbench.faultbench.bench import planted_cases
-from workbench.faultbench.cases import NONE, PlantedCase, overlap
-from workbench.faultbench.evaluation import AttributedCase, Share, evaluate
-from workbench.faultbench.indexes import DEEPEST
-from workbench.faultbench.judged import by_judges, by_labels, judged_answers
-from workbench.faultbench.run import Bench
 from workbench.judging.base import Task
 from workbench.judging.claims.sentences import SentenceSplitter
 from workbench.judging.overlap import OverlapJudge

@@ -58,7 +58,6 @@ STAGES = [
     ("report",),
     ("gate",),
     ("notebook_runner",),
-    ("faultbench",),
     ("execution",),
     ("scoring", "export"),
     ("new_experiment",),

@@ -7,14 +7,15 @@ from pathlib import Path
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.context.packing import BEYOND_K, REPEATED
 
-PACKAGE = Path(__file__).parents[2] / "workbench"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+ROOT = Path(__file__).parents[2]
+PACKAGE, BENCH = ROOT / "workbench", ROOT / "benchmarks" / "faultbench"
+MODULES = sorted([*PACKAGE.rglob("*.py"), *BENCH.rglob("*.py")])
 # They say for each cause when it applies and how it is planted, in no order of their own.
 BY_CAUSE = {"attribution/evidence_causes.py", "faultbench/indexes.py", "faultbench/faults.py"}
 
 
 def name(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+    return path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else BENCH.parent).as_posix()
 
 
 def collections(path: Path) -> Iterator[tuple[ast.AST, list[object]]]:

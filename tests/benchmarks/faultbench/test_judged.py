@@ -6,13 +6,13 @@ from types import ModuleType
 
 import pytest
 
+from benchmarks.faultbench.answers import LabelledAnswer, planted_answers, recorded_answers
+from benchmarks.faultbench.cases import NONE, PlantedCase
+from benchmarks.faultbench.evaluation import evaluate
+from benchmarks.faultbench.judged import by_judges, by_labels, judged_answers
 from workbench.answering.base import AnswerResources
 from workbench.attribution.causes import OWN_CAUSES
 from workbench.attribution.judged_answers import JudgeRoles
-from workbench.faultbench.answers import LabelledAnswer, planted_answers, recorded_answers
-from workbench.faultbench.cases import NONE, PlantedCase
-from workbench.faultbench.evaluation import evaluate
-from workbench.faultbench.judged import by_judges, by_labels, judged_answers
 from workbench.judging.claims.sentences import SentenceSplitter
 from workbench.judging.overlap import OverlapJudge
 from workbench.judging.settings import Judging
@@ -22,7 +22,7 @@ from workbench.storage.vector_cache import VectorCache
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from benchmarks.faultbench.cases import NONE
 from workbench.attribution.causes import OWN_CAUSES
-from workbench.faultbench.cases import NONE
 from workbench.statistics.intervals import wilson
 
 _RESAMPLES = 2_000

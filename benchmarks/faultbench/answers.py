@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.faultbench.attribution import labelled
+from benchmarks.faultbench.cases import NONE, PlantedCase
 from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim
 from workbench.attribution.answer_text import answer_text, delivers, expected_answers, states
-from workbench.faultbench.attribution import labelled
-from workbench.faultbench.cases import NONE, PlantedCase
 from workbench.records import Dataset, Passage, Query
 
 # The causes of the faults of recorded answers. The last is a correct answer without a required part.

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.faultbench.pipeline import BenchPipeline
+from benchmarks.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBM25Retriever
 from workbench.chunking.base import Chunker
-from workbench.faultbench.pipeline import BenchPipeline
-from workbench.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBM25Retriever
 from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import BM25Retriever
 

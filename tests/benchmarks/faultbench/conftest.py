@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.faultbench.bench import planted_cases
+from benchmarks.faultbench.cases import Observation, PlantedCase
 from tests.shared import built_once
 from workbench.attribution.causes import OWN_CAUSES
 from workbench.context.packing import BEYOND_K
 from workbench.datasets.sources import GoldenSource
-from workbench.faultbench.bench import planted_cases
-from workbench.faultbench.cases import Observation, PlantedCase
 from workbench.records import Dataset, Document, Need, Query, Span
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 Characters = set[tuple[str, int]]
 
 

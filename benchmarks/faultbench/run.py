@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from benchmarks.faultbench.cases import IndexedChunk
 from workbench.attribution.evidence_state import embedded_ends
 from workbench.chunking.base import Chunker
-from workbench.faultbench.cases import IndexedChunk
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import BUDGET_VOCABULARY, Places, tokenise

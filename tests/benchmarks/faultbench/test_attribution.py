@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
+from benchmarks.faultbench.attribution import confusion, evidence_cause
+from benchmarks.faultbench.cases import NONE
 from workbench.attribution.causes import EVIDENCE_CAUSES, OWN_CAUSES
 from workbench.attribution.causes import OWN_CAUSES as CAUSES
 from workbench.errors import RunError
-from workbench.faultbench.attribution import confusion, evidence_cause
-from workbench.faultbench.cases import NONE
 
 pytestmark = pytest.mark.slow
 

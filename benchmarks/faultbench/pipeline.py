@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.faultbench.cases import IndexedChunk, Observation, RankedChunk
+from benchmarks.faultbench.readers import Reader, Reading, accepted, names, numbers, read_perfectly
+from benchmarks.faultbench.run import BenchIndex
 from workbench.context.packing import BEYOND_K, pack
-from workbench.faultbench.cases import IndexedChunk, Observation, RankedChunk
-from workbench.faultbench.readers import Reader, Reading, accepted, names, numbers, read_perfectly
-from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Need, Query, Span
 
 

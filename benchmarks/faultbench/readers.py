@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from benchmarks.faultbench.cases import CheckedClaim, overlap
 from workbench.chunking.text.packing import Slice
 from workbench.chunking.text.sentences import sentences
-from workbench.faultbench.cases import CheckedClaim, overlap
 from workbench.judging.base import Verdict
 from workbench.records import Need, Query, Span
 

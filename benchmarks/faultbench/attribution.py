@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from benchmarks.faultbench.cases import NONE, Observation, PlantedCase
 from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim, answer_cause
 from workbench.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
 from workbench.attribution.causes import OWN_CAUSES, earliest
 from workbench.attribution.evidence_causes import missed_needs
 from workbench.attribution.evidence_state import EmbeddedExtent
 from workbench.errors import WorkbenchError
-from workbench.faultbench.cases import NONE, Observation, PlantedCase
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.records import Dataset, Document, Passage, Span

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from benchmarks.faultbench.answers import LabelledAnswer
+from benchmarks.faultbench.cases import NONE
+from benchmarks.faultbench.evaluation import AttributedCase
 from workbench.answering.base import AnswerResources
 from workbench.attribution.answer_causes import ObservedAnswer, answer_cause
 from workbench.attribution.answer_text import expected_answers
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
-from workbench.faultbench.answers import LabelledAnswer
-from workbench.faultbench.cases import NONE
-from workbench.faultbench.evaluation import AttributedCase
 from workbench.judging.base import Judgement, JudgeRequest, Task
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.judging.settings import Judging

@@ -3,10 +3,10 @@
 import functools
 from collections.abc import Mapping, Sequence
 
-from workbench.faultbench.cases import Observation, overlap
-from workbench.faultbench.indexes import Base
-from workbench.faultbench.pipeline import BUDGET, Change, Question, complete, deliver, in_one_chunk, readable, retrieved, span_of
-from workbench.faultbench.readers import (
+from benchmarks.faultbench.cases import Observation, overlap
+from benchmarks.faultbench.indexes import Base
+from benchmarks.faultbench.pipeline import BUDGET, Change, Question, complete, deliver, in_one_chunk, readable, retrieved, span_of
+from benchmarks.faultbench.readers import (
     Reader,
     accepted,
     add_unsupported,
@@ -24,7 +24,7 @@ from workbench.faultbench.readers import (
     say_nothing,
     unverified,
 )
-from workbench.faultbench.run import BenchIndex
+from benchmarks.faultbench.run import BenchIndex
 from workbench.judging.base import Verdict
 from workbench.records import Chunk, Need, Span
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.faultbench.readers import alter, names, numbers
+from benchmarks.faultbench.readers import alter, names, numbers
 
 
 @pytest.mark.parametrize(

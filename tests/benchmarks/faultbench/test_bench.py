@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.faultbench.attribution import confusion
+from benchmarks.faultbench.bench import planted_cases
+from benchmarks.faultbench.cases import NONE
+from benchmarks.faultbench.indexes import DEEPEST
+from benchmarks.faultbench.pipeline import BUDGET
 from workbench.attribution.causes import OWN_CAUSES as CAUSES
 from workbench.context.packing import BEYOND_K, DELIVERED, OVER_BUDGET, REPEATED
 from workbench.errors import InputError
-from workbench.faultbench.attribution import confusion
-from workbench.faultbench.bench import planted_cases
-from workbench.faultbench.cases import NONE
-from workbench.faultbench.indexes import DEEPEST
-from workbench.faultbench.pipeline import BUDGET
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 
 pytestmark = pytest.mark.slow
@@ -189,8 +189,8 @@ def test_one_answer_for_everything_gets_exactly_its_share(cases):
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_every_process(small_cases, run_python):
     script = (
-        "import sys; sys.path.insert(0, 'tests/faultbench'); import hashlib; from conftest import small_dataset\n"
-        "from workbench.faultbench.bench import planted_cases\n"
+        "import sys; sys.path.insert(0, 'tests/benchmarks/faultbench'); import hashlib; from conftest import small_dataset\n"
+        "from benchmarks.faultbench.bench import planted_cases\n"
         "print(hashlib.sha256(repr(planted_cases(small_dataset(), 0, 2)).encode()).hexdigest())"
     )
     own = hashlib.sha256(repr(small_cases(0)).encode()).hexdigest()

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.faultbench.cases import IndexedChunk
+from benchmarks.faultbench.pipeline import contains, deliver
+from benchmarks.faultbench.readers import Reading, read_perfectly
+from benchmarks.faultbench.run import BenchIndex
 from workbench.context.packing import DELIVERED
-from workbench.faultbench.cases import IndexedChunk
-from workbench.faultbench.pipeline import contains, deliver
-from workbench.faultbench.readers import Reading, read_perfectly
-from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Document, Query, Span
 
 TEXT = "ab cd  ef g   hij k"

@@ -8,15 +8,15 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
+from benchmarks.faultbench.cases import NONE, Observation, PlantedCase
+from benchmarks.faultbench.faults import NEAR_MISS, faults_of, harmless_of, in_place
+from benchmarks.faultbench.indexes import Base, bases_of
+from benchmarks.faultbench.pipeline import Change, Question, changed, complete, observe, proven, went_well
 from workbench.attribution.causes import ANSWER_CAUSES, OWN_CAUSES
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.errors import InputError
-from workbench.faultbench.cases import NONE, Observation, PlantedCase
-from workbench.faultbench.faults import NEAR_MISS, faults_of, harmless_of, in_place
-from workbench.faultbench.indexes import Base, bases_of
-from workbench.faultbench.pipeline import Change, Question, changed, complete, observe, proven, went_well
 from workbench.records import Dataset, Need
 
 _CHUNKERS = (SentenceChunker(size=128), RecursiveChunker(size=256), FixedChunker(size=256, overlap=64))
