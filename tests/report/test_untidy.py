@@ -13,7 +13,7 @@ from workbench.core.formatting import shortened
 from workbench.execution.collect import collect
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
-from workbench.report.model import Beside, Figure, Fold, Section, Table
+from workbench.report.model import Collapsible, Columns, Figure, Section, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 def flat(blocks):
     for block in blocks:
         yield block
-        if isinstance(block, Fold | Beside | Section):
+        if isinstance(block, Collapsible | Columns | Section):
             yield from flat(block.blocks)
 
 

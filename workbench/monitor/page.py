@@ -25,7 +25,7 @@ from workbench.monitor.log.summary import COLUMNS as SUMMARISED
 from workbench.monitor.page_parts import alert_blocks, labelling_blocks, latency_block, left_out, slice_blocks
 from workbench.monitor.page_text import TAILS, TITLES, WORSE, amount, difference, happened, limit_text
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, read_pass_table
-from workbench.report.model import Answered, Badge, Indicator, Indicators, Lead, Lines, Prose, Report, Section, Sparkline
+from workbench.report.model import Badge, Headline, Indicator, Indicators, Lines, Prose, Report, Section, Sparkline, Summary
 from workbench.report.render.html import write_page
 from workbench.report.render.notebook import Shown, show
 from workbench.statistics.judging.sampled import FEWEST_SCORES
@@ -64,7 +64,7 @@ class MonitoringView:
 
     def overview(self) -> Shown:
         """The number of open alerts, the measures that got worse, and those that did not."""
-        return show(self._badge(), Lead(self._headline()), Prose(self._opening()))
+        return show(self._badge(), Headline(self._headline()), Prose(self._opening()))
 
     def indicators(self) -> Shown:
         """The measures of today and of last week as cards, with their limits and their days."""
@@ -105,7 +105,9 @@ class MonitoringView:
         ]
         days = "" if self.comparison.empty else f": {self._today}, against {self._week}"
         title, cards = f"{excerpt(Path(self.about.log).name)}{days}", self.indicators().blocks
-        return Report(title, self.folder.name, [], Lead(self._headline()), [self._opening()], Answered(()), sections, self._badge(), cards)
+        return Report(
+            title, self.folder.name, [], Headline(self._headline()), [self._opening()], Summary(()), sections, self._badge(), cards
+        )
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()

@@ -17,7 +17,7 @@ from workbench.monitor.log.summary import TODAY, WEEK
 from workbench.monitor.page_text import TITLES, WORSE, amount, change_text, difference, raised_text, seconds, when
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PassRecord
 from workbench.report.cells import Scale, count_cell, key_of, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Lines, Prose, Row, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Prose, Row, Table, Term, Terms
 
 _STEPS = {name: f"{name}_seconds" for name in ("embedding", "retrieval", "reranking", "generation")} | {"the whole answer": "seconds"}
 _MOST_SLICES, _MOST_RESOLVED, _MOST_EVIDENCE = 25, 20, 10
@@ -54,7 +54,7 @@ def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> li
     return [*found, Prose(note)] if found else [Prose("No alert was raised so far.")]
 
 
-def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
+def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Collapsible:
     first, until, is_open = one.first, about.until, one.status != "resolved"
     notes = [f"{one.status} since {when(first.since, until)}"]
     if not is_open:
@@ -71,7 +71,7 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Fold:
     asked = [f"{excerpt(about.queries.get(name, '–'), _QUESTION)} ({short})" for name, short in ids.items()]
     blocks: list[Block] = [*([Terms(terms)] if terms else []), *([Lines(asked)] if asked else [])]
     title = capitalised(WORSE.get(first.alert, first.about))
-    return Fold(title, blocks, "; ".join(notes), "alert" if is_open else "resolved", opened and is_open)
+    return Collapsible(title, blocks, "; ".join(notes), "alert" if is_open else "resolved", opened and is_open)
 
 
 def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:

@@ -12,7 +12,7 @@ from workbench.analysis.answers.examples import question_in_conditions
 from workbench.analysis.findings import Findings, findings
 from workbench.context.conditions import RETRIEVED
 from workbench.core.formatting import count, plural
-from workbench.report.model import Block, Lead, Lines, Prose, Section
+from workbench.report.model import Block, Headline, Lines, Prose, Section
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.answers.attacks import attacks
@@ -42,7 +42,7 @@ class AnswersView:
         """The answer score with the evidence alone and with retrieved context, and what is lost."""
         answer, parts = hold_answer(self.run, self.name), decomposition_of(self.run, self.name)
         details = detail_sentences(self.run, parts) if parts else []
-        return show(Lead(answer.sentence), Lines(details) if details else None)
+        return show(Headline(answer.sentence), Lines(details) if details else None)
 
     def conditions(self) -> Shown:
         """The answer score, refusals and unscored questions by condition."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.analysis.standings import Standing, standing_of
-from workbench.report.model import Lead, Lines, Terms
+from workbench.report.model import Headline, Lines, Terms
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.cards import faults_table, lengths_figure, metrics_table, misses_table, settings
@@ -34,7 +34,7 @@ class ConfigurationView:
         sentence = f"{self.name} {predicate(mean, self.run.primary)}, over {counts_text(mean.n, mean.clusters)}."
         cut = f"Its scores reflect the window, not the chunking: {window_note(self.standing)}."
         lines = [*([cut] if self.standing.beyond_window else []), about_primary(self.run), about_dataset(self.run), *drafts_lines(self.run)]
-        return show(Lead(sentence), Lines(lines), Terms(settings(self.run, self.standing)))
+        return show(Headline(sentence), Lines(lines), Terms(settings(self.run, self.standing)))
 
     def metrics(self) -> Shown:
         """Every metric with its interval, counts and attainable maximum."""

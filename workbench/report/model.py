@@ -103,7 +103,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Lead:
+class Headline:
     """The headline. `aside` is set in a lighter type."""
 
     text: str
@@ -145,7 +145,7 @@ class Terms:
     label: str = ""
 
 
-class Answer(NamedTuple):
+class SummaryItem(NamedTuple):
     """A question about a run, the sentence that answers it, and its supporting detail (may be empty)."""
 
     question: str
@@ -159,14 +159,14 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answered:
+class Summary:
     """Questions about a run with their answers."""
 
-    items: Sequence[Answer]
+    items: Sequence[SummaryItem]
 
 
 @dataclass(frozen=True)
-class Drill:
+class QuestionDetails:
     """The packed drill-down of `shown` of `queries` questions, for a page with a script. `key` maps shortened names to full ones."""
 
     packed: str
@@ -176,7 +176,7 @@ class Drill:
 
 
 @dataclass(frozen=True)
-class Fold:
+class Collapsible:
     """Collapsed blocks that a reader can open."""
 
     title: str
@@ -226,7 +226,7 @@ class Indicators:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Columns:
     """Blocks side by side if the page is wide enough."""
 
     blocks: "Sequence[Block]"
@@ -249,12 +249,12 @@ class Report:
     title: str
     folder: str
     names: Sequence[str]
-    headline: Lead
+    headline: Headline
     opening: Sequence[str]
-    answers: Answered
+    answers: Summary
     sections: Sequence[Section]
     badge: Badge | None = None
     summary: "Sequence[Block]" = ()
 
 
-Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | Drill | Fold | Badge | Indicators | Beside | Section
+Block = Table | Figure | Headline | Prose | Lines | Terms | Summary | QuestionDetails | Collapsible | Badge | Indicators | Columns | Section

@@ -14,7 +14,7 @@ from workbench.core.formatting import count, fitting_digits, listed, nearest_wor
 from workbench.errors import InputError
 from workbench.report.cells import key_of, p_cell, text, words
 from workbench.report.figures import plots
-from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
+from workbench.report.model import Cell, Column, Figure, Headline, Lines, Prose, Report, Row, Section, Summary, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.results.history import changes, history_path, read_history
@@ -159,12 +159,12 @@ class TrendsView:
             Section("Changes without a reason", "unexplained-values", self.unexplained().blocks, "Unexplained"),
         ]
         title, names = f"{self.experiment}: since when is it better or worse?", [trend.name for trend in self.trends]
-        return Report(title, "history.parquet", names, lead, lines.items, Answered(()), sections)
+        return Report(title, "history.parquet", names, lead, lines.items, Summary(()), sections)
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
 
-    def _overview(self) -> tuple[Lead, Lines]:
+    def _overview(self) -> tuple[Headline, Lines]:
         first, last = (f"{self.runs['time'].iloc[end]:%Y-%m-%d}" for end in (0, -1))
         stepped = [trend.name for trend in self.trends if trend.levels.points]
         short = [trend.name for trend in self.trends if not trend.levels.enough]
@@ -181,7 +181,7 @@ class TrendsView:
         if 0 < len(short) < len(self.trends):
             lines.append(f"Fewer than {FEWEST_RESULTS} different results, too few for a change of level: {listed(short)}.")
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
-        return Lead(f"{runs}: {level}."), Lines(lines)
+        return Headline(f"{runs}: {level}."), Lines(lines)
 
     def _trend(self, name: str) -> plots.Trend:
         rows = changes(self.history, self.experiment, name, self.metric)

@@ -13,7 +13,7 @@ from workbench.gate.baseline import baseline_of
 from workbench.gate.losses.lost_table import lost_table
 from workbench.gate.losses.rendering import lost_lines, lost_markdown
 from workbench.gate.lost import LostQuestion, RankedHit, lost_questions
-from workbench.report.model import Beside, Fold, Table
+from workbench.report.model import Collapsible, Columns, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.sections.gate.broken import MOST_QUESTIONS, broken
 from workbench.results.run_tables import RunTables, conform
@@ -92,10 +92,10 @@ def test_a_run_without_losses_has_no_section(swept: Sweep) -> None:
 def test_the_section_shows_hits_side_by_side_and_marks_what_took_the_place(stale: tuple[RunTables, list[LostQuestion]]) -> None:
     section = broken(findings(with_lost(*stale)))
     assert section is not None
-    (fold,) = [block for block in section.blocks if isinstance(block, Fold)]
+    (fold,) = [block for block in section.blocks if isinstance(block, Collapsible)]
     assert fold.title == f"lamp: {QUESTIONS['lamp']}"
     assert fold.note == "evidence lamp:176-240 · rank 1 → 4 · need_recall@2 1.00 → 0.00 · displaced"
-    (beside,) = [block for block in fold.blocks if isinstance(block, Beside)]
+    (beside,) = [block for block in fold.blocks if isinstance(block, Columns)]
     before, after = (table for table in beside.blocks if isinstance(table, Table))
     assert before.rows[0].cells[1].text == "lamp:0-240 · lost · relevant"
     assert [row.cells[1].text.partition(" · ")[2] for row in after.rows[:4]] == ["new or changed in the corpus"] * 3 + ["lost · relevant"]

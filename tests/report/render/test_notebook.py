@@ -7,19 +7,19 @@ from PIL import Image
 from workbench.analysis.questions.passages import Piece
 from workbench.report.figures.plots import IntervalRow, curves, differences
 from workbench.report.model import (
-    Answer,
-    Answered,
     Bar,
-    Beside,
     Cell,
+    Collapsible,
     Column,
+    Columns,
     Figure,
-    Fold,
-    Lead,
+    Headline,
     Lines,
     Prose,
     Row,
     Section,
+    Summary,
+    SummaryItem,
     Table,
     Term,
     Terms,
@@ -60,10 +60,10 @@ def table(text: str) -> Table:
 def every_block(text: str) -> list:
     passage = Term(text, text, pieces=[Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
     return [
-        *(table(text), Lead(text, text), Prose(text), Lines([text]), Terms([Term(text, text, text), Term(text, text, code=True)])),
-        *(Answered([Answer(text, text, text)]), Fold(text, [Prose(text)], text)),
+        *(table(text), Headline(text, text), Prose(text), Lines([text]), Terms([Term(text, text, text), Term(text, text, code=True)])),
+        *(Summary([SummaryItem(text, text, text)]), Collapsible(text, [Prose(text)], text)),
         *(
-            Beside([table(text)]),
+            Columns([table(text)]),
             Section(text, "s", [Section(text, "u", [Prose(text)])]),
             Terms([passage, passage], label=text),
         ),
@@ -93,7 +93,7 @@ def test_numbers_are_set_to_the_right_and_rows_have_headers():
 
 def test_a_figure_is_a_picture_between_the_html_around_it():
     figure = Figure("one", "what it shows", "how it is read", curves((500, 1000), [("a", [0.1, 0.2])]), table("numbers"), (("a…b", "ab"),))
-    before, drawn, after = show(Prose("before"), Beside([figure]), Prose("after")).parts
+    before, drawn, after = show(Prose("before"), Columns([figure]), Prose("after")).parts
     assert isinstance(before, Html)
     assert isinstance(drawn, Picture)
     assert drawn.alt == "what it shows"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.made_runs import Made
 from workbench.analysis.findings import findings
-from workbench.report.model import Fold, Section, Table
+from workbench.report.model import Collapsible, Section, Table
 from workbench.report.sections.differences import differences
 from workbench.report.sections.pairs import pairs
 from workbench.results.run_tables import RunTables
@@ -26,10 +26,10 @@ def run(request: pytest.FixtureRequest, made: Made) -> RunTables:
     return made.valued(rows, name=f"pairs-{request.param or 'all'}", baseline=request.param)
 
 
-def folds(run: RunTables) -> list[Fold]:
+def folds(run: RunTables) -> list[Collapsible]:
     section = pairs(findings(run))
     assert section is not None
-    return [block for block in section.blocks if isinstance(block, Fold)]
+    return [block for block in section.blocks if isinstance(block, Collapsible)]
 
 
 def number(sign: str, digits: str) -> float:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, displayed
 from workbench.core.fingerprint import fingerprint
 from workbench.report.figures.canvas import WIDTH_INCHES, own_style
-from workbench.report.model import Beside, Block, Figure, Section
+from workbench.report.model import Block, Columns, Figure, Section
 from workbench.report.render.html import environment
 from workbench.report.render.sparkline import sparkline
 
@@ -174,7 +174,7 @@ def _within(blocks: Sequence[Block]) -> str:
 
 def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
-        yield from _flat(block.blocks) if isinstance(block, Beside) else (block,)
+        yield from _flat(block.blocks) if isinstance(block, Columns) else (block,)
 
 
 def _look(tag: str, *classes: str) -> Markup:

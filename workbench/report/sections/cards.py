@@ -13,7 +13,7 @@ from workbench.analysis.standings import Standing
 from workbench.core.formatting import count, number, plural, setting, share
 from workbench.report.cells import count_cell, text, value_cell, words
 from workbench.report.figures import plots
-from workbench.report.model import Block, Cell, Column, Figure, Fold, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.questions import questions_table
 from workbench.report.sections.separation import index_gap, latency
 from workbench.report.text.sentences import folder_of, not_scored
@@ -109,7 +109,7 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     return Figure("lengths", summary, f"{summary}.{read}", drawing)
 
 
-def _card(findings: Findings, standing: Standing) -> Fold:
+def _card(findings: Findings, standing: Standing) -> Collapsible:
     run, name = findings.run, standing.name
     notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
     misses = misses_table(run, name)
@@ -117,7 +117,7 @@ def _card(findings: Findings, standing: Standing) -> Fold:
     blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
     blocks += [questions_table(run, name, _WORST), metrics_table(run, standing)]
     blocks += [latency(run, name), *index_gap(run, name)]
-    return Fold(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
+    return Collapsible(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
 
 
 def _stage(stage: str, values: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from workbench.core.formatting import count, listed, shortened
 from workbench.report.cells import Scale, amount_cell, count_cell, described, key_of, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
-from workbench.report.model import Beside, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.model import Cell, Column, Columns, Figure, Prose, Row, Section, Table
 from workbench.report.text.sentences import defined, time_text
 
 _MOST_COSTS = 2
@@ -49,7 +49,7 @@ def sizes(findings: Findings) -> Section | None:
         "The colours span at least 0.2, so that a small difference looks small."
     )
     tables = [_grid(grid, scale) for grid in grids]
-    return Section("Size and overlap", "sizes", [Prose(introduction), Beside(tables)], "Sizes")
+    return Section("Size and overlap", "sizes", [Prose(introduction), Columns(tables)], "Sizes")
 
 
 def _grid(grid: Grid, scale: Scale) -> Table:
@@ -67,7 +67,7 @@ def costs(findings: Findings) -> Section | None:
         return None
     differ = [cost for cost in _DRAWN if _differs(findings, cost)]
     drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(findings, cost))]
-    return Section("Quality and cost", "costs-section", [*([Beside(drawn)] if drawn else []), costs_table(findings)], "Cost")
+    return Section("Quality and cost", "costs-section", [*([Columns(drawn)] if drawn else []), costs_table(findings)], "Cost")
 
 
 def _differs(findings: Findings, cost: Cost) -> bool:

@@ -19,7 +19,7 @@ from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural, shortened
 from workbench.metrics.coverage import Floats
 from workbench.report.cells import digits_for, key_of
-from workbench.report.model import Drill, Prose, Section
+from workbench.report.model import Prose, QuestionDetails, Section
 from workbench.report.text.sentences import folder_of
 from workbench.results.run_tables import Measure, RunTables
 
@@ -50,7 +50,7 @@ def drill_section(findings: Findings) -> Section | None:
     return Section("Question by question", "queries", [*map(Prose, introduction), questions], "Questions")
 
 
-def drill(run: RunTables, names: Sequence[str], most: int = MOST) -> Drill:
+def drill(run: RunTables, names: Sequence[str], most: int = MOST) -> QuestionDetails:
     """Pack the drill-down of the configurations. If it exceeds `most` characters, keep the questions that differ most."""
     source = _Source(run, names)
     order = np.argsort(-source.differences, kind="stable").tolist()
@@ -58,7 +58,7 @@ def drill(run: RunTables, names: Sequence[str], most: int = MOST) -> Drill:
     while True:
         text = packed(source.value(sorted(order[:count])))
         if len(text) <= most or not count:
-            return Drill(text, count, len(order), key_of(shortened(names)))
+            return QuestionDetails(text, count, len(order), key_of(shortened(names)))
         # Questions share texts, so removing some saves less than their share.
         count = min(count - 1, int(_STEP * count * most / len(text)))
 

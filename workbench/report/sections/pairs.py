@@ -10,7 +10,7 @@ from workbench.analysis.pairwise import OTHER, Contrast, Part, contrast, meaning
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table
 
 # With more configurations than this, only the first is compared with all others.
 _ALL_PAIRS = 4
@@ -44,7 +44,7 @@ def tally(pair: Contrast) -> str:
     return f"Of {questions}, {pair.a.winner} is ahead on {pair.a.queries}, {pair.b.winner} on {pair.b.queries}; {pair.ties} are ties."
 
 
-def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
+def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Collapsible:
     a, b = pair.a.winner, pair.b.winner
     tested = findings.against(a, b)
     compared = tested or findings.outside_family(a, b)
@@ -53,7 +53,7 @@ def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
     p = f"{p_value(compared.p_adjusted)} corrected{'' if tested else ' for all pairs'}" if compared and known else "not tested"
     counts = f"ahead on {pair.a.queries}, behind on {pair.b.queries}, equal on {pair.ties}"
     note = f"{signed(gap.value)} {gap.bounds()}, {p} · {counts}"
-    return Fold(f"{a} against {b}", pair_blocks(findings, pair), note, "pairing", opened=opened)
+    return Collapsible(f"{a} against {b}", pair_blocks(findings, pair), note, "pairing", opened=opened)
 
 
 def _causes(findings: Findings, pair: Contrast) -> Table:

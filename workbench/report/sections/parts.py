@@ -21,7 +21,7 @@ from workbench.report.cells import (
 )
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
-from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
 from workbench.report.text.parts import added_text, differing_sentence, missing_sentence, shows_parts, unmatched
 from workbench.statistics.effects import EffectReading
 from workbench.statistics.intervals import ALPHA, THIS_CORPUS
@@ -48,7 +48,7 @@ def parts_section(findings: Findings) -> Section | None:
         differ = [differing_sentence(part) for part in effects if part.effect.p_differs <= ALPHA]
         blocks += [Lines(differ)] if differ else []
     blocks += [Prose(missing_sentence(missing))] if missing else []
-    blocks += [Fold("Every pair of configurations", [_pairs(findings, effects)])] if effects else []
+    blocks += [Collapsible("Every pair of configurations", [_pairs(findings, effects)])] if effects else []
     return Section("What does each part add?", "parts", blocks, "Parts") if blocks else None
 
 

@@ -9,7 +9,7 @@ from workbench.analysis.questions.worst_queries import ShownChunk, ShownNeed, Sh
 from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import question_row, text, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Table, Term, Terms
 from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
 
 _MOST_METRICS = 4
@@ -67,13 +67,13 @@ def _notes(run: RunTables, configuration: str) -> dict[str, str]:
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, query: ShownQuery, answer: str, searched: Sequence[str]) -> Fold:
+def _question(run: RunTables, query: ShownQuery, answer: str, searched: Sequence[str]) -> Collapsible:
     expected = f" · expected: {answer}" if answer else ""
     chunks = [term for chunk in query.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
     blocks: list[Block] = [Prose(f"Searched instead: {' | '.join(searched)}")] if searched else []
     blocks += [Prose("Evidence needed"), Terms([_need(need) for need in query.needs], label="delivered")] if query.needs else []
     blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(query.skipped)], label="evidence")] if chunks else []
-    return Fold(query.text, blocks, f"{query.query_id} · {run.primary} {number(query.value)}{expected}", opened=True)
+    return Collapsible(query.text, blocks, f"{query.query_id} · {run.primary} {number(query.value)}{expected}", opened=True)
 
 
 def _need(need: ShownNeed) -> Term:

@@ -10,7 +10,7 @@ from workbench.analysis.standings import slice_means, source_agreement
 from workbench.analysis.values import FEWEST_QUERIES
 from workbench.core.formatting import number, plural, shortened
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
 from workbench.statistics.intervals import THIS_CORPUS, Interval
 
@@ -21,7 +21,7 @@ def slices(findings: Findings) -> Section | None:
         return None
     means = {standing.name: slice_means(findings.run, standing.name) for standing in findings.standings.ranked}
     table = _map(findings, means)
-    folded: list[Block] = [Fold("Every configuration by slice", [table])] if table else []
+    folded: list[Block] = [Collapsible("Every configuration by slice", [table])] if table else []
     return Section(
         "By kind of question", "slices", [_first(findings, means[findings.first.name]), *_agreement(findings), *folded], "Slices"
     )

@@ -7,7 +7,7 @@ from typing import Any
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import count, plural, share
 from workbench.report.cells import count_cell, text, words
-from workbench.report.model import Block, Cell, Column, Fold, Lines, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Row, Section, Table
 from workbench.results.run_tables import RETRIEVED
 
 TITLE = "What did the targets serve?"
@@ -70,5 +70,5 @@ def _unmeasured(row: Mapping[Any, Any], conditions: bool) -> list[str]:
     return notes
 
 
-def _examples(row: Mapping[Any, Any], what: str, column: str) -> Fold:
-    return Fold(f"Hits of {row['configuration']} that {what}", [Lines(json.loads(row[column]))])
+def _examples(row: Mapping[Any, Any], what: str, column: str) -> Collapsible:
+    return Collapsible(f"Hits of {row['configuration']} that {what}", [Lines(json.loads(row[column]))])

@@ -13,7 +13,7 @@ from workbench.analysis.answers.values import Refusals
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
 from workbench.core.formatting import count, listed, number, plural, spread
-from workbench.report.model import Answer
+from workbench.report.model import SummaryItem
 from workbench.report.text.drafts import too_few
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
@@ -34,17 +34,17 @@ MEANINGS = {
 PLACES = {"before": "before the evidence", "after": "after the evidence"}
 
 
-def does_it_hold(findings: Findings) -> Answer | None:
+def does_it_hold(findings: Findings) -> SummaryItem | None:
     """Say how the answers of the first configuration that answers depend on the context. None for a run without answers."""
     names = answering(findings.run)
     return hold_answer(findings.run, names[0]) if names else None
 
 
-def hold_answer(run: RunTables, configuration: str) -> Answer:
+def hold_answer(run: RunTables, configuration: str) -> SummaryItem:
     """Say how the answers of a configuration depend on the context. Only losses that are significant together are claimed."""
     parts = decomposition_of(run, configuration)
     details = detail_sentences(run, parts) if parts else []
-    return Answer(QUESTION, " ".join(_hold_sentences(run, configuration)), " ".join(details))
+    return SummaryItem(QUESTION, " ".join(_hold_sentences(run, configuration)), " ".join(details))
 
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:

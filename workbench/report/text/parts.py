@@ -10,7 +10,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostRange
 from workbench.analysis.parts import NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
 from workbench.core.formatting import listed, number, p_value, plural, signed, two_digits
-from workbench.report.model import Answer
+from workbench.report.model import SummaryItem
 from workbench.report.text.drafts import too_few
 from workbench.report.text.sentences import less_than_matters
 from workbench.report.text.verdict import CONDITION, undone
@@ -31,7 +31,7 @@ _HERE = (EffectReading.GAIN_HERE, EffectReading.LOSS_HERE)
 _ORDER = (EffectReading.GAIN, EffectReading.LOSS, *_HERE, EffectReading.UNDECIDED, EffectReading.TOO_FEW)
 
 
-def part_answers(findings: Findings) -> list[Answer]:
+def part_answers(findings: Findings) -> list[SummaryItem]:
     """Answer for each added part that varies whether it is worth it."""
     added: dict[str, list[PartEffect]] = {}
     for part in parts(findings.run):
@@ -118,7 +118,7 @@ def _question(stage: str, alternative: str, reference: str) -> str:
     return f"Is {alternative.partition(',')[0]} worth it?"
 
 
-def _answer(findings: Findings, question: str, added: Sequence[PartEffect], missing: Sequence[Contrasted]) -> Answer:
+def _answer(findings: Findings, question: str, added: Sequence[PartEffect], missing: Sequence[Contrasted]) -> SummaryItem:
     # What is fused must be better than the best of its members, so the least gain comes first.
     ordered = sorted(added, key=lambda part: part.effect.comparison.difference.value * (1 if findings.primary.higher_is_better else -1))
     if all(part.reference == NONE for part in added):
@@ -130,7 +130,7 @@ def _answer(findings: Findings, question: str, added: Sequence[PartEffect], miss
     details += [f"The section What does each part add? has {plural(further, 'other effect')}."] if further > 0 else []
     limited = any(part.effect.comparison.difference.conditional for part in added)
     details += [CONDITION] if limited and findings.conclusive else []
-    return Answer(question, " ".join(sentences), " ".join(filter(None, details)))
+    return SummaryItem(question, " ".join(sentences), " ".join(filter(None, details)))
 
 
 def _subject(part: PartEffect) -> str:

@@ -10,7 +10,7 @@ from workbench.analysis.questions.miss_causes import cause_meanings, explains_te
 from workbench.analysis.values import holding_half
 from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import amount, capitalised, count, listed, number, plural, share
-from workbench.report.model import Answer, Answered, Lead
+from workbench.report.model import Headline, Summary, SummaryItem
 from workbench.report.text import verdict
 from workbench.report.text.answers import does_it_hold
 from workbench.report.text.delivery import delivery_notes
@@ -35,34 +35,34 @@ _BECAUSE = {cause.name: cause.because for cause in CAUSES}
 class SummaryAnswers(NamedTuple):
     """The answers in reading order."""
 
-    won: Answer
-    margin: Answer
-    certainty: Answer
-    cost: Answer
-    faults: Answer
-    weakest: Answer
-    more: Answer
-    data: Answer
+    won: SummaryItem
+    margin: SummaryItem
+    certainty: SummaryItem
+    cost: SummaryItem
+    faults: SummaryItem
+    weakest: SummaryItem
+    more: SummaryItem
+    data: SummaryItem
 
 
 def answers(findings: Findings) -> SummaryAnswers:
     """Answer all eight questions. Sentences name a winner only if the verdict does."""
     return SummaryAnswers(
-        Answer("What won?", *verdict.won(findings)),
-        Answer("By how much?", *verdict.margin(findings)),
-        Answer("How certain is the result?", *verdict.certainty(findings)),
-        Answer("What does it cost?", *cost(findings)),
-        Answer("What goes wrong most often?", *faults(findings)),
-        Answer("Where is it weakest?", *weakest(findings)),
-        Answer("How many more questions would be needed?", *verdict.more(findings)),
-        Answer("On which data?", *data(findings)),
+        SummaryItem("What won?", *verdict.won(findings)),
+        SummaryItem("By how much?", *verdict.margin(findings)),
+        SummaryItem("How certain is the result?", *verdict.certainty(findings)),
+        SummaryItem("What does it cost?", *cost(findings)),
+        SummaryItem("What goes wrong most often?", *faults(findings)),
+        SummaryItem("Where is it weakest?", *weakest(findings)),
+        SummaryItem("How many more questions would be needed?", *verdict.more(findings)),
+        SummaryItem("On which data?", *data(findings)),
     )
 
 
-def headline(findings: Findings) -> Lead:
+def headline(findings: Findings) -> Headline:
     """Name the winner or the tie set. Text in brackets becomes the aside."""
     sentence, bracket, aside = answers(findings).won.sentence.partition(" (")
-    return Lead(sentence, f"({aside}" if bracket else "")
+    return Headline(sentence, f"({aside}" if bracket else "")
 
 
 def opening(findings: Findings) -> list[str]:
@@ -76,11 +76,11 @@ def opening(findings: Findings) -> list[str]:
     ]
 
 
-def answered(findings: Findings) -> Answered:
+def answered(findings: Findings) -> Summary:
     """Answer the other questions, whether answers hold third, and for each part that is added whether it is worth it."""
     margin, certainty, *others = list(answers(findings))[1:-1]
     held = does_it_hold(findings)
-    return Answered([margin, certainty, *([held] if held else []), *others, *part_answers(findings)])
+    return Summary([margin, certainty, *([held] if held else []), *others, *part_answers(findings)])
 
 
 def cost(findings: Findings) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from workbench.core.display import excerpt
 from workbench.core.formatting import NONE, count, number, plural, signed
 from workbench.printable import printable_line
 from workbench.report.cells import text, words
-from workbench.report.model import Block, Cell, Fold, Lead, Prose, Row, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Headline, Prose, Row, Table, Term, Terms
 from workbench.report.render.notebook import show
 from workbench.report.sections.answers.examples import context_fold, outcome_text
 from workbench.report.sections.judging.claims import claims_fold
@@ -33,7 +33,7 @@ def side_html(side: Side, position: str) -> str:
 def question_html(question: ExploredQuestion) -> str:
     """Render the question with its expected answer."""
     expected = f"expected: {question.expected}" if question.expected else "" if question.answerable else "has no answer in the documents"
-    return _spaced(show(Lead(question.text, " · ".join(filter(None, [question.query_id, expected]))))._repr_html_())
+    return _spaced(show(Headline(question.text, " · ".join(filter(None, [question.query_id, expected]))))._repr_html_())
 
 
 def failures_html(failures: Mapping[str, str]) -> str:
@@ -41,12 +41,12 @@ def failures_html(failures: Mapping[str, str]) -> str:
     if not failures:
         return ""
     terms = Terms([Term(_line(name), _line(error)) for name, error in failures.items()])
-    return _spaced(show(Fold(f"{plural(len(failures), 'configuration')} failed and cannot be chosen", [terms]))._repr_html_())
+    return _spaced(show(Collapsible(f"{plural(len(failures), 'configuration')} failed and cannot be chosen", [terms]))._repr_html_())
 
 
 def side_blocks(side: Side, position: str) -> list[Block]:
     """Build the blocks of one side: value, gold, ranking, answers."""
-    blocks: list[Block] = [Lead(f"{position}: {_line(side.configuration)}"), Prose(_summary(side))]
+    blocks: list[Block] = [Headline(f"{position}: {_line(side.configuration)}"), Prose(_summary(side))]
     if side.searched:
         blocks.append(Prose(f"Searched instead: {' | '.join(side.searched)}"))
     gold = [*(_evidence(number, each) for number, each in enumerate(side.evidence, 1)), *_documents(side.documents)]
@@ -137,7 +137,7 @@ def _ranking(side: Side) -> list[Block]:
         evident = sum(chunk.evident for chunk in cut)
         note = f"{reasons}{f'; {evident} with evidence' if evident else ''}"
         blocks.append(
-            Fold(f"Cut from the context: {plural(len(cut), 'chunk')}", [Terms([*map(_chunk, shown), *rest], label="evidence")], note)
+            Collapsible(f"Cut from the context: {plural(len(cut), 'chunk')}", [Terms([*map(_chunk, shown), *rest], label="evidence")], note)
         )
     return blocks
 

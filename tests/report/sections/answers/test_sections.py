@@ -12,7 +12,7 @@ from workbench.analysis.answers.decomposition import REMAINING, decompose
 from workbench.analysis.findings import findings
 from workbench.core.formatting import number, signed
 from workbench.report.cells import words as words_column
-from workbench.report.model import Cell, Figure, Fold, Prose, Row, Section, Table
+from workbench.report.model import Cell, Collapsible, Figure, Prose, Row, Section, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.sections.answers.attacks import attacks
 from workbench.report.sections.answers.conditions import conditions
@@ -92,7 +92,7 @@ def test_the_figure_names_the_losses_that_refusals_hide(unanswered):
 
 
 def test_every_configuration_is_there_by_condition_and_with_its_reasons(found, answered_run):
-    shades, rows, others = [fold.blocks[0] for fold in conditions(found).blocks if isinstance(fold, Fold)]
+    shades, rows, others = [fold.blocks[0] for fold in conditions(found).blocks if isinstance(fold, Collapsible)]
     assert [each.cells[0].text for each in shades.rows] == list(answering(answered_run))
     assert len(rows.rows) == 2 * 8
     assert [each.cells[0].text for each in others.rows] == list(METRICS[1:])

@@ -15,7 +15,7 @@ from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
-from workbench.report.model import Figure, Fold, Table
+from workbench.report.model import Collapsible, Figure, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
@@ -54,7 +54,7 @@ def _rows_of(table, query_id, _):
 def flat(blocks):
     for block in blocks:
         yield block
-        if isinstance(block, Fold):
+        if isinstance(block, Collapsible):
             yield from flat(block.blocks)
 
 

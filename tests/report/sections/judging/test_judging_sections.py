@@ -9,7 +9,7 @@ from tests.answered_runs import Planted, answered
 from tests.judged_runs import Judged, judged
 from workbench.analysis.answers.answered import answering
 from workbench.analysis.findings import findings
-from workbench.report.model import Figure, Fold, Lines, Prose, Table, Terms
+from workbench.report.model import Collapsible, Figure, Lines, Prose, Table, Terms
 from workbench.report.render.html import document_of, rendered
 from workbench.report.sections.answers.examples import answer_examples
 from workbench.report.sections.judging.causes import answer_failures
@@ -116,7 +116,7 @@ def test_without_judges_answers_to_unanswerable_questions_are_what_goes_wrong(an
 def test_the_examples_mark_the_claims_and_list_them_with_the_words_that_decide(found):
     prose, first, *_ = answer_examples(found).blocks
     assert "Claims are marked in the answers and link to the words that decide about them." in prose.text
-    fold = next(block for block in first.blocks if isinstance(block, Fold) and block.title == "Claims: retrieved")
+    fold = next(block for block in first.blocks if isinstance(block, Collapsible) and block.title == "Claims: retrieved")
     assert fold.opened
     terms, table = fold.blocks
     assert isinstance(terms, Terms)
@@ -188,7 +188,7 @@ def test_labels_give_a_curve_corrected_means_and_differences(labelled):
     ]
     means = of(section, Table)[-1]
     assert [column.title for column in means.columns[2:5]] == ["mean of the run", "corrected, these items", "corrected, the population"]
-    (fold,) = of(section, Fold)
+    (fold,) = of(section, Collapsible)
     assert fold.blocks[0].rows[0].cells[1].text == labelled.run.names[1]
 
 
@@ -220,4 +220,4 @@ def test_26_configurations_with_long_names_are_shown(untidy):
     (figure,) = of(section, Figure)
     assert len(figure.data.rows) == len(answering(run)) > 25
     assert max(len(short) for short, _ in figure.key) <= 28
-    assert of(section, Fold)[0].title.startswith("All 27 rows")
+    assert of(section, Collapsible)[0].title.startswith("All 27 rows")

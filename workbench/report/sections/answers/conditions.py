@@ -23,7 +23,7 @@ from workbench.report.cells import (
     words,
 )
 from workbench.report.figures import plots
-from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
 from workbench.report.sections.answers.long_tables import opened
 from workbench.report.sections.answers.loss_cells import answered_cell, loss_cell
 from workbench.report.sections.answers.metrics import judged_losses_table, metrics_table
@@ -59,7 +59,7 @@ def conditions(findings: Findings) -> Section | None:
     blocks += opened(decomposition_table(run, parts)) if parts else []
     blocks += _folded(run, names, measure)
     others = [table for table in (metrics_table(run, names[0]), judged_losses_table(run, names[0])) if table]
-    blocks += [Fold(f"Other metrics of the answers of {names[0]}", others)] if others else []
+    blocks += [Collapsible(f"Other metrics of the answers of {names[0]}", others)] if others else []
     return Section(QUESTION, "answers", blocks, "Answers")
 
 
@@ -148,8 +148,8 @@ def reasons_text(row: ConditionScore) -> str:
 def _folded(run: RunTables, names: Sequence[str], measure: Measure | None) -> list[Block]:
     if len(names) < 2:
         return []
-    shown = [Fold("Every configuration by condition", [_map(run, names, measure)])] if measure else []
-    return [*shown, Fold("Refusals and questions without a score, of every configuration", [_all_rows(run, names)])]
+    shown = [Collapsible("Every configuration by condition", [_map(run, names, measure)])] if measure else []
+    return [*shown, Collapsible("Refusals and questions without a score, of every configuration", [_all_rows(run, names)])]
 
 
 def _map(run: RunTables, names: Sequence[str], measure: Measure) -> Table:

@@ -11,7 +11,7 @@ from workbench.analysis.judging.claims import has_claims
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.judging.claims import claims_fold
 from workbench.results.run_tables import RunTables
 
@@ -50,8 +50,8 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
 
 
-def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Fold:
-    """Fold a question with a table of its answers and the context of each. The context of a single answer is open."""
+def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Collapsible:
+    """Collapsible a question with a table of its answers and the context of each. The context of a single answer is open."""
     # Without the evidence alone to compare with, the loss is 1 minus the score.
     known = question.loss > 0 and decomposition_of(run, configuration) is not None
     loss = f" · loses {number(question.loss)} under {question.lost_to}" if known else ""
@@ -60,7 +60,7 @@ def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion
     )
     single = len(question.answers) == 1
     folds = [_folds(answer, single, opened) for answer in question.answers]
-    return Fold(
+    return Collapsible(
         question.text,
         [answers_table(run, question, is_verbatim(run, configuration)), *(fold for each in folds for fold in each)],
         f"{question.query_id}{_scored(run, question.answers[0]) if single else loss}{expected}",
@@ -89,11 +89,11 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
     return ", ".join([*said, *(["cut off at the token limit"] if answer.truncated else [])])
 
 
-def context_fold(answer: ShownAnswer, opened: bool = False) -> Fold:
-    """Fold the passages of a context, those that the answer cites named."""
+def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
+    """Collapsible the passages of a context, those that the answer cites named."""
     tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
     items = [_passage(passage) for passage in answer.passages]
-    return Fold(
+    return Collapsible(
         f"Context: {answer.name}",
         [Terms(items, "passages", "evidence")],
         f"{plural(len(items), 'passage')}{tokens}",
@@ -102,8 +102,8 @@ def context_fold(answer: ShownAnswer, opened: bool = False) -> Fold:
     )
 
 
-def _folds(answer: ShownAnswer, single: bool, opened: bool) -> list[Fold]:
-    """Fold the claims of an answer and its context. The first question opens the claims of the answer to retrieved passages."""
+def _folds(answer: ShownAnswer, single: bool, opened: bool) -> list[Collapsible]:
+    """Collapsible the claims of an answer and its context. The first question opens the claims of the answer to retrieved passages."""
     claims = claims_fold(answer, single or (opened and answer.condition == RETRIEVED))
     context = [context_fold(answer, single)] if answer.passages else []
     return [*([claims] if claims else []), *context]

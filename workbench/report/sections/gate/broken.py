@@ -9,7 +9,7 @@ from workbench.analysis.questions.passages import text_of
 from workbench.core.formatting import count, listed, number, plural
 from workbench.errors import InputError
 from workbench.report.cells import count_cell, queries_cell, text, words
-from workbench.report.model import Beside, Block, Cell, Column, Fold, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Columns, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.results.run_tables import RunTables
 
 TITLE = "What broke since the baseline?"
@@ -80,17 +80,17 @@ def values(loss: BaselineLoss) -> str:
     return f"{loss.metric} {number(loss.value_before, 2)} → {number(loss.value_after, 2)}"
 
 
-def _question(run: RunTables, question: BrokenQuestion) -> Fold:
+def _question(run: RunTables, question: BrokenQuestion) -> Collapsible:
     first = question.losses[0]
     note = " · ".join(part for part in (_named(first), values(first), first.cause) if part)
     more = f" · {len(question.losses) - 1} more" if len(question.losses) > 1 else ""
     blocks: list[Block] = [Lines([_line(loss) for loss in question.losses])]
     if question.before or question.after:
-        blocks.append(Beside([_hits("Hits before", question.before), _hits("Hits now", question.after)]))
+        blocks.append(Columns([_hits("Hits before", question.before), _hits("Hits now", question.after)]))
     terms = [Term("lost evidence", passage) for loss in question.losses if (passage := _evidence(run, loss))]
     terms += [Term("answer now", _cut(question.answer))] if question.answer else []
     blocks += [Terms(terms)] if terms else []
-    return Fold(f"{question.query_id}: {question.text}", blocks, f"{note}{more}", "pairing")
+    return Collapsible(f"{question.query_id}: {question.text}", blocks, f"{note}{more}", "pairing")
 
 
 def _evidence(run: RunTables, loss: BaselineLoss) -> str:

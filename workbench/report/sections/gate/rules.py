@@ -7,7 +7,7 @@ from typing import Any
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import interval, plural, signed
 from workbench.report.cells import count_cell, p_cell, text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Lines, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Prose, Row, Section, Table
 from workbench.report.text.gate import OUTCOMES, gate_sentence
 
 TITLE = "Does it pass the gate?"
@@ -34,7 +34,7 @@ def gate(findings: Findings) -> Section | None:
     blocks: list[Block] = [Prose(gate_sentence([row["outcome"] for row in rules], rules[0]["configuration"]))]
     blocks += [_table(f"Rules for {rules[0]['configuration']}", shown, _READING)] if shown else []
     blocks += [Lines([row["reason"] for row in rows if row["kind"] == "note"])] if len(rules) < len(rows) else []
-    blocks += [Fold(f"{plural(len(folded), 'retrieval test')} passed", [_table("Retrieval tests", folded, "")])] if folded else []
+    blocks += [Collapsible(f"{plural(len(folded), 'retrieval test')} passed", [_table("Retrieval tests", folded, "")])] if folded else []
     return Section(TITLE, "gate", blocks, "Gate")
 
 

@@ -12,7 +12,7 @@ from workbench.core.formatting import capitalised, count, share, shortened
 from workbench.report.cells import count_cell, described, key_of, text, value_cell, words
 from workbench.report.figures import judging_plots
 from workbench.report.figures.canvas import NAME_LENGTH
-from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
 from workbench.report.sections.answers.long_tables import opened
 from workbench.report.text.judging import WHY, cause_sentences, decided_by, failure_sentence
 from workbench.results.run_tables import RunTables
@@ -42,7 +42,7 @@ def answer_failures(findings: Findings) -> Section | None:
         blocks += [Prose(f"{_READING}{decided_by(run)}"), causes_figure(found), *opened(causes_table(run, found))]
     conditions = failures_by_condition(run, first.configuration)
     if len(conditions) > 1 and any(each.failed for each in conditions):
-        blocks.append(Fold(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))
+        blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))
     return Section(WHY, "answer-causes", blocks, "Causes")
 
 

@@ -11,7 +11,7 @@ from workbench.analysis.judging.marked_claims import claim_anchor, claim_label, 
 from workbench.analysis.questions.passages import Piece
 from workbench.core.formatting import count, listed, plural, share
 from workbench.report.cells import text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table, Term, Terms
 
 # What each mark means, in the legend.
 _MEANINGS: dict[ClaimState, str] = {
@@ -27,18 +27,18 @@ _MOST = 12
 _LONGEST_QUOTE = 300
 
 
-def claims_fold(answer: ShownAnswer, opened: bool = False) -> Fold | None:
-    """Fold an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
+def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None:
+    """Collapsible an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
     found = answer.claims
     if not found.claims:
-        return Fold(f"Claims: {answer.name}", [Prose(_unsplit(found))], "not split", "reply-context") if found.error else None
+        return Collapsible(f"Claims: {answer.name}", [Prose(_unsplit(found))], "not split", "reply-context") if found.error else None
     present = [state for state in CLAIM_STATES if any(claim.state == state for claim in found.claims)]
     marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
     legend = [
         piece for state in present for piece in (Piece(_MEANINGS[state], state, "score" if state == "scored" else state), Piece("   "))
     ]
     blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), _claims_table(answer)]
-    return Fold(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
+    return Collapsible(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
 
 
 def tally(found: ShownClaims) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from workbench.analysis.judging.corrected_scores import CorrectedScore, corrected_differences, corrected_means
 from workbench.core.formatting import interval, listed, signed
 from workbench.report.cells import count_cell, mean_cell, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Row, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Row, Table
 from workbench.report.sections.answers.long_tables import opened
 from workbench.results.run_tables import RunTables
 
@@ -28,7 +28,10 @@ def corrected_blocks(run: RunTables) -> list[Block]:
     """Show corrected means beside uncorrected ones, and corrected differences. Empty without labels."""
     means, differences = corrected_means(run), corrected_differences(run)
     blocks: list[Block] = opened(means_table(means)) if means else []
-    return [*blocks, *([Fold("Corrected differences between configurations", [differences_table(differences)])] if differences else [])]
+    return [
+        *blocks,
+        *([Collapsible("Corrected differences between configurations", [differences_table(differences)])] if differences else []),
+    ]
 
 
 def means_table(scores: Sequence[CorrectedScore]) -> Table:
