@@ -34,7 +34,7 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset, Document, Query
 from workbench.retrieval.dense import DenseRetriever
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 from workbench.storage.vector_cache import Vectors
 
 SIZES = (250_000, 1_000_000)
@@ -154,14 +154,14 @@ class Finished:
 
     def __init__(self, run: RunContext, configuration: Configuration) -> None:
         self._graph, self._configuration = Graph(run), configuration
-        self._entries: dict[str, dict[str, Entry]] = {}
+        self._entries: dict[str, dict[str, StoredResult]] = {}
 
     def obtain(self, *stages: str) -> None:
         """Compute the results of these stages, whose inputs are stored."""
         for node in self._graph.nodes(self._configuration, stages):
             self._entries.setdefault(node.stage, {})[node.part] = self._graph.obtain(node, self._entries)
 
-    def entry(self, stage: str) -> Entry:
+    def entry(self, stage: str) -> StoredResult:
         """The result of a stage that is stored in one part."""
         return next(iter(self._entries[stage].values()))
 

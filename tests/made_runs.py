@@ -19,7 +19,7 @@ from workbench.execution.result import Result
 from workbench.experiment.read import experiment_of
 from workbench.models.files import MINILM, locate
 from workbench.results.run_tables import RunTables
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 @pytest.fixture(scope="session")
@@ -139,9 +139,9 @@ class Made:
         scores.loc[scores["value"].isna(), "state"] = missing
         key = hashlib.sha256(repr((parts[primary].folder.name, missing, list(values))).encode()).hexdigest()
 
-        def compute(draft: Draft) -> None:
-            draft.table("scores", scores)
-            draft.values("change", None)
+        def compute(writer: ResultWriter) -> None:
+            writer.table("scores", scores)
+            writer.values("change", None)
 
         parts[primary] = outcome.context.workspace.store.obtain("scores", key, compute)
         return replace(result, entries={**result.entries, "scores": parts})

@@ -31,7 +31,7 @@ from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.results.run_tables import RunTables
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.statistics.clusters import Clusters
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 TEXT = "one two three. four five six. seven ate."
 METRICS = tuple(map(Metric.parse, ("complete@1", "span_precision@1", "recall@1", "irrelevant@1")))
@@ -69,17 +69,17 @@ def made() -> Callable[..., Result]:
         retrieved = Retrieved(chunks, table.drop(columns="doc"), ranking, np.full(queries, 0.1))
         store = context.workspace.store
 
-        def write_hits(draft: Draft) -> None:
+        def write_hits(writer: ResultWriter) -> None:
             for key, value in {"exact_hits": retrieved.hits, "exact_ranking": ranking, "exact_about": about}.items():
-                draft.table(key, value)
-            draft.values("searches", {"names": ["exact"], "index_bytes": 0, "overlap": None})
+                writer.table(key, value)
+            writer.values("searches", {"names": ["exact"], "index_bytes": 0, "overlap": None})
 
-        def write_scores(metric: Metric, draft: Draft) -> None:
-            draft.table("scores", evaluate(context.labels, retrieved, [metric]))
-            draft.values("change", None)
+        def write_scores(metric: Metric, writer: ResultWriter) -> None:
+            writer.table("scores", evaluate(context.labels, retrieved, [metric]))
+            writer.values("change", None)
 
         entries = {
-            "chunks": {"": store.obtain("chunks", name, lambda draft: draft.table("chunks", chunks))},
+            "chunks": {"": store.obtain("chunks", name, lambda writer: writer.table("chunks", chunks))},
             "hits": {"": store.obtain("hits", name, write_hits)},
             "scores": {str(one): store.obtain("scores", f"{name}-{one}", partial(write_scores, one)) for one in context.metrics},
         }

@@ -18,7 +18,7 @@ from workbench.report.render.html import write_report
 from workbench.report.render.terminal import summary_lines
 from workbench.results.run_tables import RunTables
 from workbench.storage.entry_manifest import EntryManifest
-from workbench.storage.result_store import MANIFEST, Draft, Store
+from workbench.storage.result_store import MANIFEST, ResultWriter, Store
 
 
 @pytest.fixture
@@ -112,9 +112,9 @@ def test_reports_and_notebooks_are_never_taken_from_a_shared_store(
     run = collect(outcome)
     key = fingerprint(run.digest(), run.manifest["commit"], code_digest())
 
-    def attack(draft: Draft) -> None:
-        (draft.folder / "report.html").write_text("<script>alert(1)</script>")
-        draft.values("terminal", ["all is well"])
+    def attack(writer: ResultWriter) -> None:
+        (writer.folder / "report.html").write_text("<script>alert(1)</script>")
+        writer.values("terminal", ["all is well"])
 
     Store(shared).obtain("reports", key, attack)
     published = publish_run(outcome, lambda _: None)

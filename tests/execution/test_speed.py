@@ -14,7 +14,7 @@ MINILM = EncodingModel("all-MiniLM-L6-v2", "openvino bfloat16")
 def measured(store: Store, key: str, tokens: int, seconds: float, model: EncodingModel | None = MINILM) -> None:
     """Store a result that encoded so many tokens in so many seconds."""
     named = {"model": model.model, "encoder": model.encoder} if model else {}
-    entry = store.obtain("vectors", key, lambda draft: draft.values("encoded", {"tokens": tokens} | named))
+    entry = store.obtain("vectors", key, lambda writer: writer.values("encoded", {"tokens": tokens} | named))
     path = entry.folder / MANIFEST
     manifest = EntryManifest.read(path.read_bytes())
     path.write_text(EntryManifest.of(manifest.kind, manifest.key, seconds, manifest.files).model_dump_json())

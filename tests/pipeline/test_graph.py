@@ -18,7 +18,7 @@ from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.vectors import VectorsStage
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 DENSE = Configuration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
 Keys = Callable[..., dict[str, set[str]]]
@@ -86,7 +86,7 @@ def test_a_component_that_calls_sys_exit_is_an_error_of_its_stage(few: Outcome) 
     class Exiting(ChunksStage):
         version = ChunksStage.version + 1
 
-        def compute(self, inputs: Inputs, draft: Draft) -> None:
+        def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
             sys.exit("no licence")
 
     with pytest.raises(RunError, match=r"the stage chunks called sys.exit\('no licence'\); let its component raise an error"):

@@ -12,7 +12,7 @@ from workbench.pipeline.graph import Graph
 from workbench.pipeline.registry import STAGES
 from workbench.pipeline.stage import Inputs, Stage
 from workbench.records import Variant
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 VARIANTS = (Variant("none"), Variant(), Variant(repeat=1), Variant("injection", "override"))
 
@@ -32,8 +32,8 @@ class Prompts(Stage):
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
         return str(variant)
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
-        draft.values("prompts", {"inputs": sorted(inputs.entries), "variant": str(inputs.node.variant)})
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        writer.values("prompts", {"inputs": sorted(inputs.entries), "variant": str(inputs.node.variant)})
 
 
 class Replies(Stage):
@@ -51,10 +51,10 @@ class Replies(Stage):
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
         return str(variant)
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
-        draft.values("replies", inputs.entry("prompts").values("prompts")["variant"])
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        writer.values("replies", inputs.entry("prompts").values("prompts")["variant"])
         if self.down.exists() and inputs.node.variant.repeat:
-            draft.mark_incomplete()
+            writer.mark_incomplete()
 
 
 class Summary(Stage):
@@ -63,8 +63,8 @@ class Summary(Stage):
     name = "summary"
     inputs = ("replies",)
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
-        draft.values("summary", {slot: entry.values("replies") for slot, entry in inputs.entries["replies"].items()})
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        writer.values("summary", {slot: entry.values("replies") for slot, entry in inputs.entries["replies"].items()})
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def graph(few: Outcome, tmp_path: Any) -> Graph:
 
 
 def slots(graph: Graph, stage: str, configuration: Configuration) -> list[str]:
-    return [node.slot for node in graph.nodes(configuration, [stage])]
+    return [node.result_id for node in graph.nodes(configuration, [stage])]
 
 
 def test_a_stage_has_a_result_for_each_variant_that_differs_for_it(graph: Graph, few: Outcome) -> None:
@@ -100,7 +100,7 @@ def test_a_result_reads_the_results_of_its_own_variant(graph: Graph, few: Outcom
 
 def test_configurations_share_a_variant_that_does_not_need_their_ranking(graph: Graph, few: Outcome) -> None:
     first, second = few.experiment.configurations[:2]
-    keys = [{node.slot: graph.key(node) for node in graph.nodes(each, ["replies"])} for each in (first, second)]
+    keys = [{node.result_id: graph.key(node) for node in graph.nodes(each, ["replies"])} for each in (first, second)]
     assert {slot for slot in keys[0] if keys[0][slot] == keys[1][slot]} == {"none"}
 
 
@@ -111,7 +111,7 @@ def test_an_incomplete_result_serves_its_run_and_is_computed_again_by_the_next(g
     entries = graph.walk(configuration)
     lacking = {stage: [slot for slot, entry in parts.items() if not entry.complete] for stage, parts in entries.items()}
     assert {stage: places for stage, places in lacking.items() if places} == {"replies": ["retrieved#1"], "summary": [""]}
-    assert [node.slot for node in graph.nodes(configuration) if not graph.is_stored(node)] == ["retrieved#1", ""]
+    assert [node.result_id for node in graph.nodes(configuration) if not graph.is_stored(node)] == ["retrieved#1", ""]
     down.unlink()
     again = graph.walk(configuration)
     made = [(stage, slot) for stage, parts in again.items() for slot, entry in parts.items() if entry.computed]

@@ -21,7 +21,7 @@ from workbench.errors import InputError, StoreError
 from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.layout import mark_text
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 
 @pytest.fixture
@@ -30,16 +30,16 @@ def machine(server, tmp_path: Path) -> Callable[[str], RemoteStore]:
     return lambda name: RemoteStore(server.url, tmp_path / name)
 
 
-def fill(draft: Draft) -> None:
-    draft.array("numbers", np.arange(50_000))
-    draft.values("about", {"of": "numbers"})
+def fill(writer: ResultWriter) -> None:
+    writer.array("numbers", np.arange(50_000))
+    writer.values("about", {"of": "numbers"})
 
 
-def refuse(_: Draft) -> None:
+def refuse(_: ResultWriter) -> None:
     raise AssertionError("it was computed again")
 
 
-def check(entry: Entry) -> None:
+def check(entry: StoredResult) -> None:
     np.testing.assert_array_equal(entry.array("numbers"), np.arange(50_000))
     assert entry.values("about") == {"of": "numbers"}
 
@@ -106,8 +106,8 @@ def test_a_manifest_cannot_name_files_outside_its_entry(machine, server):
 
 
 def test_a_damaged_entry_is_not_uploaded(machine, server):
-    def compute(draft: Draft) -> None:
-        fill(draft)
+    def compute(writer: ResultWriter) -> None:
+        fill(writer)
         server.end()
 
     one = machine("one")
@@ -153,9 +153,9 @@ def test_a_mark_that_another_machine_is_writing_is_waited_for(machine, server):
 
 
 def test_two_that_upload_the_same_entry_leave_one_that_is_whole(machine, server):
-    def another(draft: Draft) -> None:
-        draft.array("numbers", np.arange(50_000)[::-1])
-        draft.values("about", {"of": "numbers"})
+    def another(writer: ResultWriter) -> None:
+        writer.array("numbers", np.arange(50_000)[::-1])
+        writer.values("about", {"of": "numbers"})
 
     one, other = machine("one"), machine("other")
     one.obtain("kind", "key", fill)
@@ -173,8 +173,8 @@ def test_two_that_upload_the_same_entry_leave_one_that_is_whole(machine, server)
 
 
 def test_what_was_computed_while_the_server_was_away_is_kept_and_uploaded_later(machine, server):
-    def compute(draft: Draft) -> None:
-        fill(draft)
+    def compute(writer: ResultWriter) -> None:
+        fill(writer)
         server.end()
 
     with pytest.raises(StoreError, match=r"the store ftp://127.0.0.1:\d+/shared cannot be used .*check that it can be reached") as found:

@@ -15,7 +15,7 @@ from workbench.errors import InputError, StoreError
 from workbench.storage.entry_manifest import EntryManifest, entry_fault
 from workbench.storage.folder_check import FolderCheck
 from workbench.storage.layout import MARK, mark_text
-from workbench.storage.result_store import MANIFEST, Draft, Store
+from workbench.storage.result_store import MANIFEST, ResultWriter, Store
 
 # Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
 OBTAIN = """
@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from workbench.storage.result_store import Store
 root, marks, wait = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-def compute(draft):
-    draft.array("numbers", np.arange(100_000))
+def compute(writer):
+    writer.array("numbers", np.arange(100_000))
     (marks / uuid.uuid4().hex).touch()
     print("computing", flush=True)
     if wait == "for ever":
@@ -53,13 +53,13 @@ except StoreError as error:
 """
 
 
-def fill(draft: Draft) -> None:
-    draft.table("rows", pd.DataFrame({"query": [0, 1], "text": ["a", "é😀"]}))
-    draft.array("vectors", np.arange(6, dtype=np.float32).reshape(2, 3))
-    draft.values("about", {"n": 2, "name": "é"})
+def fill(writer: ResultWriter) -> None:
+    writer.table("rows", pd.DataFrame({"query": [0, 1], "text": ["a", "é😀"]}))
+    writer.array("vectors", np.arange(6, dtype=np.float32).reshape(2, 3))
+    writer.values("about", {"n": 2, "name": "é"})
 
 
-def refuse(_: Draft) -> None:
+def refuse(_: ResultWriter) -> None:
     raise AssertionError("computed again")
 
 
@@ -91,8 +91,8 @@ def test_keys_and_kinds_do_not_share_entries(store: Store) -> None:
 
 
 def test_a_computation_that_fails_leaves_nothing_and_can_be_tried_again(store: Store) -> None:
-    def fail(draft: Draft) -> None:
-        fill(draft)
+    def fail(writer: ResultWriter) -> None:
+        fill(writer)
         raise InputError("the input says the disk is full of cats")
 
     with pytest.raises(InputError, match="cats"):
@@ -104,9 +104,9 @@ def test_a_computation_that_fails_leaves_nothing_and_can_be_tried_again(store: S
 
 def test_what_is_no_number_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="Out of range float"):
-        store.obtain("kind", "key", lambda draft: draft.values("about", {"x": float("nan")}))
+        store.obtain("kind", "key", lambda writer: writer.values("about", {"x": float("nan")}))
     with pytest.raises(ValueError, match="Object arrays"):
-        store.obtain("kind", "key", lambda draft: draft.array("about", np.array([{}], dtype=object)))
+        store.obtain("kind", "key", lambda writer: writer.array("about", np.array([{}], dtype=object)))
     assert not store.has("kind", "key")
 
 
@@ -163,7 +163,7 @@ def test_a_damaged_entry_names_its_folder_and_the_fix_which_works(store: Store, 
 
 @pytest.mark.parametrize(("kind", "key"), [("kind", "other"), ("sort", "key")])
 def test_an_entry_replaced_by_another_ones_is_named(store: Store, kind: str, key: str) -> None:
-    other = store.obtain(kind, key, lambda draft: draft.values("about", {"n": 3})).folder
+    other = store.obtain(kind, key, lambda writer: writer.values("about", {"n": 3})).folder
     folder = store.obtain("kind", "key", fill).folder
     shutil.rmtree(folder)
     shutil.copytree(other, folder)
@@ -195,7 +195,7 @@ def test_a_file_that_the_manifest_does_not_list_is_not_read(store: Store) -> Non
 
 
 def test_a_file_that_is_no_table_is_one_line(store: Store) -> None:
-    entry = store.obtain("kind", "key", lambda draft: (draft.folder / "rows.parquet").write_text("no table"))
+    entry = store.obtain("kind", "key", lambda writer: (writer.folder / "rows.parquet").write_text("no table"))
     with pytest.raises(StoreError, match=r"kind/key is corrupt \(rows.parquet: ArrowInvalid\)"):
         entry.table("rows")
 
@@ -256,9 +256,9 @@ def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, fork: 
 @pytest.mark.parametrize(
     "statement",
     [
-        'Store(root).obtain("kind", "key", lambda draft: draft.array("numbers", np.zeros(10_000)))',
-        'Store(root).obtain("kind", "key", lambda draft: draft.table("rows", pd.DataFrame({"x": np.arange(10_000)})))',
-        'Store(root).obtain("kind", "key", lambda draft: draft.values("text", "x" * 10_000))',
+        'Store(root).obtain("kind", "key", lambda writer: writer.array("numbers", np.zeros(10_000)))',
+        'Store(root).obtain("kind", "key", lambda writer: writer.table("rows", pd.DataFrame({"x": np.arange(10_000)})))',
+        'Store(root).obtain("kind", "key", lambda writer: writer.values("text", "x" * 10_000))',
         'write_text(root / "report.html", "x" * 10_000)',
     ],
     ids=["array", "table", "values", "file"],
@@ -343,7 +343,7 @@ def test_a_forged_file_with_its_digest_is_believed(store: Store) -> None:
 def test_a_table_in_parts_is_read_as_one(store: Store) -> None:
     rows = pd.DataFrame({"doc": np.arange(9), "header": pd.array(["", "é", ""] * 3, dtype="str")})
     parts = [rows.iloc[:4], rows.iloc[4:4], rows.iloc[4:]]
-    entry = store.obtain("kind", "key", lambda draft: draft.tables("rows", parts))
+    entry = store.obtain("kind", "key", lambda writer: writer.tables("rows", parts))
     pd.testing.assert_frame_equal(entry.table("rows"), rows)
 
 
@@ -351,8 +351,8 @@ def test_a_table_in_parts_is_read_as_one(store: Store) -> None:
 def test_an_array_is_written_where_it_lies(store: Store, shape: tuple[int, int]) -> None:
     numbers = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape)
 
-    def compute(draft: Draft) -> None:
-        array = draft.mapped("vectors", shape)
+    def compute(writer: ResultWriter) -> None:
+        array = writer.mapped("vectors", shape)
         array[: shape[0] // 2] = numbers[: shape[0] // 2]
         array[shape[0] // 2 :] = numbers[shape[0] // 2 :]
 
@@ -362,7 +362,7 @@ def test_an_array_is_written_where_it_lies(store: Store, shape: tuple[int, int])
 
 
 def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process(tmp_path: Path, fork: Callable) -> None:
-    statement = 'Store(root).obtain("kind", "key", lambda draft: draft.mapped("vectors", (1_000, 384)))'
+    statement = 'Store(root).obtain("kind", "key", lambda writer: writer.mapped("vectors", (1_000, 384)))'
     line = fork(FULL.format(statement=statement), tmp_path).output()
     assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     assert not list(tmp_path.rglob("*.npy"))
@@ -396,12 +396,12 @@ def test_an_entry_that_the_disk_cannot_read_is_not_called_corrupt_and_doctor_kee
 
 
 def test_an_incomplete_entry_stays_readable_while_another_process_replaces_it(tmp_path: Path) -> None:
-    def partly(draft: Draft) -> None:
-        fill(draft)
-        draft.mark_incomplete()
+    def partly(writer: ResultWriter) -> None:
+        fill(writer)
+        writer.mark_incomplete()
 
     incomplete = Store(tmp_path).obtain("kind", "key", partly)
-    again = Store(tmp_path).obtain("kind", "key", lambda draft: draft.table("rows", pd.DataFrame({"query": [7], "text": ["new"]})))
+    again = Store(tmp_path).obtain("kind", "key", lambda writer: writer.table("rows", pd.DataFrame({"query": [7], "text": ["new"]})))
     assert (incomplete.complete, again.complete) == (False, True)
     assert incomplete.table("rows")["query"].tolist() == [0, 1]
     assert incomplete.array("vectors").tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -413,6 +413,6 @@ def test_an_entry_is_replaced_by_names_so_that_a_check_never_sees_a_part_of_it(t
     deleted, delete = list[str](), shutil.rmtree
     monkeypatch.setattr(shutil, "rmtree", lambda path, **options: [deleted.append(Path(path).name), delete(path, **options)])
     for _ in range(2):
-        Store(tmp_path).obtain("kind", "key", lambda draft: [fill(draft), draft.mark_incomplete()])
+        Store(tmp_path).obtain("kind", "key", lambda writer: [fill(writer), writer.mark_incomplete()])
     assert "key" not in deleted
     assert {path.name for path in (tmp_path / "kind").iterdir()} == {"key", "key.lock"}

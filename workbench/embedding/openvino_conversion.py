@@ -20,7 +20,7 @@ from workbench.embedding.openvino_model import Precision
 from workbench.embedding.torch_model import model_modules, model_settings, positions, read
 from workbench.errors import ModelError
 from workbench.models.files import locate, model_fingerprint
-from workbench.storage.result_store import Draft, Store
+from workbench.storage.result_store import ResultWriter, Store
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
@@ -100,25 +100,25 @@ def _conversion(model: str, output: Output, cache: Path) -> Conversion:
     store, key = Store(cache), fingerprint(recipe)
     if not _preparing.get() and not store.has("openvino", key):
         raise UnpreparedModelError(f"the model {model} was never converted on this machine", "the first sweep converts it")
-    entry = store.obtain("openvino", key, lambda draft: _convert(model, output, draft))
+    entry = store.obtain("openvino", key, lambda writer: _convert(model, output, writer))
     verdict = entry.values("verdict")
     if entry.computed and verdict["refused"]:
         say_aside(f"workbench: {model} is embedded with torch, not with openvino: {verdict['refused']}")
     return Conversion(entry.folder / _GRAPH, cast(Precision, verdict["precision"]), verdict["refused"])
 
 
-def _convert(model: str, output: Output, draft: Draft) -> None:
+def _convert(model: str, output: Output, writer: ResultWriter) -> None:
     """Write `model.xml` with its weights, unless the model is refused, and `verdict`: refused (reason or empty), precision, cosines."""
     refused, cosines = _unlike(model), dict[str, float]()
     if not refused:
         loaded = read(model, min(_PROBED_WINDOW, positions(model)), "cpu").float().eval()
-        refused, cosines = _tried(loaded, model, output, draft.folder / _GRAPH)
+        refused, cosines = _tried(loaded, model, output, writer.folder / _GRAPH)
         if refused:
             # A mask row that hides everything, as local attention has beside padding, gives NaN in OpenVINO's fused attention.
-            eager = _tried(loaded, model, output, draft.folder / _GRAPH, "eager")
+            eager = _tried(loaded, model, output, writer.folder / _GRAPH, "eager")
             refused, cosines = (refused, cosines) if eager[0] else eager
     precision = "bfloat16" if cosines.get("bfloat16", 0) >= _LEAST["bfloat16"] else "float32"
-    draft.values("verdict", {"refused": refused, "precision": precision, "cosines": cosines})
+    writer.values("verdict", {"refused": refused, "precision": precision, "cosines": cosines})
 
 
 def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Path, attention: str = "") -> tuple[str, dict[str, float]]:

@@ -95,7 +95,7 @@ class StaticEmbedder(Embedder):
 def _table(model: str, dimensions: int) -> Vectors:
     """Return a vector for each token, float32 (vocabulary, dimensions), zero for meaningless tokens. Distilled once for all processes."""
     store, key = Store(cache_folder()), _recipe(model, dimensions)
-    entry = store.obtain("static", key, lambda draft: draft.array("table", _distil(model, dimensions)))
+    entry = store.obtain("static", key, lambda writer: writer.array("table", _distil(model, dimensions)))
     return np.array(entry.array("table"), dtype=np.float32)
 
 

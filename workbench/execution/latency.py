@@ -27,7 +27,7 @@ from workbench.retrieval.rank import SEED, Floats
 from workbench.retrieval.reranked import candidates
 from workbench.rewriting.base import FeedbackRewriter, TextRewriter
 from workbench.rewriting.feedback import expanded_queries
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 LATENCY = "latency"
 # The title of their progress.
@@ -94,12 +94,12 @@ def target_latencies(result: Result) -> dict[str, float]:
     return {"latency_questions": float(len(times)), **found}
 
 
-def _measure_into(graph: Graph, results: Sequence[Result], say: Say, draft: Draft) -> None:
+def _measure_into(graph: Graph, results: Sequence[Result], say: Say, writer: ResultWriter) -> None:
     say(f"latency: {plural(len(results), 'configuration')} in {ROUNDS} rounds, one question at a time")
     measured, failures = measure(graph, results)
     for name, line in failures.items():
         say(f"latency of {name} is not known: {line}")
-    draft.values(LATENCY, measured)
+    writer.values(LATENCY, measured)
 
 
 def is_measured(graph: Graph, configurations: Sequence[Configuration]) -> bool:

@@ -37,7 +37,7 @@ from workbench.results.history import append
 from workbench.results.run_tables import MANIFEST, RunTables, run_mark, write_table
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import Draft, Store
+from workbench.storage.result_store import ResultWriter, Store
 from workbench.targets.callable.threads import left_running
 
 _OUTPUTS, _REPORTS = "outputs", "reports"
@@ -141,19 +141,19 @@ def writing(folder: Path, say: Say) -> Iterator[None]:
 
 def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Sequence[str]]:
     """Write `report.html` into the folder and return it with the lines for the terminal. Both come from the store if unchanged."""
-    entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda draft: _render(run, draft))
+    entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda writer: _render(run, writer))
     path = folder / "report.html"
     entry.copy(path.name, path)
     return path, entry.values(_TERMINAL)
 
 
-def _render(run: RunTables, draft: Draft) -> None:
+def _render(run: RunTables, writer: ResultWriter) -> None:
     # Imported here because it takes longer than everything else and only a report needs it.
     from workbench.report.render.html import write_report
     from workbench.report.render.terminal import summary_lines
 
-    write_report(run, draft.folder / "report.html")
-    draft.values(_TERMINAL, summary_lines(run))
+    write_report(run, writer.folder / "report.html")
+    writer.values(_TERMINAL, summary_lines(run))
 
 
 def write_outputs(outcome: Outcome) -> RunTables:
@@ -173,7 +173,7 @@ def write_outputs(outcome: Outcome) -> RunTables:
     (folder / MANIFEST).unlink(missing_ok=True)
     _write_texts(folder / "runs", "trec", {result.configuration.name: run_lines(outcome.context, result) for result in outcome.results})
     run.write(folder)
-    store.obtain(_OUTPUTS, key, lambda draft: draft.values("files", _digests(folder)))
+    store.obtain(_OUTPUTS, key, lambda writer: writer.values("files", _digests(folder)))
     return run
 
 

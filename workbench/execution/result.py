@@ -16,7 +16,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.stage import Entries
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.vectors import truncated_tokens
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Result:
     primary: Metric | None = None
     latencies: Mapping[str, float] = field(default_factory=dict)
 
-    def entry(self, stage: str) -> Entry:
+    def entry(self, stage: str) -> StoredResult:
         """Return the result of a stage that stores a single part."""
         return self.entries[stage][""]
 
@@ -41,7 +41,7 @@ class Result:
         return self.entry("chunks").table("chunks")
 
     @property
-    def hits(self) -> Entry:
+    def hits(self) -> StoredResult:
         """Return the rankings of all searches, before reranking."""
         return self.entry("hits")
 
@@ -55,7 +55,7 @@ class Result:
         return pd.concat([entry.table("scores") for entry in self.entries["scores"].values()], ignore_index=True)
 
     @property
-    def incomplete(self) -> list[Entry]:
+    def incomplete(self) -> list[StoredResult]:
         """Return the results that lack something, such as the answers of failed calls."""
         return [entry for parts in self.entries.values() for entry in parts.values() if not entry.complete]
 

@@ -27,7 +27,7 @@ from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.screening import MARGIN, ScreenedConfiguration, Screening, screened
 from workbench.statistics.verdict import FEWEST_QUERIES
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 VERSION = 1
 SEED = 6
@@ -173,7 +173,7 @@ def _by_answers(proxies: Proxies) -> bool:
     return primary_of(proxies.experiment, proxies.run.dataset).of_answers
 
 
-def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
+def _write_screening(proxies: Proxies, say: Say, writer: ResultWriter) -> None:
     """Run the proxies and decide within each group. A configuration whose proxy fails is kept."""
     (metric,), keys, experiment = proxies.run.metrics, proxies.keys, proxies.experiment
     values, cut = _run_proxies(proxies, say)
@@ -191,7 +191,7 @@ def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
         rows |= {row.configuration: row for row in results}
     ordered = tuple(rows[configuration.name] for configuration in own)
     screening = Screening(str(metric), len(proxies.run.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
-    draft.values("screening", screening.as_json())
+    writer.values("screening", screening.as_json())
 
 
 def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str]]:
@@ -220,7 +220,7 @@ def _description(configuration: Configuration, proxy: Configuration) -> str:
     return f"{embedder.kind} embeddings of {embedder.model}"
 
 
-def _without(experiment: ExperimentSpec, entry: Entry) -> ExperimentSpec:
+def _without(experiment: ExperimentSpec, entry: StoredResult) -> ExperimentSpec:
     screening = Screening.of_json(entry.values("screening"))
     dropped = {row.configuration for row in screening.dropped}
     remaining = tuple(configuration for configuration in experiment.configurations if configuration.name not in dropped)

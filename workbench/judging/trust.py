@@ -19,7 +19,7 @@ from workbench.judging.known_answers import (
     relevance_cases,
 )
 from workbench.records import Passage
-from workbench.storage.result_store import Draft, Store
+from workbench.storage.result_store import ResultWriter, Store
 
 Role = Literal["judge", "score"]
 
@@ -70,12 +70,12 @@ def trust(judge: Judge, task: Task, resources: AnswerResources, store: Store) ->
     cases = _CASES[task]()
     known, identity = [asdict(case) for case in cases], judge.identity(task)
 
-    def compute(draft: Draft) -> None:
+    def compute(writer: ResultWriter) -> None:
         found = self_tested(judge, task, resources)
         require_unchanged(f"the judge {judge.label}", identity, judge.identity(task))
-        draft.values("trust", asdict(found))
+        writer.values("trust", asdict(found))
         if found.failed_calls:
-            draft.mark_incomplete()
+            writer.mark_incomplete()
 
     entry = store.obtain("self_tests", fingerprint(_VERSION, task, identity, judge.label, known), compute)
     values = entry.values("trust")

@@ -19,7 +19,7 @@ from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.errors import InputError, NotebookError, WorkbenchError
 from workbench.notebook_runner.kernels import Kernels
 from workbench.report.records import MIME
-from workbench.storage.result_store import Draft, Store
+from workbench.storage.result_store import ResultWriter, Store
 
 _KIND = "notebooks"
 _CELL_SECONDS = 900
@@ -50,8 +50,8 @@ def run_notebook(
     run_id = fingerprint(file_digest(source), dict(parameters), shown, code_digest())
     failed = target.with_suffix(".failed.ipynb")
 
-    def compute(draft: Draft) -> None:
-        executed = draft.folder / "notebook.ipynb"
+    def compute(writer: ResultWriter) -> None:
+        executed = writer.folder / "notebook.ipynb"
         injected = dict(parameters) | {"run_id": run_id}
         forked = kernels is not None and not kernels.lost()
         try:
@@ -61,7 +61,7 @@ def run_notebook(
             if not (forked and kernels and kernels.lost()):
                 raise
             record = _execute(source, executed, injected, failed, kernels)
-        draft.values("record", record)
+        writer.values("record", record)
 
     entry = store.obtain(_KIND, run_id, compute)
     entry.copy("notebook.ipynb", target)

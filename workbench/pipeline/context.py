@@ -26,7 +26,7 @@ from workbench.records import Dataset, Variant
 from workbench.retrieval.base import DocumentFilters
 from workbench.storage.call_cache import CallCache
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
-from workbench.storage.result_store import Entry, Store
+from workbench.storage.result_store import Store, StoredResult
 from workbench.storage.vector_cache import VectorCache
 
 
@@ -198,6 +198,6 @@ class RunContext:
         """Return the ids of the documents. Shape (documents,)."""
         return np.array([document.doc_id for document in self.dataset.documents], dtype=object)
 
-    def chunks(self, entry: Entry) -> Chunks:
+    def chunks(self, entry: StoredResult) -> Chunks:
         """Return the chunks of a finished stage `chunks`, creating each record on access."""
         return Chunks(self.dataset.documents, entry.table("chunks"))

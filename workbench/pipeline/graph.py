@@ -15,7 +15,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage
 from workbench.records import Variant
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 
 
 class Graph:
@@ -28,7 +28,7 @@ class Graph:
         self.run = run
         self._registered = stages
         self.precomputed: dict[str, float] = {}
-        self.incomplete: dict[str, Entry] = {}
+        self.incomplete: dict[str, StoredResult] = {}
         self._keys: dict[Node, str] = {}
         self._identities: dict[Node, list[Any]] = {}
 
@@ -95,7 +95,7 @@ class Graph:
         """Return whether a result is in the store."""
         return self.stages[node.stage].is_stored(self.key(node), self.run)
 
-    def obtain(self, node: Node, entries: Entries | None = None) -> Entry:
+    def obtain(self, node: Node, entries: Entries | None = None) -> StoredResult:
         """Return a result from the store or from `incomplete`, computing it if necessary. See `inputs` for `entries`.
 
         Raises RunError if the code of a component calls `sys.exit`, which must not end the other configurations or a worker.
@@ -110,25 +110,25 @@ class Graph:
 
     def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
         """Return the inputs of a node, obtaining those that `entries` lacks. Only a stage that stores its result needs the node's `key`."""
-        obtained: dict[str, dict[str, Entry]] = {}
+        obtained: dict[str, dict[str, StoredResult]] = {}
         for need in self.before(node):
-            known = (entries or {}).get(need.stage, {}).get(need.slot)
-            obtained.setdefault(need.stage, {})[need.slot] = known or self.obtain(need, entries)
-        return Inputs(self.run, node, key, obtained, lambda: self._peers(node), lambda: self._check(node))
+            known = (entries or {}).get(need.stage, {}).get(need.result_id)
+            obtained.setdefault(need.stage, {})[need.result_id] = known or self.obtain(need, entries)
+        return Inputs(self.run, node, key, obtained, lambda: self._pending(node), lambda: self._check(node))
 
-    def _peers(self, node: Node) -> list[Inputs]:
-        peers = []
+    def _pending(self, node: Node) -> list[Inputs]:
+        pending = []
         for configuration in self.run.configurations:
-            for peer in self.nodes(configuration, [node.stage], [node.variant]):
-                if peer.part == node.part and self.key(peer) != self.key(node) and not self.is_stored(peer):
-                    # The peer's own configuration reports the error.
+            for other in self.nodes(configuration, [node.stage], [node.variant]):
+                if other.part == node.part and self.key(other) != self.key(node) and not self.is_stored(other):
+                    # Its own configuration reports the error.
                     with contextlib.suppress(Exception):
-                        peers.append(self.inputs(peer))
-        return peers
+                        pending.append(self.inputs(other))
+        return pending
 
     def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> Entries:
         """Obtain every result of a configuration, or only those of some stages."""
-        entries: dict[str, dict[str, Entry]] = {}
+        entries: dict[str, dict[str, StoredResult]] = {}
         nodes = list(self.nodes(configuration, stages))
         for node in nodes:
             # Made before any result, so that no stage reads another version of a file than the stages before it.
@@ -137,7 +137,7 @@ class Graph:
             entry = self.obtain(node, entries)
             if (seconds := self.precomputed.pop(self.task(node), None)) is not None:
                 entry = replace(entry, seconds=seconds, computed=True)
-            entries.setdefault(node.stage, {})[node.slot] = entry
+            entries.setdefault(node.stage, {})[node.result_id] = entry
         return entries
 
     def fingerprint(self, configuration: Configuration) -> str:

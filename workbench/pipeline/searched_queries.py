@@ -14,7 +14,7 @@ from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, Sea
 from workbench.retrieval.filtered import search, searches
 from workbench.retrieval.fusion import fused_by_question, pooled
 from workbench.rewriting.feedback import ExpandedQueries
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 REWRITES = "rewrites"
 
@@ -87,18 +87,18 @@ def _rewritten(run: RunContext, entries: Entries) -> SearchedQueries:
     return SearchedQueries(batch, question if (rows["number"] > 0).any() else None, rows["role"].tolist())
 
 
-def write_expanded(draft: Draft, members: Sequence[ExpandedQueries]) -> None:
+def write_expanded(writer: ResultWriter, members: Sequence[ExpandedQueries]) -> None:
     """Store expanded queries: values `members`, and for each of them a table `words_*` (query, word, weight) or an array `vectors_*`."""
     for number, member in enumerate(members):
         if member.queries.words is None:
-            draft.array(f"vectors_{number}", member.queries.vectors)
+            writer.array(f"vectors_{number}", member.queries.vectors)
         else:
             rows = [(query, word, weight) for query, words in enumerate(member.queries.words) for word, weight in words.items()]
-            draft.table(f"words_{number}", pd.DataFrame(rows, columns=["query", "word", "weight"]))
-    draft.values("members", [{"path": list(member.path), "words": member.queries.words is not None} for member in members])
+            writer.table(f"words_{number}", pd.DataFrame(rows, columns=["query", "word", "weight"]))
+    writer.values("members", [{"path": list(member.path), "words": member.queries.words is not None} for member in members])
 
 
-def _expanded(entry: Entry, queries: QueryBatch) -> QueryBatch:
+def _expanded(entry: StoredResult, queries: QueryBatch) -> QueryBatch:
     expanded = queries
     for number, member in enumerate(entry.values("members")):
         if member["words"]:

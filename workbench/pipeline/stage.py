@@ -11,10 +11,10 @@ from workbench.errors import StoreError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.records import Variant
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
-# Finished results by stage and slot.
-Entries = Mapping[str, Mapping[str, Entry]]
+# Finished results by stage and result id.
+Entries = Mapping[str, Mapping[str, StoredResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class Node:
     part: str = ""
 
     @property
-    def slot(self) -> str:
+    def result_id(self) -> str:
         """Return the name of the result among those of its stage: its part, its variant if that is another than the usual one, or both."""
         return "|".join(filter(None, [str(self.variant) if self.variant != Variant() else "", self.part]))
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The run, a node with its key, and its input results. `peers` are the inputs of other configurations' missing results.
+    """The run, a node with its key, and its input results. `pending` are the inputs of other configurations' missing results.
 
     `check` raises RunError if something that determines the result, such as a file of a prompt, has changed since the key was made.
     """
@@ -43,7 +43,7 @@ class Inputs:
     node: Node
     key: str
     entries: Entries
-    peers: Callable[[], "list[Inputs]"]
+    pending: Callable[[], "list[Inputs]"]
     check: Callable[[], None] = lambda: None
 
     @property
@@ -51,7 +51,7 @@ class Inputs:
         """Return the node's configuration."""
         return self.node.configuration
 
-    def entry(self, stage: str) -> Entry:
+    def entry(self, stage: str) -> StoredResult:
         """Return the result of a stage that stores a single one for the node. Raises StoreError if the stage is not an input."""
         if stage not in self.entries:
             raise StoreError(f"the stage {self.node.stage} has no input {stage}", "name it in the stage's inputs")
@@ -107,18 +107,18 @@ class Stage(ABC):
         return None
 
     @abstractmethod
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Write the result into the draft."""
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        """Write the result."""
 
-    def obtain(self, inputs: Inputs) -> Entry:
+    def obtain(self, inputs: Inputs) -> StoredResult:
         """Return the result from the store, computing and storing it if necessary."""
 
-        def compute(draft: Draft) -> None:
+        def compute(writer: ResultWriter) -> None:
             with reporting(self.name):
-                self.compute(inputs, draft)
+                self.compute(inputs, writer)
             inputs.check()
             if not all(entry.complete for parts in inputs.entries.values() for entry in parts.values()):
-                draft.mark_incomplete()
+                writer.mark_incomplete()
 
         return inputs.run.workspace.store.obtain(self.name, inputs.key, compute)
 

@@ -18,7 +18,7 @@ from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.printable import passwords_of, printable
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest
 from workbench.storage.layout import MARK, check_mark, mark_text, read_mark
-from workbench.storage.result_store import Draft, Entry, Store
+from workbench.storage.result_store import ResultWriter, Store, StoredResult
 
 # Digits of the digest in the name of an uploaded file, enough for unique names.
 _DIGITS = 32
@@ -52,7 +52,7 @@ class RemoteStore(Store):
         """Return whether the entry is in the copy or under the URL."""
         return super().has(kind, key) or self._manifest(kind, key) is not None
 
-    def get(self, kind: str, key: str) -> Entry | None:
+    def get(self, kind: str, key: str) -> StoredResult | None:
         """Return the entry from the copy, downloading or uploading it first if only one side has it."""
         if not super().has(kind, key) and (manifest := self._manifest(kind, key)) is not None:
             with self._lock(kind, f"{key}.fetched"):
@@ -63,7 +63,7 @@ class RemoteStore(Store):
             self._upload(kind, key)
         return entry
 
-    def _compute(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
+    def _compute(self, kind: str, key: str, compute: Callable[[ResultWriter], None]) -> StoredResult:
         # An entry that was deleted here and under the URL may have left this mark.
         self._uploaded(kind, key).unlink(missing_ok=True)
         entry = super()._compute(kind, key, compute)

@@ -28,14 +28,14 @@ from workbench.storage.entry_manifest import MANIFEST, EntryManifest, verified_m
 from workbench.storage.layout import MARK, check_mark, mark_text
 from workbench.storage.stored_files import StoredFiles, digest, write_through
 
-__all__ = ["MANIFEST", "Draft", "Entry", "Store"]
+__all__ = ["MANIFEST", "ResultWriter", "Store", "StoredResult"]
 
 # The file of an entry that lacks something, such as the answer of a failed call. It serves its own run, and is computed again by the next.
 _INCOMPLETE = "incomplete.json"
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredResult:
     """A finished result. `computed` says whether this process just made it, `seconds` how long that took. Only its `files` are read.
 
     `contents` are the files of an incomplete result, which another process may replace meanwhile.
@@ -95,7 +95,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ResultWriter:
     """An entry being written: a folder that no other process reads."""
 
     folder: Path
@@ -151,7 +151,7 @@ class Store:
         folder = self.root / kind / key
         return (folder / MANIFEST).is_file() and not (folder / _INCOMPLETE).exists()
 
-    def get(self, kind: str, key: str) -> Entry | None:
+    def get(self, kind: str, key: str) -> StoredResult | None:
         """Return the entry after checking it against its manifest, or None if it is missing or incomplete.
 
         Raises StoreError if it is damaged or unreadable.
@@ -167,20 +167,20 @@ class Store:
         except OSError as error:
             what = f"the store entry {folder} cannot be read ({error_line(error)})"
             raise StoreError(what, "check the disk and the entry's permissions, and run again") from error
-        return Entry(folder, manifest.seconds, False, manifest.files)
+        return StoredResult(folder, manifest.seconds, False, manifest.files)
 
-    def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
+    def obtain(self, kind: str, key: str, compute: Callable[[ResultWriter], None]) -> StoredResult:
         """Return the entry from the store, computing it if it is missing."""
         if entry := self.get(kind, key):
             return entry
         with self._lock(kind, key):
             return self.get(kind, key) or self._compute(kind, key, compute)
 
-    def _compute(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
+    def _compute(self, kind: str, key: str, compute: Callable[[ResultWriter], None]) -> StoredResult:
         self._check_layout(write=True)
         with self._replacing(kind, key, "tmp") as aside:
             started = time.perf_counter()
-            compute(Draft(aside))
+            compute(ResultWriter(aside))
             seconds = time.perf_counter() - started
             files = write_through(aside)
             manifest = EntryManifest.of(kind, key, seconds, files)
@@ -188,7 +188,7 @@ class Store:
             sync(aside / MANIFEST)
             sync(aside)
             contents = {name: (aside / name).read_bytes() for name in files} if _INCOMPLETE in files else {}
-        return Entry(self.root / kind / key, seconds, True, files, contents)
+        return StoredResult(self.root / kind / key, seconds, True, files, contents)
 
     def _check_layout(self, write: bool = False) -> None:
         """Raise StoreError for a store of another layout. With `write`, mark a store without a mark."""

@@ -20,11 +20,11 @@ class WordsStage(Stage):
     def identity(self, configuration, variant):
         return {"split": "blanks"}
 
-    def compute(self, inputs, draft):
+    def compute(self, inputs, writer):
         table, documents = inputs.entry("chunks").table("chunks"), inputs.run.dataset.documents
         rows = zip(table["doc"], table["start"], table["end"], strict=True)
-        draft.array("words", np.array([len(documents[doc].text[start:end].split()) for doc, start, end in rows]))
-        draft.values("made", {"pid": os.getpid()})
+        writer.array("words", np.array([len(documents[doc].text[start:end].split()) for doc, start, end in rows]))
+        writer.values("made", {"pid": os.getpid()})
 
 
 WORDS = WordsStage()

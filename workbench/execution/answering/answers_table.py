@@ -17,7 +17,7 @@ from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Passage, Variant
 from workbench.results.run_tables import empty
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 
 _LATENCIES = {"p50": 50, "p95": 95}
 _SPENT = {"tokens_answer_input": "input_tokens", "tokens_answer_output": "output_tokens", "cost_answers": "cost"}
@@ -49,17 +49,17 @@ def foreign_passages(context: RunContext, result: Result) -> pd.DataFrame:
     return passages[~passages["doc_id"].isin(context.doc_ids)]
 
 
-def _entries(context: RunContext, result: Result) -> Iterator[tuple[Variant, Entry, Entry]]:
+def _entries(context: RunContext, result: Result) -> Iterator[tuple[Variant, StoredResult, StoredResult]]:
     """Yield the contexts and the answers of each variant."""
     if result.configuration.answering is None:
         return
     for variant in context.variants:
         contexts = Node("contexts", result.configuration, Variant(variant.condition, variant.perturbation))
         answers = Node("answers", result.configuration, variant)
-        yield variant, result.entries["contexts"][contexts.slot], result.entries["answers"][answers.slot]
+        yield variant, result.entries["contexts"][contexts.result_id], result.entries["answers"][answers.result_id]
 
 
-def _variant_rows(context: RunContext, variant: Variant, contexts: Entry, answers: pd.DataFrame) -> pd.DataFrame:
+def _variant_rows(context: RunContext, variant: Variant, contexts: StoredResult, answers: pd.DataFrame) -> pd.DataFrame:
     about = contexts.table("contexts").set_index("query")
     rows = about.join(answers.set_index("query"))
     passages, outcomes = passages_of(contexts), outcomes_of(contexts, answers)

@@ -23,7 +23,7 @@ from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node
 from workbench.storage.layout import INDEXES
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 # Packages that determine results besides Workbench's own code.
@@ -101,7 +101,7 @@ def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts
     return vectors, EncodingCost(0, usage, time.perf_counter() - started)
 
 
-def compute(job: JobContext, node: Node, key: str, incomplete: Mapping[str, Entry]) -> Entry:
+def compute(job: JobContext, node: Node, key: str, incomplete: Mapping[str, StoredResult]) -> StoredResult:
     """Compute one result into the store unless it is already stored. Its inputs must be stored, or among the `incomplete` ones by task."""
     _set_threads(job)
     _check_store(job)

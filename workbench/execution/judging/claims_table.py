@@ -15,7 +15,7 @@ from workbench.pipeline.stages.judging.judged_scores import judged_entries
 from workbench.records import Passage, Variant
 from workbench.results.run_tables import empty
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 
 _NOTHING = {"verdict": "", "score": np.nan, "confidence": np.nan, "passage": -1, "start": -1, "end": -1, "flags": "[]", "error": ""}
 
@@ -24,10 +24,10 @@ class JudgedVariant(NamedTuple):
     """The entries of a judged variant: contexts, claims, verdicts of the judge of claims, and judgements by task."""
 
     variant: Variant
-    contexts: Entry
-    claims: Entry
-    verdicts: Entry
-    judgements: Sequence[tuple[Task, Entry]]
+    contexts: StoredResult
+    claims: StoredResult
+    verdicts: StoredResult
+    judgements: Sequence[tuple[Task, StoredResult]]
 
 
 def judged_variants(context: RunContext, result: Result) -> Iterator[JudgedVariant]:
@@ -37,7 +37,7 @@ def judged_variants(context: RunContext, result: Result) -> Iterator[JudgedVaria
     for variant in context.judged_variants:
         contexts = Node("contexts", result.configuration, Variant(variant.condition, variant.perturbation))
         claims, (verdicts, _), judgements = judged_entries(result.configuration, result.entries, variant)
-        yield JudgedVariant(variant, result.entries["contexts"][contexts.slot], claims, verdicts, judgements)
+        yield JudgedVariant(variant, result.entries["contexts"][contexts.result_id], claims, verdicts, judgements)
 
 
 def claims_table(context: RunContext, result: Result) -> pd.DataFrame:

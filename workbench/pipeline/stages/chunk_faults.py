@@ -7,7 +7,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Stage
 from workbench.pipeline.stages.vectors import input_lengths
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 class ChunkFaultsStage(Stage):
@@ -21,9 +21,9 @@ class ChunkFaultsStage(Stage):
         """Return whether the run has a primary metric, and the configuration chunks of its own. A run that only screens explains nothing."""
         return run.primary is not None and configuration.target is None
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Count the faults."""
         run, chunks = inputs.run, inputs.entry("chunks")
         lengths, window = input_lengths(inputs.entries), inputs.configuration.window
         faults = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)
-        draft.values("faults", [asdict(fault) for fault in faults])
+        writer.values("faults", [asdict(fault) for fault in faults])

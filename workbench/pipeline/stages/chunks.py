@@ -13,7 +13,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.target_tables import chunk_rows
 from workbench.records import Variant
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 class ChunksStage(Stage):
@@ -31,13 +31,13 @@ class ChunksStage(Stage):
         """Return the vocabulary that budgets are counted in."""
         return model_fingerprint(BUDGET_VOCABULARY)
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Split every document. Sentences that a chunker compares are embedded through the vector cache. A target has split them."""
         if inputs.configuration.target:
-            draft.table("chunks", chunk_rows(inputs.entry("responses").table("hits"), inputs.run.labels))
+            writer.table("chunks", chunk_rows(inputs.entry("responses").table("hits"), inputs.run.labels))
             return
         with using_vector_cache(inputs.run.workspace.vectors):
-            draft.tables("chunks", chunk_tables(inputs.run.dataset.searched, inputs.configuration.chunking))
+            writer.tables("chunks", chunk_tables(inputs.run.dataset.searched, inputs.configuration.chunking))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
         """Return the embedder with which the chunker compares texts."""

@@ -16,7 +16,7 @@ from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.pipeline.target_tables import unknown_questions
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 class ExplanationsStage(Stage):
@@ -41,7 +41,7 @@ class ExplanationsStage(Stage):
         tokens = context_cut(run.primary, node.configuration.delivery(run.primary)).tokens
         return [str(run.primary), run.primary.kind.version, run.spans, *([tokens] if tokens is not None else [])]
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Explain the ranking that is used to evaluate the configuration."""
         labels, metric = inputs.run.labels, inputs.run.primary
         if metric is None:
@@ -51,14 +51,14 @@ class ExplanationsStage(Stage):
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None
         extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs.configuration, inputs.entries), texts, vocabulary)
-        draft.table("context", context_rows(case, cut))
+        writer.table("context", context_rows(case, cut))
         misses, unknown = missed(case, metric, extent, cut), _unknown(inputs, metric.family)
-        draft.table("misses", misses[~misses["query"].isin(unknown)])
+        writer.table("misses", misses[~misses["query"].isin(unknown)])
         details = query_details(case, metric)
         # What is not known of a question takes no part in bounds over unjudged documents.
         details.loc[unknown, list(details)] = np.nan
-        draft.table("details", details)
-        draft.values("tokens", context_tokens(case, cut, _unknown(inputs, "chunks")))
+        writer.table("details", details)
+        writer.values("tokens", context_tokens(case, cut, _unknown(inputs, "chunks")))
 
 
 def _unknown(inputs: Inputs, family: str) -> list[int]:

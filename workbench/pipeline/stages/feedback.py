@@ -13,7 +13,7 @@ from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Variant
 from workbench.rewriting.base import FeedbackRewriter
 from workbench.rewriting.feedback import expanded_queries
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 class FeedbackStage(Stage):
@@ -38,18 +38,18 @@ class FeedbackStage(Stage):
         """Return the documents that each question may find."""
         return run.filters.identity if run.filters else None
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Search once and expand every question."""
         rewriter, configuration = inputs.configuration.rewrite, inputs.configuration
         if not isinstance(rewriter, FeedbackRewriter):
             raise RunError(f"{configuration.name} expands no question", "run the sweep again")
         queries, corpus = original_queries(inputs.run, inputs.entries), corpus_of(inputs.run, inputs.entries)
         members = list(expanded_queries(rewriter, queries, configuration.retrieval, corpus))
-        write_expanded(draft, members)
+        write_expanded(writer, members)
         rows = [
             (query, number, f"{'.'.join(member.path)}: {text}" if member.path else text, rewriter.role)
             for query in range(len(queries.texts))
             for number, member in enumerate(members)
             for text in [member.texts[query]]
         ]
-        draft.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))
+        writer.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))

@@ -17,7 +17,7 @@ from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
 from workbench.retrieval.rank import SEED, tie_breakers
 from workbench.rewriting.base import TextRewriter
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 _LISTED = 100
 
@@ -43,32 +43,32 @@ class HitsStage(Stage):
         depth = search_depth(node.configuration, run)
         return [depth.slices, depth.tokens, depth.documents, depth.listed, *(run.filters.identity if run.filters else ())]
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Rank chunks and documents for all queries with every search."""
         if inputs.configuration.target:
-            _write_returned(inputs, draft)
+            _write_returned(inputs, writer)
             return
         configuration, searched = inputs.configuration, searched_queries(inputs.run, inputs.entries)
         retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
         ranked = searched.searches(retrieval, corpus, depth)
         for search, ranking in ranked.items():
-            draft.table(f"{search}_hits", ranking.hits)
-            draft.table(f"{search}_ranking", ranking.ranking)
-            draft.table(f"{search}_about", ranking.queries)
+            writer.table(f"{search}_hits", ranking.hits)
+            writer.table(f"{search}_ranking", ranking.ranking)
+            writer.table(f"{search}_about", ranking.queries)
             if configuration.retrieval.fuses:
-                draft.table(f"{search}_sources", ranking.sources)
+                writer.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
-        draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
+        writer.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
-def _write_returned(inputs: Inputs, draft: Draft) -> None:
+def _write_returned(inputs: Inputs, writer: ResultWriter) -> None:
     """Write the ranking of a target as that of an exact search."""
     labels, search = inputs.run.labels, inputs.configuration.retrieval.evaluated
     hits, ranking = hit_rows(inputs.entry("responses").table("hits"), inputs.entry("chunks").table("chunks"), labels)
-    draft.table(f"{search}_hits", hits)
-    draft.table(f"{search}_ranking", ranking)
-    draft.table(f"{search}_about", about_rows(hits, labels.queries))
-    draft.values("searches", {"names": [search], "index_bytes": 0, "overlap": None})
+    writer.table(f"{search}_hits", hits)
+    writer.table(f"{search}_ranking", ranking)
+    writer.table(f"{search}_about", about_rows(hits, labels.queries))
+    writer.values("searches", {"names": [search], "index_bytes": 0, "overlap": None})
 
 
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:

@@ -7,7 +7,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.retrieval.chroma_index import build_index, index_recipe, is_built
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 
 class IndexStage(Stage):
@@ -24,14 +24,14 @@ class IndexStage(Stage):
         """Return the space and the version of Chroma, which cannot read another version's files."""
         return index_recipe()
 
-    def obtain(self, inputs: Inputs) -> Entry:
+    def obtain(self, inputs: Inputs) -> StoredResult:
         """Return the index, building it unless it is finished."""
         folder, started = inputs.run.workspace.indexes / inputs.key, time.perf_counter()
         vectors = inputs.entry("vectors").array("vectors")
         built = build_index(folder, inputs.run.chunks(inputs.entry("chunks")), vectors)
-        return Entry(folder, time.perf_counter() - started, built)
+        return StoredResult(folder, time.perf_counter() - started, built)
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Do nothing, since `obtain` builds the index in its own folder."""
 
     def is_stored(self, key: str, run: RunContext) -> bool:

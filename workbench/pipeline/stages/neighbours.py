@@ -10,7 +10,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Stage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.records import Variant
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 class NeighboursStage(Stage):
@@ -28,11 +28,11 @@ class NeighboursStage(Stage):
         """Return the number of neighbours on each side."""
         return configuration.retrieval.neighbours
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Add the neighbours to the ranking of every search."""
         ranked, doc = final_hits(inputs.entries), inputs.entry("chunks").table("chunks")["doc"].to_numpy(np.int64)
         for search in ranked.values("searches")["names"]:
-            draft.table(f"{search}_hits", with_neighbours(ranked.table(f"{search}_hits"), doc, inputs.configuration.retrieval.neighbours))
+            writer.table(f"{search}_hits", with_neighbours(ranked.table(f"{search}_hits"), doc, inputs.configuration.retrieval.neighbours))
             for table in ("ranking", "about"):
-                draft.table(f"{search}_{table}", ranked.table(f"{search}_{table}"))
-        draft.values("searches", ranked.values("searches"))
+                writer.table(f"{search}_{table}", ranked.table(f"{search}_{table}"))
+        writer.values("searches", ranked.values("searches"))

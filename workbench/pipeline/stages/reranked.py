@@ -11,7 +11,7 @@ from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Variant
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 
 class RerankedStage(Stage):
@@ -30,7 +30,7 @@ class RerankedStage(Stage):
         """Return the reranker's settings and models."""
         return configuration.rerank.identity() if configuration.rerank else None
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score the pool of every query and order it again."""
         reranker, retrieval, run, hits = inputs.configuration.rerank, inputs.configuration.retrieval, inputs.run, inputs.entry("hits")
         if reranker is None:
@@ -41,18 +41,18 @@ class RerankedStage(Stage):
             corpus_of(run, inputs.entries),
         )
         after = reranked(before, queries, corpus, reranker, run.workspace.vectors, retrieval.k)
-        draft.table(f"{retrieval.evaluated}_hits", after.hits)
-        draft.table(f"{retrieval.evaluated}_ranking", after.ranking)
-        draft.table(f"{retrieval.evaluated}_about", after.queries)
-        draft.values("searches", {"names": [retrieval.evaluated], "index_bytes": 0, "overlap": None})
+        writer.table(f"{retrieval.evaluated}_hits", after.hits)
+        writer.table(f"{retrieval.evaluated}_ranking", after.ranking)
+        writer.table(f"{retrieval.evaluated}_about", after.queries)
+        writer.values("searches", {"names": [retrieval.evaluated], "index_bytes": 0, "overlap": None})
 
 
-def ranking_of(hits: Entry, search: str) -> Ranking:
+def ranking_of(hits: StoredResult, search: str) -> Ranking:
     """Return a stored ranking."""
     hits_table, ranking, about = (hits.table(f"{search}_{name}") for name in ("hits", "ranking", "about"))
     return Ranking(hits_table, ranking, about)
 
 
-def final_hits(entries: Entries) -> Entry:
+def final_hits(entries: Entries) -> StoredResult:
     """Return the rankings that metrics read: after reranking and with neighbours, if the configuration has these."""
     return (entries.get("neighbours") or entries.get("reranked") or entries["hits"])[""]

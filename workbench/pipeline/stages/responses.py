@@ -14,7 +14,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.target_tables import returned_table
 from workbench.records import Variant
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetHit, TargetResources
 from workbench.targets.matching import HitMatcher
@@ -55,25 +55,25 @@ class ResponsesStage(Stage):
         demanded = [fingerprint(ids), fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
         return [*demanded, *([fingerprint(filters)] if any(filters) else [])]
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Ask the questions. If a request failed, the next run asks again."""
         target, run = inputs.configuration.target, inputs.run
         if target is None:
             raise RunError(f"{inputs.configuration.name} is no target", "run the sweep again")
         matcher, replies = HitMatcher(run.dataset.documents, target.match), _replies(target, inputs)
         searched = replies["search" if target.searches else "answer"]
-        draft.table("hits", returned_table([(place, _found(reply)) for place, reply in enumerate(searched)], matcher))
+        writer.table("hits", returned_table([(place, _found(reply)) for place, reply in enumerate(searched)], matcher))
         answers = [(place, reply.answer.sources) for place, reply in enumerate(replies.get("answer", ())) if reply.answer]
         sources = [(place, named) for place, named in answers if named is not None]
-        draft.table("sources", returned_table(sources, matcher))
-        draft.table("failures", _failures(searched))
-        draft.table("unanswered", _failures(replies.get("answer", ())))
-        draft.table("samples", _samples(replies.get("answer", ())))
-        draft.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
-        draft.values("named", [place for place, _ in sources])
-        draft.values("unread", [name for reply in replies.get("answer", ()) if reply.answer for name in reply.answer.unread])
+        writer.table("sources", returned_table(sources, matcher))
+        writer.table("failures", _failures(searched))
+        writer.table("unanswered", _failures(replies.get("answer", ())))
+        writer.table("samples", _samples(replies.get("answer", ())))
+        writer.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
+        writer.values("named", [place for place, _ in sources])
+        writer.values("unread", [name for reply in replies.get("answer", ()) if reply.answer for name in reply.answer.unread])
         if any(reply.error for given in replies.values() for reply in given):
-            draft.mark_incomplete()
+            writer.mark_incomplete()
 
 
 def _failures(replies: Sequence[TargetReply]) -> pd.DataFrame:

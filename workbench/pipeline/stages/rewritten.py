@@ -18,7 +18,7 @@ from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
 from workbench.records import Variant
 from workbench.rewriting.base import RewrittenText, TextRewriter
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 class RewrittenStage(Stage):
@@ -42,7 +42,7 @@ class RewrittenStage(Stage):
         """Return the ids of the questions, by which a rewriter can know them."""
         return fingerprint([query.query_id for query in run.dataset.queries])
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Rewrite all questions."""
         rewriter, questions = inputs.configuration.rewrite, inputs.run.dataset.queries
         if not isinstance(rewriter, TextRewriter):
@@ -50,7 +50,7 @@ class RewrittenStage(Stage):
         texts = rewriter.rewrite(questions)
         _check(rewriter, texts, len(questions))
         rows = [(query, number, one.text, one.role) for query, each in enumerate(texts) for number, one in enumerate(each)]
-        draft.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))
+        writer.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))
 
 
 def _check(rewriter: TextRewriter, texts: Sequence[Sequence[RewrittenText]], questions: int) -> None:
@@ -76,7 +76,7 @@ class RewrittenVectorsStage(EmbeddingStage):
         embedder = embedder_of(configuration)
         return [embedder.identity("query"), embedder.identity("document")]
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Encode all texts, each in its role."""
         embedder, cache = embedder_of(inputs.configuration), inputs.run.workspace.vectors
         rows = inputs.entry("rewritten").table(REWRITES)
@@ -90,7 +90,7 @@ class RewrittenVectorsStage(EmbeddingStage):
         places = np.concatenate([parts[role] for role in embedded])
         vectors = np.concatenate(list(embedded.values()))[np.argsort(places)]
         check_sealed(vectors, "rewritten queries")
-        draft.array("vectors", vectors)
+        writer.array("vectors", vectors)
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
         """Return the texts that are embedded as queries. Those embedded as documents are few."""

@@ -17,7 +17,7 @@ from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.target_tables import without_unscored
 from workbench.retrieval.rank import Floats
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 
 class ScoresStage(Stage):
@@ -38,13 +38,13 @@ class ScoresStage(Stage):
         """Return the metric's version and the definition of span metrics."""
         return {"version": Metric.parse(node.part).kind.version, "spans": run.spans}
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score the ranking of every search."""
         metric, chunks, hits = Metric.parse(inputs.node.part), inputs.entry("chunks"), final_hits(inputs.entries)
         searches = hits.values("searches")["names"]
         tables = {search: score(_case(inputs.run, inputs.configuration, chunks, hits, search), metric) for search in searches}
-        draft.table("scores", _scored(tables[inputs.configuration.retrieval.evaluated], metric, inputs))
-        draft.values("change", _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None)
+        writer.table("scores", _scored(tables[inputs.configuration.retrieval.evaluated], metric, inputs))
+        writer.values("change", _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None)
 
 
 def _scored(scores: pd.DataFrame, metric: Metric, inputs: Inputs) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def _scored(scores: pd.DataFrame, metric: Metric, inputs: Inputs) -> pd.DataFram
     return scores if target is None else without_unscored(scores, metric.family, inputs.entry("responses"), target.searches)
 
 
-def retrieved(configuration: Configuration, chunks: Entry, hits: Entry, search: str = "") -> Retrieved:
+def retrieved(configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str = "") -> Retrieved:
     """Return the results of a search, by default the evaluated one, as metrics read them.
 
     The spread is taken over all scores, which only an exact search sees.
@@ -66,7 +66,7 @@ def retrieved(configuration: Configuration, chunks: Entry, hits: Entry, search: 
 
 
 @lru_cache(maxsize=2)
-def _case(run: RunContext, configuration: Configuration, chunks: Entry, hits: Entry, search: str) -> Case:
+def _case(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str) -> Case:
     """Return results and labels as metrics read them, cached so that intermediate tables are computed once for all metrics."""
     return Case(run.labels, retrieved(configuration, chunks, hits, search), run.spans, document_depths(run.metrics))
 

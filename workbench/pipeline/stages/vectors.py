@@ -17,7 +17,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
 from workbench.pipeline.stage import Entries, Inputs, Stage
 from workbench.records import Variant
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 
 class EmbeddingStage(Stage):
@@ -47,22 +47,22 @@ class VectorsStage(EmbeddingStage):
     name = "vectors"
     inputs = ("chunks",)
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Encode the texts missing from the vector cache."""
         embedder, workspace = embedder_of(inputs.configuration), inputs.run.workspace
         by_workers = workspace.spent.get(inputs.key, EncodingCost())
 
-        def peers() -> list[pd.DataFrame]:
-            return [peer.entry("chunks").table("chunks") for peer in inputs.peers() if peer.configuration.embedding == embedder]
+        def pending() -> list[pd.DataFrame]:
+            return [other.entry("chunks").table("chunks") for other in inputs.pending() if other.configuration.embedding == embedder]
 
         embedded = chunk_encoder(embedder).embed(
-            encoder_chunks(inputs), workspace.vectors, inputs.configuration.name, partial(draft.mapped, "vectors"), peers
+            encoder_chunks(inputs), workspace.vectors, inputs.configuration.name, partial(writer.mapped, "vectors"), pending
         )
         check_sealed(embedded.vectors, inputs.configuration.name)
-        draft.array("lengths", embedded.lengths)
+        writer.array("lengths", embedded.lengths)
         spent = EncodingCost(embedded.tokens_encoded, embedded.usage) + by_workers
         counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
-        draft.values(
+        writer.values(
             "encoded", counted | {"model": embedder.model, "encoder": embedder.encoder().name, "workers_seconds": by_workers.seconds}
         )
 

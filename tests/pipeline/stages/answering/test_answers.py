@@ -102,7 +102,7 @@ def test_no_result_of_retrieval_depends_on_the_prompt(asked_sweep: AskedSweep) -
         experiment = asked_sweep.experiment(pipeline=pipeline)
         graph = Graph(context_of(experiment, asked_sweep.outputs))
         (configuration,) = experiment.configurations
-        keys.append({(node.stage, node.slot): graph.key(node) for node in graph.nodes(configuration)})
+        keys.append({(node.stage, node.result_id): graph.key(node) for node in graph.nodes(configuration)})
     changed = {stage for (stage, slot), key in keys[0].items() if keys[1][stage, slot] != key}
     assert changed == OF_ANSWERS
     assert {"vectors", "index", "hits", "scores"} <= {stage for stage, _ in keys[0]}

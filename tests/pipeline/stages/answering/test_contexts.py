@@ -17,7 +17,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.records import Dataset, TokenCut, Variant
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 
 VARIANTS = variants_of(CONDITIONS, repeats=2)
 
@@ -44,10 +44,10 @@ def configuration(few: Outcome) -> Configuration:
 
 
 @pytest.fixture(scope="module")
-def made(graph: Graph, configuration: Configuration) -> Callable[..., Entry]:
+def made(graph: Graph, configuration: Configuration) -> Callable[..., StoredResult]:
     """The contexts of a variant, by default those of the plain configuration."""
 
-    def of(condition: str, perturbation: str = "", chosen: Configuration = configuration) -> Entry:
+    def of(condition: str, perturbation: str = "", chosen: Configuration = configuration) -> StoredResult:
         (node,) = graph.nodes(chosen, ["contexts"], [Variant(condition, perturbation)])
         return graph.obtain(node)
 
@@ -55,15 +55,15 @@ def made(graph: Graph, configuration: Configuration) -> Callable[..., Entry]:
 
 
 def keys(graph: Graph, configuration: Configuration) -> dict[str, str]:
-    return {node.slot: graph.key(node) for node in graph.nodes(configuration, ["contexts"], VARIANTS)}
+    return {node.result_id: graph.key(node) for node in graph.nodes(configuration, ["contexts"], VARIANTS)}
 
 
-def valid(entry: Entry) -> pd.DataFrame:
+def valid(entry: StoredResult) -> pd.DataFrame:
     return entry.table("contexts").query("reason == ''")
 
 
 @pytest.mark.parametrize("variant", variants_of(CONDITIONS), ids=str)
-def test_every_question_has_passages_or_a_reason(graph: Graph, made: Callable[..., Entry], variant: Variant) -> None:
+def test_every_question_has_passages_or_a_reason(graph: Graph, made: Callable[..., StoredResult], variant: Variant) -> None:
     entry = made(variant.condition, variant.perturbation)
     about, passages = entry.table("contexts"), passages_of(entry)
     assert about["query"].tolist() == list(range(len(graph.run.dataset.queries)))
@@ -78,7 +78,7 @@ def test_every_question_has_passages_or_a_reason(graph: Graph, made: Callable[..
             assert passage.planted or passage.text == text
 
 
-def test_the_conditions_contain_the_evidence_that_they_say(made: Callable[..., Entry]) -> None:
+def test_the_conditions_contain_the_evidence_that_they_say(made: Callable[..., StoredResult]) -> None:
     gold = valid(made("gold"))
     assert gold["gold"].all()
     assert (gold["relevant"] > 0).all()
@@ -101,7 +101,7 @@ def of_k(graph: Graph) -> Graph:
 
 
 def test_retrieved_is_what_the_configuration_delivers(
-    graph: Graph, of_k: Graph, made: Callable[..., Entry], configuration: Configuration
+    graph: Graph, of_k: Graph, made: Callable[..., StoredResult], configuration: Configuration
 ) -> None:
     entries, k = graph.walk(configuration, ["chunks", "hits"]), configuration.retrieval.k
     hits, chunks = entries["hits"][""].table("exact_hits"), entries["chunks"][""].table("chunks")
@@ -119,7 +119,7 @@ def test_retrieved_is_what_the_configuration_delivers(
 
 
 def test_a_small_budget_cuts_passages_with_a_reason_and_lowers_the_recall_of_packing(
-    made: Callable[..., Entry], configuration: Configuration
+    made: Callable[..., StoredResult], configuration: Configuration
 ) -> None:
     entry = made("retrieved", chosen=replace(configuration, context=ContextPacking(budget=100)))
     about, cuts = entry.table("contexts"), entry.table("cuts")
@@ -132,7 +132,9 @@ def test_a_small_budget_cuts_passages_with_a_reason_and_lowers_the_recall_of_pac
     assert lengths[0] == lengths[1]
 
 
-def test_the_prompt_of_the_generator_is_part_of_the_budget(graph: Graph, made: Callable[..., Entry], configuration: Configuration) -> None:
+def test_the_prompt_of_the_generator_is_part_of_the_budget(
+    graph: Graph, made: Callable[..., StoredResult], configuration: Configuration
+) -> None:
     wordy = replace(configuration, answering=WordyGenerator(), context=ContextPacking(budget=150))
     plain, prompted = made("retrieved").table("contexts"), made("retrieved", chosen=wordy).table("contexts")
     assert prompted["tokens"].max() <= 150
@@ -141,7 +143,7 @@ def test_the_prompt_of_the_generator_is_part_of_the_budget(graph: Graph, made: C
     assert (plain["tokens"] > 150).any()
 
 
-def test_delivered_tokens_limit_the_candidates(made: Callable[..., Entry], configuration: Configuration) -> None:
+def test_delivered_tokens_limit_the_candidates(made: Callable[..., StoredResult], configuration: Configuration) -> None:
     few_tokens = replace(configuration, retrieval=configuration.retrieval.model_copy(update={"deliver": TokenCut(90)}))
     assert valid(made("irrelevant_only", chosen=few_tokens))["tokens"].max() == 90
     # The start of a slice may be split in another way than in its document.
@@ -171,6 +173,6 @@ def test_expected_answers_change_only_the_contexts_that_read_them(few: Outcome, 
     assert {slot for slot in own if own[slot] == other[slot]} == {"none", ""}
 
 
-def test_a_context_is_computed_once(made: Callable[..., Entry]) -> None:
+def test_a_context_is_computed_once(made: Callable[..., StoredResult]) -> None:
     made("gold")
     assert not made("gold").computed

@@ -22,7 +22,7 @@ from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Need, Variant
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 from workbench.storage.vector_cache import VectorCache
 
 # Of all variants that a run may have.
@@ -54,14 +54,14 @@ class AnswerScoresStage(Stage):
         """Return the metric's version, and the variants in their order."""
         return {"version": Metric.parse(node.part).kind.version, "variants": [str(variant) for variant in run.variants]}
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score each variant."""
         kind = Metric.parse(inputs.node.part).answer_kind
         tables = []
         for variant, case in cases_of(inputs.run, inputs.configuration, inputs.entries).items():
             scores = answer_values(case, kind)
             tables.append(scores.assign(condition=variant.condition, variant=variant.perturbation, repeat=variant.repeat))
-        draft.table("scores", pd.concat(tables, ignore_index=True)[SCORE_COLUMNS])
+        writer.table("scores", pd.concat(tables, ignore_index=True)[SCORE_COLUMNS])
 
 
 def cases_of(
@@ -79,8 +79,8 @@ def cases_of(
             cases[variant] = _case(
                 run,
                 variant,
-                entries["contexts"][context.slot],
-                entries["answers"][Node("answers", configuration, variant).slot],
+                entries["contexts"][context.result_id],
+                entries["answers"][Node("answers", configuration, variant).result_id],
                 tuple(entries["answers"].values()),
                 configuration,
                 clean,
@@ -94,9 +94,9 @@ def cases_of(
 def _case(
     run: RunContext,
     variant: Variant,
-    contexts: Entry,
-    answers: Entry,
-    of_model: tuple[Entry, ...],
+    contexts: StoredResult,
+    answers: StoredResult,
+    of_model: tuple[StoredResult, ...],
     configuration: Configuration,
     clean: AnswerCase | None,
 ) -> AnswerCase:
@@ -116,7 +116,7 @@ def _labels(run: RunContext) -> AnswerLabels:
     return AnswerLabels(run.dataset.queries, [needs.get(query.query_id, []) for query in run.dataset.queries])
 
 
-def _contexts(entry: Entry, queries: int) -> Contexts:
+def _contexts(entry: StoredResult, queries: int) -> Contexts:
     passages, about = passages_of(entry), entry.table("contexts").set_index("query").reindex(range(queries))
     return Contexts(
         passages=[passages.get(query, ()) for query in range(queries)],

@@ -23,7 +23,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.records import Variant
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 _COLUMNS = {
     "query": "int64",
@@ -79,7 +79,7 @@ class AnswersStage(Stage):
             *(REFUSALS_VERSION, CITATIONS_VERSION, REPLIES_VERSION),
         ]
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Answer the questions. If a call of a model failed, the next run asks again."""
         generator, run = inputs.configuration.answering, inputs.run
         if generator is None:
@@ -92,11 +92,11 @@ class AnswersStage(Stage):
         made = failed | dict(zip(numbers, _answered(generator, requests, run.answer_resources, title), strict=True))
         answers = [made[number] for number in contexts]
         rows = [_row(number, queries[number].text, answer) for number, answer in zip(contexts, answers, strict=True)]
-        draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        writer.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         calls = {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]}
-        draft.values("calls", calls | lost_tries(answers))
+        writer.values("calls", calls | lost_tries(answers))
         if generator.calls_model and any(answer.error for answer in answers):
-            draft.mark_incomplete()
+            writer.mark_incomplete()
 
 
 def _failed(inputs: Inputs) -> dict[int, GeneratedAnswer]:
@@ -106,7 +106,7 @@ def _failed(inputs: Inputs) -> dict[int, GeneratedAnswer]:
     return {query: GeneratedAnswer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
 
 
-def answer_rows(entry: Entry, of_model: Iterable[Entry]) -> pd.DataFrame:
+def answer_rows(entry: StoredResult, of_model: Iterable[StoredResult]) -> pd.DataFrame:
     """Return the table of a variant's answers without those that are reasoning, as the model's answers in all variants show.
 
     A template that writes the beginning of the reasoning into the prompt leaves only its end in a reply. A reply that was cut before the end has no

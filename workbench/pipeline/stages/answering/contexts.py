@@ -31,7 +31,7 @@ from workbench.pipeline.stages.answering.target_contexts import own_contexts, us
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.records import Passage, Variant
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 _PASSAGES = {
     "query": "int64",
@@ -106,16 +106,16 @@ class ContextsStage(Stage):
         limits = list(node.configuration.delivery(run.primary)) if condition != NONE and limited else []
         return [prompts, limits, filters.identity if filters and condition != NONE else None]
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Make the context of every question."""
         variant, maker = inputs.node.variant, _maker(inputs)
         own = uses_own_context(inputs.configuration.target, variant)
         made = own_contexts(inputs) if own else [_made(maker, variant, query) for query in range(len(maker.labels))]
         about = (_about(maker, variant, query, context) for query, context in enumerate(made))
-        draft.table("contexts", _table(about, _CONTEXTS))
-        draft.table("passages", _table((row for query, context in enumerate(made) for row in _passage_rows(query, context)), _PASSAGES))
-        draft.values("unknown", _unknown(inputs, made) if own and variant.condition == RETRIEVED else [])
-        draft.table("cuts", _table((row for query, context in enumerate(made) for row in _cut_rows(query, context)), _CUTS))
+        writer.table("contexts", _table(about, _CONTEXTS))
+        writer.table("passages", _table((row for query, context in enumerate(made) for row in _passage_rows(query, context)), _PASSAGES))
+        writer.values("unknown", _unknown(inputs, made) if own and variant.condition == RETRIEVED else [])
+        writer.table("cuts", _table((row for query, context in enumerate(made) for row in _cut_rows(query, context)), _CUTS))
 
 
 def _unknown(inputs: Inputs, made: Sequence[PlantedContext]) -> list[int]:
@@ -125,7 +125,7 @@ def _unknown(inputs: Inputs, made: Sequence[PlantedContext]) -> list[int]:
     return [query for query, context in enumerate(made) if not context.packed.passages and query not in empty]
 
 
-def passages_of(entry: Entry) -> dict[int, tuple[Passage, ...]]:
+def passages_of(entry: StoredResult) -> dict[int, tuple[Passage, ...]]:
     """Return the passages of each question to which the condition applies, in the order of the prompt."""
     about, rows = entry.table("contexts"), entry.table("passages")
     found: dict[int, list[Passage]] = {query: [] for query in about.loc[about["reason"] == "", "query"].tolist()}
@@ -181,13 +181,13 @@ def _labels(run: RunContext) -> list[QuestionLabels]:
 
 
 @lru_cache(maxsize=2)
-def _slices(run: RunContext, chunks: Entry | None) -> DeliveredSlices:
+def _slices(run: RunContext, chunks: StoredResult | None) -> DeliveredSlices:
     empty = pd.DataFrame(columns=["doc", "delivered_start", "delivered_end"], dtype="int64")
     return DeliveredSlices.of(run.dataset.documents, chunks.table("chunks") if chunks else empty)
 
 
 @lru_cache(maxsize=2)
-def _ranking(run: RunContext, configuration: Configuration, chunks: Entry, hits: Entry) -> list[list[Passage]]:
+def _ranking(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult) -> list[list[Passage]]:
     """Return the passages that retrieval delivers for each question, cached since several conditions start from them."""
     case = Case(run.labels, retrieved(configuration, chunks, hits), run.spans)
     text, documents = delivered(case, configuration.delivery(run.primary)), run.dataset.documents

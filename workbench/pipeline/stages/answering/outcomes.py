@@ -5,10 +5,10 @@ import json
 import pandas as pd
 
 from workbench.perturb.outcomes import outcome_of
-from workbench.storage.result_store import Entry
+from workbench.storage.result_store import StoredResult
 
 
-def outcomes_of(contexts: Entry, rows: pd.DataFrame) -> dict[int, str]:
+def outcomes_of(contexts: StoredResult, rows: pd.DataFrame) -> dict[int, str]:
     """Return the outcome of each of the `answer_rows` to a context with a planted text: the label of a recorded answer, or what its text shows, else empty."""
     about = contexts.table("contexts")
     planted = dict(zip(about["query"].tolist(), about["planted"].tolist(), strict=True))

@@ -28,7 +28,7 @@ from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 _COLUMNS = {
     "condition": "str",
@@ -75,7 +75,7 @@ class AnswerCausesStage(Stage):
             "variants": [str(variant) for variant in run.judged_variants],
         }
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Attribute the failures of each variant."""
         run, evidence, relevance, unknown = inputs.run, _evidence(inputs), _judges_relevance(inputs), _unknown(inputs)
         rows = [
@@ -90,13 +90,13 @@ class AnswerCausesStage(Stage):
                 unknown if variant.condition == RETRIEVED else (),
             )
         ]
-        draft.table("causes", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        writer.table("causes", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
 
 
 def _judges_relevance(inputs: Inputs) -> bool:
     """Return whether the judge of relevance is a judge for every task with its name, and not only a score."""
     tests = (Node("judge_tests", inputs.configuration, part=task) for task in ("context_relevance", "answer_relevance"))
-    return all(trust_in(inputs.entries["judge_tests"][test.slot]).role == "judge" for test in tests)
+    return all(trust_in(inputs.entries["judge_tests"][test.result_id]).role == "judge" for test in tests)
 
 
 def _unknown(inputs: Inputs) -> Sequence[int]:
@@ -147,7 +147,7 @@ def _label(asked: Query, label: float, text: AnswerText, condition: str) -> bool
 
 
 def _claim_texts(inputs: Inputs, variant: Variant) -> dict[int, list[str]]:
-    slot = Node("claims", inputs.configuration, variant).slot
+    slot = Node("claims", inputs.configuration, variant).result_id
     rows = inputs.entries["claims"][slot].table("claims").sort_values(["query", "number"], kind="stable")
     found: dict[int, list[str]] = {}
     for query, text in rows.loc[rows["number"] >= 0, ["query", "text"]].itertuples(index=False, name=None):

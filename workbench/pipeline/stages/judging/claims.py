@@ -10,7 +10,7 @@ from workbench.pipeline.stage import Inputs, Node
 from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import claims_of, record_calls
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 _COLUMNS = {"query": "int64", "number": "int64", "text": "str", "start": "int64", "end": "int64", "error": "str"}
 
@@ -29,25 +29,25 @@ class ClaimsStage(JudgedStage):
         """Return the identity of the splitter."""
         return self.judging(run).claims.identity()
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Split the answers. If a call of a model failed, the next run asks again."""
         splitter, answers = self.judging(inputs.run).claims, given_answers(inputs.entry("answers"))
         queries = inputs.run.dataset.queries
         requests = [SplitRequest(queries[query].text, text) for query, text in answers.items()]
         split = claims_of(splitter, requests, inputs.run.answer_resources, f"claims {inputs.configuration.name} {inputs.node.variant}")
         rows = [row for query, outcome in zip(answers, split, strict=True) for row in _rows(query, outcome)]
-        draft.table("claims", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
-        record_calls(draft, split, splitter.calls_model)
+        writer.table("claims", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        record_calls(writer, split, splitter.calls_model)
 
 
-def given_answers(entry: Entry) -> dict[int, str]:
+def given_answers(entry: StoredResult) -> dict[int, str]:
     """Return the text of each answer by question, without refusals and failed answers."""
     rows = answer_rows(entry, [entry])
     given = rows[(rows["error"] == "") & ~rows["refused"] & rows["text"].str.strip().astype(bool)]
     return dict(zip(given["query"].tolist(), given["text"].tolist(), strict=True))
 
 
-def stored_claims(entry: Entry) -> list[tuple[int, int, str]]:
+def stored_claims(entry: StoredResult) -> list[tuple[int, int, str]]:
     """Return question, number and text of each claim."""
     rows = entry.table("claims")
     rows = rows[rows["number"] >= 0]

@@ -10,7 +10,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 FAILED = "a call of the judge's test on known answers failed"
 
@@ -38,23 +38,23 @@ class JudgeTestsStage(Stage):
             if task == node.part
         ]
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Test the judge. If a call of a model failed, the next run asks again."""
         run = inputs.run
         ((task, judge),) = ((task, judge) for task, judge in self._judges(run).items() if task == inputs.node.part)
         found = trust(judge, task, run.answer_resources, run.workspace.store)
-        draft.values("trust", asdict(found))
-        draft.values(
+        writer.values("trust", asdict(found))
+        writer.values(
             "missing", {"failed": [FAILED] * found.failed_calls, "unread": [], "of": len(known_answers(task)) if judge.calls_model else 0}
         )
         if found.failed_calls:
-            draft.mark_incomplete()
+            writer.mark_incomplete()
 
     def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
         return JudgedStage.judging(run).judges
 
 
-def trust_in(entry: Entry) -> Trust:
+def trust_in(entry: StoredResult) -> Trust:
     """Return the result of a test."""
     values = entry.values("trust")
     return Trust(**{**values, "weak_kinds": tuple(values["weak_kinds"])})

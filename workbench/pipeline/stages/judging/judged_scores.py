@@ -21,7 +21,7 @@ from workbench.pipeline.stages.judging.judge_tests import FAILED, trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.verdicts import OVERLAP, SUPPORT
 from workbench.records import Variant
-from workbench.storage.result_store import Draft, Entry
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 # Of all variants that a run may have.
 _CASES = 64
@@ -59,32 +59,32 @@ class JudgedScoresStage(Stage):
             "variants": [str(variant) for variant in run.judged_variants],
         }
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score each variant."""
         metric = Metric.parse(inputs.node.part)
         tables = []
         for variant, case in judged_cases(inputs.run, inputs.configuration, inputs.entries).items():
             scores = judged_values(case, metric.judged_kind, metric.cut)
             tables.append(scores.assign(condition=variant.condition, variant=variant.perturbation, repeat=variant.repeat))
-        draft.table("scores", pd.concat(tables, ignore_index=True)[SCORE_COLUMNS])
+        writer.table("scores", pd.concat(tables, ignore_index=True)[SCORE_COLUMNS])
 
 
 def judged_cases(run: RunContext, configuration: Configuration, entries: Entries) -> dict[Variant, JudgedCase]:
     """Return the case of each judged variant, from the entries of the inputs of `JudgedScoresStage`."""
     answered = cases_of(run, configuration, entries, run.judged_variants)
-    tested = entries["judge_tests"][Node("judge_tests", configuration, part="support").slot]
+    tested = entries["judge_tests"][Node("judge_tests", configuration, part="support").result_id]
     return {variant: _case(run, case, tested, *judged_entries(configuration, entries, variant)) for variant, case in answered.items()}
 
 
 def judged_entries(
     configuration: Configuration, entries: Entries, variant: Variant
-) -> tuple[Entry, tuple[Entry, ...], tuple[tuple[Task, Entry], ...]]:
+) -> tuple[StoredResult, tuple[StoredResult, ...], tuple[tuple[Task, StoredResult], ...]]:
     """Return the entries of a variant: its claims, its verdicts by the judges `support` and `overlap`, and its judgements by task."""
 
-    def entry(stage: str, part: str = "") -> Entry | None:
-        return entries.get(stage, {}).get(Node(stage, configuration, variant, part).slot)
+    def entry(stage: str, part: str = "") -> StoredResult | None:
+        return entries.get(stage, {}).get(Node(stage, configuration, variant, part).result_id)
 
-    claims, support = entries["claims"][Node("claims", configuration, variant).slot], entry("verdicts", SUPPORT)
+    claims, support = entries["claims"][Node("claims", configuration, variant).result_id], entry("verdicts", SUPPORT)
     verdicts = tuple(filter(None, (support, entry("verdicts", OVERLAP) or support)))
     judgements = tuple((task, found) for task in TASKS if (found := entry("judgements", task)))
     return claims, verdicts, judgements
@@ -94,10 +94,10 @@ def judged_entries(
 def _case(
     run: RunContext,
     answered: AnswerCase,
-    tested: Entry,
-    claims: Entry,
-    verdicts: tuple[Entry, ...],
-    judgements: tuple[tuple[Task, Entry], ...],
+    tested: StoredResult,
+    claims: StoredResult,
+    verdicts: tuple[StoredResult, ...],
+    judgements: tuple[tuple[Task, StoredResult], ...],
 ) -> JudgedCase:
     """Return the case of a variant, cached so that all metrics share it."""
     rows = claims.table("claims")

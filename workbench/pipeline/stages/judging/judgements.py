@@ -13,7 +13,7 @@ from workbench.pipeline.stages.judging.claims import given_answers
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
 from workbench.records import Passage, Query
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 # The number of the passage where the answer is judged.
 ANSWER = -1
@@ -37,7 +37,7 @@ class JudgementsStage(JudgedStage):
         """Return the identity of the task's judge."""
         return {task: judge.identity(task) for task, judge in self._judges(run).items() if task == node.part}
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Judge the passages or the answers. If a call of a model failed, the next run asks again."""
         ((task, judge),) = ((task, judge) for task, judge in self._judges(inputs.run).items() if task == inputs.node.part)
         answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
@@ -45,8 +45,8 @@ class JudgementsStage(JudgedStage):
         title = f"{task.replace('_', ' ')} {inputs.configuration.name} {inputs.node.variant}"
         found = judgements_of(judge, list(requests.values()), inputs.run.answer_resources, title)
         rows = [_row(*place, judgement) for place, judgement in zip(requests, found, strict=True)]
-        draft.table("judgements", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
-        record_calls(draft, found, judge.calls_model)
+        writer.table("judgements", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        record_calls(writer, found, judge.calls_model)
 
     def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
         return {task: judge for task, judge in self.judging(run).judges.items() if task != "support"}

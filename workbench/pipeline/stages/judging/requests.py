@@ -10,7 +10,7 @@ from workbench.errors import RunError
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Verdict
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
 from workbench.llm.base import lost_tries
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 Outcome = TypeVar("Outcome", Judgement, AnswerClaims)
 Request = TypeVar("Request", JudgeRequest, SplitRequest)
@@ -88,7 +88,7 @@ def _in_order(outcomes: Iterator[tuple[int, Outcome]], number: int, who: str, ti
     return [placed[place] for place in range(number)]
 
 
-def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], calls_model: bool) -> None:
+def record_calls(writer: ResultWriter, outcomes: Sequence[Judgement | AnswerClaims], calls_model: bool) -> None:
     """Write what the distinct calls cost as the values `calls`, and the reasons of missing judgements as `missing`.
 
     A failed call is made again by the next run, so it marks the entry incomplete. A reply that could not be read would be the same again, and
@@ -96,9 +96,9 @@ def record_calls(draft: Draft, outcomes: Sequence[Judgement | AnswerClaims], cal
     """
     # Equal requests share an outcome, whose cost counts once.
     calls = list({id(outcome): outcome for outcome in outcomes}.values()) if calls_model else []
-    draft.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL} | lost_tries(calls))
+    writer.values("calls", {name: [getattr(outcome, name) for outcome in calls] for name in _CALL} | lost_tries(calls))
     errors = [(outcome.error, outcome.replied or not calls_model) for outcome in outcomes if outcome.error]
     missing = {"failed": [error for error, replied in errors if not replied], "unread": [error for error, replied in errors if replied]}
-    draft.values("missing", {**missing, "of": len(outcomes) if calls_model or errors else 0})
+    writer.values("missing", {**missing, "of": len(outcomes) if calls_model or errors else 0})
     if missing["failed"]:
-        draft.mark_incomplete()
+        writer.mark_incomplete()

@@ -15,7 +15,7 @@ from workbench.pipeline.stages.judging.claims import given_answers, stored_claim
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
 from workbench.records import Passage, Query
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import ResultWriter
 
 SUPPORT, OVERLAP = "support", "overlap"
 _COLUMNS = {
@@ -50,7 +50,7 @@ class VerdictsStage(JudgedStage):
         """Return the identity of the part's judge."""
         return self._judge(node.part, run).identity("support")
 
-    def compute(self, inputs: Inputs, draft: Draft) -> None:
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Verify the claims. If a call of a model failed, the next run asks again."""
         judge, claims = self._judge(inputs.node.part, inputs.run), stored_claims(inputs.entry("claims"))
         answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
@@ -60,8 +60,8 @@ class VerdictsStage(JudgedStage):
         found = judgements_of(judge, requests, inputs.run.answer_resources, title)
         judgements = dict(zip(asked, found, strict=True))
         rows = [_row(*claim[:2], judgements.get(claim) or unsupported(judge)) for claim in claims]
-        draft.table("verdicts", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
-        record_calls(draft, found, judge.calls_model)
+        writer.table("verdicts", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        record_calls(writer, found, judge.calls_model)
 
     def _judge(self, part: str, run: RunContext) -> Judge:
         return OverlapJudge() if part == OVERLAP else self.judging(run).support
