@@ -8,9 +8,10 @@ import pytest
 
 from workbench.execution.local import Outcome
 from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.registry import STAGES
-from workbench.pipeline.stage import Inputs, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter
 
@@ -29,8 +30,8 @@ class Prompts(Stage):
     def inputs_of(self, variant: Variant) -> tuple[str, ...]:
         return ("questions",) if variant.condition == "none" else self.inputs
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        return str(variant)
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        return Identity(str(node.variant))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         writer.values("prompts", {"inputs": sorted(inputs.entries), "variant": str(inputs.node.variant)})
@@ -48,8 +49,8 @@ class Replies(Stage):
     def variant(self, variant: Variant) -> Variant:
         return variant
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        return str(variant)
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        return Identity(str(node.variant))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         writer.values("replies", inputs.entry("prompts").values("prompts")["variant"])

@@ -162,6 +162,11 @@ class RunContext:
         }
 
     @cached_property
+    def questions_identity(self) -> str:
+        """Fingerprint the ids of the questions, by which components can know them."""
+        return fingerprint([query.query_id for query in self.dataset.queries])
+
+    @cached_property
     def calls(self) -> CallResources:
         """Return the cache of calls, which all experiments of the outputs share, and the budget of this run."""
         return CallResources(self.workspace.calls, CallBudget(self.limits))

@@ -65,7 +65,7 @@ class Graph:
         return list(self.nodes(node.configuration, stage.inputs_of(node.variant), variants))
 
     def key(self, node: Node) -> str:
-        """Hash everything that determines a result: its stage's identity, version and demands, and the keys of its inputs.
+        """Hash everything that determines a result: its stage's identity and version, and the keys of its inputs.
 
         Raises InputError for a configuration or a judge that names code if the run does not allow code.
         """
@@ -81,8 +81,7 @@ class Graph:
         return self._keys[node]
 
     def _identity(self, node: Node) -> list[Any]:
-        stage = self.stages[node.stage]
-        return [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
+        return [*self.stages[node.stage].identity(node, self.run), node.part]
 
     def _check(self, node: Node) -> None:
         require_unchanged(f"the stage {node.stage}", self._identities[node], self._identity(node))

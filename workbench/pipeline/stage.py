@@ -1,13 +1,14 @@
 """A stage of the pipeline: its inputs, its identity, and the computation of a result."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from workbench.core.progress import reporting
 from workbench.embedding.base import Embedder, Role
-from workbench.errors import StoreError
+from workbench.errors import InputError, StoreError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.records import Variant
@@ -30,6 +31,17 @@ class Node:
     def result_id(self) -> str:
         """Return the name of the result among those of its stage: its part, its variant if that is another than the usual one, or both."""
         return "|".join(filter(None, [str(self.variant) if self.variant != Variant() else "", self.part]))
+
+
+class Identity(NamedTuple):
+    """The key material of a result besides its inputs, as canonical JSON.
+
+    `settings` are those of the configuration, whose change the history records. `run` has properties of the run: metrics, depths, versions of
+    libraries.
+    """
+
+    settings: Any = None
+    run: Any = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,10 @@ class Stage(ABC):
     # Whether the stage writes the item cache, which only the process that runs the sweep has.
     uses_cache: ClassVar[bool] = False
 
+    def __init_subclass__(cls) -> None:
+        if hasattr(cls, "demands") or "configuration" in inspect.signature(cls.identity).parameters:
+            raise InputError(f"{cls.__name__} is a stage for an earlier Workbench", "write identity(node, run), which returns an Identity")
+
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether a configuration needs the stage."""
         return True
@@ -94,17 +110,14 @@ class Stage(ABC):
         """Return the inputs that a variant needs, by default all of them."""
         return self.inputs
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the settings that determine the result besides its inputs, as canonical JSON. Empty by default."""
-        return None
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return everything that determines a result besides the version and the inputs: of its configuration, and of the run."""
+        return Identity()
 
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:
-        """Return the settings whose change the history records, by default the identity without a variant."""
-        return self.identity(configuration, Variant())
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the properties of the run that determine the result, as canonical JSON: metrics, depths, versions of libraries."""
-        return None
+        """Return the settings whose change the history records, by default those of the identity in the usual variant."""
+        parts = self.parts(run)
+        return self.identity(Node(self.name, configuration, part=parts[0]), run).settings if parts else None
 
     @abstractmethod
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:

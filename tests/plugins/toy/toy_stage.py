@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from workbench.pipeline.stage import Stage
+from workbench.pipeline.stage import Identity, Stage
 
 
 class WordsStage(Stage):
@@ -17,8 +17,8 @@ class WordsStage(Stage):
     def applies(self, configuration, run):
         return configuration.chunking.kind == "fixed"
 
-    def identity(self, configuration, variant):
-        return {"split": "blanks"}
+    def identity(self, node, run):
+        return Identity({"split": "blanks"})
 
     def compute(self, inputs, writer):
         table, documents = inputs.entry("chunks").table("chunks"), inputs.run.dataset.documents

@@ -1,7 +1,6 @@
 """Split documents into chunks."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import using_vector_cache
@@ -10,9 +9,8 @@ from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.chunk_table import chunk_tables
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.target_tables import chunk_rows
-from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter
 
 
@@ -23,13 +21,9 @@ class ChunksStage(Stage):
     inputs = ("corpus", "responses")
     setting = "chunking"
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the chunker's settings."""
-        return configuration.chunking.identity()
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the vocabulary that budgets are counted in."""
-        return model_fingerprint(BUDGET_VOCABULARY)
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the chunker's settings, and the vocabulary in which budgets are counted."""
+        return Identity(node.configuration.chunking.identity(), model_fingerprint(BUDGET_VOCABULARY))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Split every document. Sentences that a chunker compares are embedded through the vector cache. A target has split them."""

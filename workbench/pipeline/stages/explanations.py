@@ -1,7 +1,5 @@
 """Explain a configuration's results: the delivered context, the causes of misses, the details of each query."""
 
-from typing import Any
-
 import numpy as np
 
 from workbench.attribution.delivered_context import context_rows, context_tokens, query_details
@@ -11,7 +9,7 @@ from workbench.errors import RunError
 from workbench.metrics.case import Case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
@@ -34,12 +32,12 @@ class ExplanationsStage(Stage):
         """Return whether the run has a primary metric. A run that only screens explains nothing."""
         return run.primary is not None
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the primary metric with its version, the definition of span metrics, and the token budget of the context, if any."""
         if run.primary is None:
-            return None
+            return Identity()
         tokens = context_cut(run.primary, node.configuration.delivery(run.primary)).tokens
-        return [str(run.primary), run.primary.kind.version, run.spans, *([tokens] if tokens is not None else [])]
+        return Identity(run=[str(run.primary), run.primary.kind.version, run.spans, *([tokens] if tokens is not None else [])])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Explain the ranking that is used to evaluate the configuration."""

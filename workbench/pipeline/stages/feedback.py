@@ -1,16 +1,13 @@
 """Expand the questions by the best chunks of a first search."""
 
-from typing import Any
-
 import pandas as pd
 
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES, original_queries, write_expanded
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.hits import corpus_of
-from workbench.records import Variant
 from workbench.rewriting.base import FeedbackRewriter
 from workbench.rewriting.feedback import expanded_queries
 from workbench.storage.result_store import ResultWriter
@@ -30,13 +27,10 @@ class FeedbackStage(Stage):
         """Return whether the configuration expands questions by feedback."""
         return isinstance(configuration.rewrite, FeedbackRewriter)
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the settings of the rewriter and of the retriever, which makes the first search."""
-        return [configuration.rewrite.identity() if configuration.rewrite else None, configuration.retrieval.identity()]
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the documents that each question may find."""
-        return run.filters.identity if run.filters else None
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the settings of the rewriter and of the retriever, which makes the first search, and the documents that each question may find."""
+        rewriter, retriever = node.configuration.rewrite, node.configuration.retrieval
+        return Identity([rewriter.identity() if rewriter else None, retriever.identity()], run.filters.identity if run.filters else None)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Search once and expand every question."""

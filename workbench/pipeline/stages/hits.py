@@ -1,7 +1,5 @@
 """Rank chunks and documents for each question."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -9,9 +7,8 @@ from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import searched_queries
-from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
 from workbench.pipeline.target_tables import about_rows, hit_rows
-from workbench.records import Variant
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
@@ -33,15 +30,14 @@ class HitsStage(Stage):
     inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback", "responses")
     setting = "retrieval"
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the retriever's settings and models, the seed that breaks ties, and how the rankings of several texts are fused."""
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the retriever's settings and models, the seed of ties, how texts are fused, and the depth to which rankings are read."""
+        configuration, depth = node.configuration, search_depth(node.configuration, run)
         fused = {"fusion": [CONSTANT, POOL]} if isinstance(configuration.rewrite, TextRewriter) else {}
-        return {"retriever": configuration.retrieval.identity(), "ties": SEED, **fused}
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the depth to which metrics and delivery read rankings."""
-        depth = search_depth(node.configuration, run)
-        return [depth.slices, depth.tokens, depth.documents, depth.listed, *(run.filters.identity if run.filters else ())]
+        settings = {"retriever": configuration.retrieval.identity(), "ties": SEED, **fused}
+        return Identity(
+            settings, [depth.slices, depth.tokens, depth.documents, depth.listed, *(run.filters.identity if run.filters else ())]
+        )
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Rank chunks and documents for all queries with every search."""

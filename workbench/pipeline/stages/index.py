@@ -1,11 +1,10 @@
 """Build a Chroma index from vectors, in a folder outside the store."""
 
 import time
-from typing import Any
 
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.retrieval.chroma_index import build_index, index_recipe, is_built
 from workbench.storage.result_store import ResultWriter, StoredResult
 
@@ -20,9 +19,9 @@ class IndexStage(Stage):
         """Return whether retrieval uses vectors and the run builds indexes."""
         return configuration.embedding is not None and run.indexed
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the space and the version of Chroma, which cannot read another version's files."""
-        return index_recipe()
+        return Identity(run=index_recipe())
 
     def obtain(self, inputs: Inputs) -> StoredResult:
         """Return the index, building it unless it is finished."""

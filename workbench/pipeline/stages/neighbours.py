@@ -1,15 +1,12 @@
 """Add the neighbours of hits to the ranking."""
 
-from typing import Any
-
 import numpy as np
 
 from workbench.context.neighbours import with_neighbours
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
-from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter
 
 
@@ -24,9 +21,9 @@ class NeighboursStage(Stage):
         """Return whether the configuration delivers neighbours."""
         return configuration.retrieval.neighbours > 0
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the number of neighbours on each side."""
-        return configuration.retrieval.neighbours
+        return Identity(node.configuration.retrieval.neighbours)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Add the neighbours to the ranking of every search."""

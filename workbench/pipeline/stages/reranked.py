@@ -1,14 +1,13 @@
 """Order the best chunks of a configuration's ranking again."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import original_queries
-from workbench.pipeline.stage import Entries, Inputs, Stage
+from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.hits import corpus_of
-from workbench.records import Variant
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
 from workbench.storage.result_store import ResultWriter, StoredResult
@@ -26,9 +25,9 @@ class RerankedStage(Stage):
         """Return whether the configuration has a reranker."""
         return configuration.rerank is not None
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the reranker's settings and models."""
-        return configuration.rerank.identity() if configuration.rerank else None
+        return Identity(node.configuration.rerank.identity() if node.configuration.rerank else None)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score the pool of every query and order it again."""

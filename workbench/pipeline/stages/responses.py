@@ -1,7 +1,7 @@
 """Ask a target all questions."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
@@ -11,9 +11,8 @@ from workbench.errors import RunError
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.target_tables import returned_table
-from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetHit, TargetResources
@@ -44,16 +43,13 @@ class ResponsesStage(Stage):
         """Return whether the configuration is a target."""
         return configuration.target is not None
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the target's settings, and how hits are matched."""
-        return [configuration.target.identity(), configuration.target.match] if configuration.target else None
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of questions, their filters and the documents' metadata, which a target can read, whether it answers, and the version of the reader."""
-        ids, fields = [query.query_id for query in run.dataset.queries], [dict(document.metadata) for document in run.dataset.documents]
-        filters = [dict(query.where) for query in run.dataset.queries]
-        demanded = [fingerprint(ids), fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
-        return [*demanded, *([fingerprint(filters)] if any(filters) else [])]
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the target's settings with how hits are matched, and what it can read of the dataset."""
+        target, dataset = node.configuration.target, run.dataset
+        fields, filters = [dict(document.metadata) for document in dataset.documents], [dict(query.where) for query in dataset.queries]
+        read = [run.questions_identity, fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
+        settings = [target.identity(), target.match] if target else None
+        return Identity(settings, [*read, *([fingerprint(filters)] if any(filters) else [])])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Ask the questions. If a request failed, the next run asks again."""

@@ -1,12 +1,11 @@
 """Rewrite the questions as texts, and embed these."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Role
 from workbench.embedding.checks import check_sealed
 from workbench.embedding.embed import embed
@@ -14,9 +13,8 @@ from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
-from workbench.records import Variant
 from workbench.rewriting.base import RewrittenText, TextRewriter
 from workbench.storage.result_store import ResultWriter
 
@@ -34,13 +32,10 @@ class RewrittenStage(Stage):
         """Return whether the configuration replaces questions by texts."""
         return isinstance(configuration.rewrite, TextRewriter)
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the rewriter's settings and models."""
-        return configuration.rewrite.identity() if configuration.rewrite else None
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of the questions, by which a rewriter can know them."""
-        return fingerprint([query.query_id for query in run.dataset.queries])
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the rewriter's settings and models, and the ids of the questions, by which a rewriter can know them."""
+        rewriter = node.configuration.rewrite
+        return Identity(rewriter.identity() if rewriter else None, run.questions_identity)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Rewrite all questions."""
@@ -71,10 +66,10 @@ class RewrittenVectorsStage(EmbeddingStage):
         """Return whether retrieval searches vectors of rewritten texts."""
         return isinstance(configuration.rewrite, TextRewriter) and configuration.retrieval.needs_vectors
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return everything that determines the vector of a text in either role."""
-        embedder = embedder_of(configuration)
-        return [embedder.identity("query"), embedder.identity("document")]
+        embedder = embedder_of(node.configuration)
+        return Identity([embedder.identity("query"), embedder.identity("document")])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Encode all texts, each in its role."""

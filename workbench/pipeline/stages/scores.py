@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.target_tables import without_unscored
 from workbench.retrieval.rank import Floats
@@ -34,9 +33,9 @@ class ScoresStage(Stage):
         """Return the names of the metrics."""
         return tuple(str(metric) for metric in run.metrics)
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the metric's version and the definition of span metrics."""
-        return {"version": Metric.parse(node.part).kind.version, "spans": run.spans}
+        return Identity(run={"version": Metric.parse(node.part).kind.version, "spans": run.spans})
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score the ranking of every search."""

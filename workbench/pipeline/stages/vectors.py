@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +14,7 @@ from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
-from workbench.pipeline.stage import Entries, Inputs, Stage
-from workbench.records import Variant
+from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
 from workbench.storage.result_store import ResultWriter
 
 
@@ -29,9 +27,9 @@ class EmbeddingStage(Stage):
         """Return whether retrieval uses vectors."""
         return configuration.embedding is not None
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return everything that determines the vector of a text in this role."""
-        return embedder_of(configuration).identity(self.role)
+        return Identity(embedder_of(node.configuration).identity(self.role))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
         """Return the configuration's embedder."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from workbench.metrics.answers.evaluate import answer_values
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.answering.outcomes import outcomes_of
@@ -46,13 +46,9 @@ class AnswerScoresStage(Stage):
         """Return the names of the answer metrics."""
         return tuple(str(metric) for metric in run.answer_metrics)
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return nothing: the metrics are the same for all configurations."""
-        return None
-
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the metric's version, and the variants in their order."""
-        return {"version": Metric.parse(node.part).kind.version, "variants": [str(variant) for variant in run.variants]}
+        return Identity(run={"version": Metric.parse(node.part).kind.version, "variants": [str(variant) for variant in run.variants]})
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score each variant."""

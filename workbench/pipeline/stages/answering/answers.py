@@ -12,7 +12,6 @@ from workbench.answering.citations import VERSION as CITATIONS_VERSION
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
 from workbench.context.conditions import RETRIEVED
-from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.llm.base import lost_tries
@@ -20,7 +19,7 @@ from workbench.llm.replies.answers import CUT_REASONING, separated
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
@@ -68,16 +67,11 @@ class AnswersStage(Stage):
         """Return the inputs without the responses of a target, unless their sources are the context."""
         return self.inputs if variant == Variant(RETRIEVED) else self.inputs[:-1]
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the generator's settings, and the condition and repeat that a recorded answer or a call belongs to."""
-        return [configuration.answering.identity() if configuration.answering else None, str(variant)]
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the ids of the questions, by which a generator can know them, and the versions of the readers of refusals, citations and replies."""
-        return [
-            fingerprint([query.query_id for query in run.dataset.queries]),
-            *(REFUSALS_VERSION, CITATIONS_VERSION, REPLIES_VERSION),
-        ]
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the generator's settings with the variant that a recorded answer or a call belongs to, the ids of the questions, by which a generator can know them, and the versions of the readers of replies."""
+        generator = node.configuration.answering
+        versions = (REFUSALS_VERSION, CITATIONS_VERSION, REPLIES_VERSION)
+        return Identity([generator.identity() if generator else None, str(node.variant)], [run.questions_identity, *versions])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Answer the questions. If a call of a model failed, the next run asks again."""

@@ -26,7 +26,7 @@ from workbench.perturb.injection import attack_texts
 from workbench.perturb.planting import PlantedContext, plant
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.target_contexts import own_contexts, uses_own_context
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
@@ -90,21 +90,18 @@ class ContextsStage(Stage):
         unused = {"expected"} if variant.condition == RETRIEVED else {"responses", *(() if variant.condition in RANKED else _RANKING)}
         return tuple(name for name in self.inputs if name not in unused)
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the settings of packing, the condition, and the texts of its attacks."""
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the settings of packing with the condition and its attacks, the tokens of prompts, and the limits of passages not retrieved."""
+        generator, packing, variant = _generator(node.configuration), node.configuration.context, node.variant
         attacks = attack_texts(variant.perturbation) if variant.condition == INJECTION else ()
-        return [configuration.context.identity() if configuration.context else None, str(variant), *attacks]
-
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the tokens of the generator's prompts, and what limits passages that are not retrieved."""
-        generator = _generator(node.configuration)
         prompts = [vocabulary_digest(generator.vocabulary), fingerprint(_overheads(generator, run)), _around(generator)]
-        condition, filters, evidence = node.variant.condition, run.filters, {need.query_id for need in run.dataset.needs}
+        condition, filters, evidence = variant.condition, run.filters, {need.query_id for need in run.dataset.needs}
         limited = condition in RANKED | {IRRELEVANT_ONLY} or any(
             query.query_id not in evidence for query in run.dataset.queries if query.answerable
         )
         limits = list(node.configuration.delivery(run.primary)) if condition != NONE and limited else []
-        return [prompts, limits, filters.identity if filters and condition != NONE else None]
+        settings = [packing.identity() if packing else None, str(variant), *attacks]
+        return Identity(settings, [prompts, limits, filters.identity if filters and condition != NONE else None])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Make the context of every question."""

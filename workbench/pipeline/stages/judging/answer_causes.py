@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from workbench.metrics.case import Case
 from workbench.metrics.judged.case import JudgedCase
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.judging.judge_tests import trust_in
 from workbench.pipeline.stages.judging.judged_scores import judged_cases
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
@@ -64,16 +64,18 @@ class AnswerCausesStage(Stage):
         """Return whether failures in the variant are attributed."""
         return variant.condition in ATTRIBUTED and variant.condition in run.judged_conditions
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return everything that decides besides the judgements and the tests of judges: thresholds, the delivered part, and the variants."""
         thresholds = JudgedStage.judging(run).thresholds
-        return {
-            "thresholds": [thresholds.correctness, thresholds.answer_relevance],
-            "delivery": list(node.configuration.delivery(run.primary)),
-            "spans": run.spans,
-            "words": VERSION,
-            "variants": [str(variant) for variant in run.judged_variants],
-        }
+        return Identity(
+            run={
+                "thresholds": [thresholds.correctness, thresholds.answer_relevance],
+                "delivery": list(node.configuration.delivery(run.primary)),
+                "spans": run.spans,
+                "words": VERSION,
+                "variants": [str(variant) for variant in run.judged_variants],
+            }
+        )
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Attribute the failures of each variant."""

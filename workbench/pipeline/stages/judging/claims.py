@@ -1,12 +1,10 @@
 """Split the answers into claims."""
 
-from typing import Any
-
 import pandas as pd
 
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stage import Identity, Inputs, Node
 from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import claims_of, record_calls
@@ -25,9 +23,9 @@ class ClaimsStage(JudgedStage):
     name = "claims"
     inputs = ("questions", "answers")
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the identity of the splitter."""
-        return self.judging(run).claims.identity()
+        return Identity(run=self.judging(run).claims.identity())
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Split the answers. If a call of a model failed, the next run asks again."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from workbench.judging.base import Judge, Task
 from workbench.judging.trust import Trust, known_answers, trust
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.storage.result_store import ResultWriter, StoredResult
 
@@ -30,13 +30,12 @@ class JudgeTestsStage(Stage):
         """Return the tasks."""
         return tuple(JudgedStage.judging(run).judges)
 
-    def demands(self, node: Node, run: RunContext) -> Any:
-        """Return what determines the test: the judge and the known answers."""
-        return [
-            [judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]]
-            for task, judge in self._judges(run).items()
-            if task == node.part
-        ]
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the judge and the known answers."""
+        judges = {task: judge for task, judge in self._judges(run).items() if task == node.part}
+        return Identity(
+            run=[[judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]] for task, judge in judges.items()]
+        )
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Test the judge. If a call of a model failed, the next run asks again."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from workbench.metrics.judged.evaluate import judged_values
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.answer_scores import SCORE_COLUMNS, cases_of
 from workbench.pipeline.stages.judging.judge_tests import FAILED, trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
@@ -48,16 +48,13 @@ class JudgedScoresStage(Stage):
         """Return the names of the metrics of judgements."""
         return tuple(str(metric) for metric in run.judged_metrics)
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the metric's version, the thresholds that it reads, and the variants in their order."""
         metric = Metric.parse(node.part)
         judging, read = JudgedStage.judging(run), _THRESHOLDS.get(metric.name, set())
         thresholds = judging.thresholds.model_dump(include=read) if read else None
-        return {
-            "version": metric.judged_kind.version,
-            "thresholds": thresholds,
-            "variants": [str(variant) for variant in run.judged_variants],
-        }
+        variants = [str(variant) for variant in run.judged_variants]
+        return Identity(run={"version": metric.judged_kind.version, "thresholds": thresholds, "variants": variants})
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score each variant."""

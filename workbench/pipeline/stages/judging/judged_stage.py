@@ -13,7 +13,7 @@ from workbench.records import Variant
 class JudgedStage(Stage):
     """A stage with a result for each judged variant of a configuration that answers.
 
-    The judges are those of the run, so what identifies them belongs into `demands`.
+    The judges are those of the run, so what identifies them is in `Identity.run`.
     """
 
     setting: ClassVar[str] = "judging"
@@ -34,7 +34,7 @@ class JudgedStage(Stage):
 
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:
         """Return what identifies the judges."""
-        return [self.demands(Node(self.name, configuration, part=part), run) for part in self.parts(run)]
+        return [self.identity(Node(self.name, configuration, part=part), run).run for part in self.parts(run)]
 
     @staticmethod
     def judging(run: RunContext) -> Judging:

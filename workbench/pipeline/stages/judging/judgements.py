@@ -7,7 +7,7 @@ import pandas as pd
 
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stage import Identity, Inputs, Node
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.judging.claims import given_answers
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
@@ -33,9 +33,9 @@ class JudgementsStage(JudgedStage):
         """Return the tasks that have a judge."""
         return tuple(self._judges(run))
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the identity of the task's judge."""
-        return {task: judge.identity(task) for task, judge in self._judges(run).items() if task == node.part}
+        return Identity(run={task: judge.identity(task) for task, judge in self._judges(run).items() if task == node.part})
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Judge the passages or the answers. If a call of a model failed, the next run asks again."""

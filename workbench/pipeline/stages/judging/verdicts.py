@@ -9,7 +9,7 @@ import pandas as pd
 from workbench.judging.base import Judge, Judgement, JudgeRequest
 from workbench.judging.overlap import OverlapJudge
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stage import Identity, Inputs, Node
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
@@ -46,9 +46,9 @@ class VerdictsStage(JudgedStage):
         """Return `support`, and `overlap` if it is another judge."""
         return (SUPPORT,) if self.judging(run).support == OverlapJudge() else (SUPPORT, OVERLAP)
 
-    def demands(self, node: Node, run: RunContext) -> Any:
+    def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the identity of the part's judge."""
-        return self._judge(node.part, run).identity("support")
+        return Identity(run=self._judge(node.part, run).identity("support"))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Verify the claims. If a call of a model failed, the next run asks again."""
