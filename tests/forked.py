@@ -73,6 +73,8 @@ class Forked:
         environment = {**os.environ, **(env or {})}
         self._process = SERVER.Process(target=_begin, args=(*writers, str(cwd), environment, function, arguments))
         self._process.start()
+        # A thread that starts another process polls all known ones. Of two polls at once, the second finds no exit code and says 255.
+        multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
         self.pid = self._process.pid
         for writer in writers:
             writer.close()

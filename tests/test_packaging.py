@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from tests.docs.conftest import TUTORIAL
 from tests.docs.lesson import Reader, lesson_blocks
+from tests.environments import install, outside, pip
 from workbench import __version__
 from workbench.core.environment import NAME, advice
 
@@ -138,15 +138,15 @@ def test_the_unpacked_wheel_runs_a_sweep_without_the_checkout(wheel: Path, workp
 
 @pytest.mark.soak
 def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep_and_the_tutorial(wheel: Path, workplace: Path) -> None:
-    venv.create(workplace / "venv", with_pip=True)
-    place = workplace / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     installed, tutorial = (path.read_text("utf-8") for path in (ROOT / "install.py", TUTORIAL))
     (torch,) = set(re.findall(r"torch==[\d.]+", installed))
     assert f"pip install {torch}\n$ pip install {wheel.name}\n" in tutorial
-    for command in ([place / "pip", "install", torch], [place / "pip", "install", wheel], [place / "workbench", "sweep", "tiny.yaml"]):
-        done = subprocess.run(command, cwd=workplace, env=environment, capture_output=True, text=True, timeout=1800)
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    place, environment = install(workplace / "venv", torch), outside()
+    pip(place, "install", str(wheel))
+    done = subprocess.run(
+        [place / "workbench", "sweep", "tiny.yaml"], cwd=workplace, env=environment, capture_output=True, text=True, timeout=1800
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     check_sweep(workplace)
     (workplace / "why.py").write_text(
         "import workbench.embedding.sentence_transformers as b; print(b.encoder_of('all-MiniLM-L6-v2', 'auto').why)"

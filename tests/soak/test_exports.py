@@ -1,12 +1,11 @@
 """Results that Ragas and DeepEval write themselves, installed in an environment of their own, are read as a target."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.environments import install, outside
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
 from workbench.targets.base import TargetHit
 from workbench.targets.recorded.target import RecordedTarget
@@ -42,11 +41,8 @@ pytestmark = pytest.mark.soak
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exports")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True, timeout=120)
-    python = folder / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], check=True, timeout=900)
-    environment = os.environ | {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
-    environment.pop("PYTHONPATH", None)
+    python = install(folder / "venv", *PACKAGES) / "python"
+    environment = {**outside(), "RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
     subprocess.run([python, "-c", SCRIPT, BERTH.text, PILOT.text], check=True, timeout=300, cwd=folder, env=environment)
     return folder
 

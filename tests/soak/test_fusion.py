@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import venv
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests.environments import install
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
@@ -33,12 +33,7 @@ json.dump({name: {query: dict(scores) for query, scores in run.run.items()} for 
 @pytest.fixture(scope="module")
 def ranx(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python with ranx. Workbench's own environment stays without it, since bm25s computes otherwise where numba is installed."""
-    folder = tmp_path_factory.mktemp("ranx")
-    venv.create(folder, with_pip=True)
-    place = folder / ("Scripts" if os.name == "nt" else "bin")
-    done = subprocess.run([place / "pip", "install", "-q", "ranx==0.3.21"], capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return place / "python"
+    return install(tmp_path_factory.mktemp("ranx"), "ranx==0.3.21") / "python"
 
 
 def test_dense_and_bm25_on_nfcorpus_are_fused_as_by_ranx(ranx: Path, big_data: Callable[[str], Path], tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 import os
 import site
 import subprocess
-import venv
 from pathlib import Path
 
 import pytest
+
+from tests.environments import install
 
 pytestmark = pytest.mark.soak
 
@@ -84,13 +85,7 @@ print("done")
 @pytest.fixture(scope="module")
 def llama_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python with LlamaIndex."""
-    folder = tmp_path_factory.mktemp("llama_index")
-    venv.create(folder, with_pip=True)
-    place = folder / ("Scripts" if os.name == "nt" else "bin")
-    install = [place / "pip", "install", "-q", "llama-index-core>=0.14,<0.15"]
-    done = subprocess.run(install, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return place / "python"
+    return install(tmp_path_factory.mktemp("llama_index"), "llama-index-core>=0.14,<0.15") / "python"
 
 
 def test_retrievers_and_query_engines_of_llama_index_work_as_they_are(llama_index: Path, tmp_path: Path) -> None:
