@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.made_runs import Made
-from workbench.analysis.answers.answered import VERBATIM
+from workbench.analysis.answer_values import VERBATIM
 from workbench.analysis.values import clusters, metadata
 from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD
 from workbench.context.conditions import CONDITIONS, variants_of

@@ -43,7 +43,7 @@ PRELOADED = [
     "workbench.execution.outputs",
     "workbench.experiment.read",
     "workbench.report.render.html",
-    "workbench.report.render.terminal",
+    "workbench.report.render.plain",
 ]
 SERVER.set_forkserver_preload(PRELOADED)
 _SET_PARENT_DEATH_SIGNAL = 1

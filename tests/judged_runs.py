@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered
-from workbench.analysis.judging.items import judged_items
-from workbench.analysis.judging.labelled_tasks import labelled_tasks
-from workbench.analysis.judging.sample import lines_to_label
+from workbench.analysis.judging.calibration import labelled_tasks
+from workbench.analysis.judging.labels import judged_items, lines_to_label
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 

@@ -8,8 +8,7 @@ import pytest
 from tests.made_runs import Made
 from workbench.analysis.findings import findings
 from workbench.api.results import Results
-from workbench.report.render.markdown import escaped, summary_markdown
-from workbench.report.render.terminal import summary_lines
+from workbench.report.render.plain import escaped, summary_lines, summary_markdown
 from workbench.results.run_tables import RunTables
 
 N = 120

@@ -3,13 +3,13 @@
 import pytest
 
 from tests.answered_runs import Planted, answered, without_expected
+from workbench.analysis.answer_values import reasons_without
 from workbench.analysis.findings import findings
-from workbench.analysis.missing_values import reasons_without
 from workbench.report.model import Table, Terms
-from workbench.report.sections.answers.metrics import metrics_table
-from workbench.report.sections.cards import metrics_table as means_table
-from workbench.report.sections.exploratory import other_metrics
-from workbench.report.sections.method import method
+from workbench.report.topics.answers.conditions import metrics_table
+from workbench.report.topics.retrieval.exploratory import other_metrics
+from workbench.report.topics.run.configurations import metrics_table as means_table
+from workbench.report.topics.run.method import method
 from workbench.results.run_tables import RunTables
 
 

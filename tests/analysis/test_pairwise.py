@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from workbench.analysis.misses import faults_of, weakest_slice
 from workbench.analysis.pairwise import OTHER, contrast
-from workbench.analysis.questions.miss_causes import faults_of, weakest_slice
 from workbench.analysis.values import small
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import GoldenSource

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.conftest import MEASURE
-from workbench.analysis.parts import PartEffect, alternatives, contrasts_of, parts
-from workbench.analysis.parts_table import parts_table
+from workbench.analysis.parts import PartEffect, alternatives, contrasts_of, parts, parts_table
 from workbench.results.run_tables import RunTables
 
 Settings = Mapping[str, Any]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from workbench.analysis.size_grid import size_grids
 from workbench.analysis.standings import Mean, Standing, standings
 from workbench.errors import WorkbenchError
+from workbench.report.topics.retrieval.sizes import size_grids
 from workbench.results.run_tables import RunTables
 
 EMBEDDER = {"kind": "sentence-transformers", "model": "all-MiniLM-L6-v2", "pooling": "standard", "max_tokens": None}

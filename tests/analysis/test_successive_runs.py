@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from workbench.analysis.successive_runs import run_differences
+from workbench.report.trends import run_differences
 
 FIRST = np.random.default_rng(0).random(40)
 LAST = FIRST + np.random.default_rng(1).normal(0.05, 0.1, 40)

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.analysis.answerable import separation_of
 from workbench.analysis.findings import findings
 from workbench.analysis.pairwise import contrast, meanings
 from workbench.errors import InputError, RunError
-from workbench.report.sections.costs import costs_table
-from workbench.report.sections.ranking import ranking_table
+from workbench.report.topics.retrieval.answerable import separation_of
+from workbench.report.topics.retrieval.costs import costs_table
+from workbench.report.topics.retrieval.ranking import ranking_table
 from workbench.targets.callable.live import PythonTarget
 
 

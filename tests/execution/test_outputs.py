@@ -15,7 +15,7 @@ from workbench.execution.outputs import publish as publish_run
 from workbench.execution.outputs import publish_report
 from workbench.experiment.read import experiment_of
 from workbench.report.render.html import write_report
-from workbench.report.render.terminal import summary_lines
+from workbench.report.render.plain import summary_lines
 from workbench.results.run_tables import RunTables
 from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.result_store import MANIFEST, ResultWriter, Store

@@ -13,10 +13,10 @@ from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment
 from workbench.execution.screening import as_screened, proxies_of, proxy_of, screen
 from workbench.experiment.read import experiment_of
-from workbench.report.comparison import ComparisonView
 from workbench.report.render.html import write_report
-from workbench.report.render.terminal import summary_lines
+from workbench.report.render.plain import summary_lines
 from workbench.report.text.sentences import screened_lines
+from workbench.report.views import ComparisonView
 
 FIXED = [{"kind": "fixed", "size": [8, 128]}, {"kind": "hierarchical", "child": 64, "parent": 256}]
 

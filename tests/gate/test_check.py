@@ -27,8 +27,8 @@ from workbench.gate.formats.terminal import gate_lines
 from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import Floor, RetrievalTest, Subject, Tolerance
 from workbench.gate.settings import GateSettings
-from workbench.report.render.markdown import escaped
-from workbench.report.sections.gate.rules import gate
+from workbench.report.render.plain import escaped
+from workbench.report.topics.run.gate import gate
 from workbench.results.run_tables import RunTables
 from workbench.statistics.gates.paired import Decision
 

@@ -32,7 +32,7 @@ from workbench.storage.result_store import Store
 
 pytestmark = pytest.mark.slow
 
-RECORD = "from workbench.report.records import Record\nRecord(run_id, {}, 'nothing')"
+RECORD = "from workbench.report.render.notebook import Record\nRecord(run_id, {}, 'nothing')"
 # What one kernel leaves behind if it is used again, and how the next one would see it.
 LEAVE = """
 import json, os, sys, random, numpy, pandas, warnings, logging
@@ -97,7 +97,7 @@ def lines() -> list[str]:
 @pytest.fixture(scope="module")
 def shared(lines) -> Iterator[Kernels]:
     """Kernels for tests that leave the process that forks them alone."""
-    with Kernels(["workbench.notebook_runner.notebooks", "workbench.report.records"], lines.append) as forked:
+    with Kernels(["workbench.notebook_runner.notebooks", "workbench.report.render.notebook"], lines.append) as forked:
         yield forked
 
 

@@ -11,10 +11,10 @@ from papermill.iorw import papermill_io
 from workbench.errors import InputError, NotebookError
 from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import run_notebook
-from workbench.report.records import Record
+from workbench.report.render.notebook import Record
 from workbench.storage.result_store import Store
 
-RECORD = "from workbench.report.records import Record\nRecord(run_id, {'word': word}, word)"
+RECORD = "from workbench.report.render.notebook import Record\nRecord(run_id, {'word': word}, word)"
 
 
 def notebook(folder: Path, *cells: str) -> Path:
@@ -29,7 +29,7 @@ def notebook(folder: Path, *cells: str) -> Path:
 @pytest.fixture(scope="module")
 def kernels() -> Iterator[Kernels]:
     """Kernels that have imported what the notebooks need."""
-    with Kernels(["workbench.report.records"], lambda _: None) as forked:
+    with Kernels(["workbench.report.render.notebook"], lambda _: None) as forked:
         yield forked
 
 

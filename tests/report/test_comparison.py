@@ -7,11 +7,10 @@ import pytest
 from workbench.api.results import load
 from workbench.errors import InputError
 from workbench.execution.collect import collect
-from workbench.report.comparison import ComparisonView
 from workbench.report.model import Figure, Table
-from workbench.report.records import MIME
 from workbench.report.render.html import write_report
-from workbench.report.render.notebook import Shown
+from workbench.report.render.notebook import MIME, Shown
+from workbench.report.views import ComparisonView
 
 
 @pytest.fixture(scope="module")

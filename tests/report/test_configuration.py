@@ -6,7 +6,7 @@ import pytest
 from workbench.api.results import load
 from workbench.errors import InputError
 from workbench.execution.collect import collect
-from workbench.report.configuration import ConfigurationView
+from workbench.report.views import ConfigurationView
 
 
 @pytest.fixture(scope="module")

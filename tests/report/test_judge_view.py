@@ -11,8 +11,8 @@ from workbench.api.results import Results
 from workbench.errors import InputError
 from workbench.notebook_runner.notebooks import notebook_path, run_notebook
 from workbench.notebook_runner.run_notebooks import notebook_jobs
-from workbench.report.judge_view import JudgeView
-from workbench.report.records import MIME
+from workbench.report.render.notebook import MIME
+from workbench.report.views import JudgeView
 from workbench.storage.result_store import Store
 
 

@@ -15,12 +15,11 @@ from workbench.analysis.findings import findings
 from workbench.core.formatting import share
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
-from workbench.report.comparison import ComparisonView
 from workbench.report.render.html import document_of
 from workbench.report.render.html import rendered as html_page
-from workbench.report.render.markdown import summary_markdown
-from workbench.report.render.terminal import summary_lines
-from workbench.report.text.summary import SummaryAnswers, answers
+from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.summary import SummaryAnswers, answers
+from workbench.report.views import ComparisonView
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import METHODS
 

@@ -11,12 +11,10 @@ from workbench.analysis.findings import findings
 from workbench.analysis.parts import parts
 from workbench.core.formatting import shortened
 from workbench.execution.collect import collect
-from workbench.report.comparison import ComparisonView
-from workbench.report.configuration import ConfigurationView
 from workbench.report.model import Collapsible, Columns, Figure, Section, Table
 from workbench.report.render.html import document_of, rendered
-from workbench.report.render.markdown import summary_markdown
-from workbench.report.render.terminal import summary_lines
+from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.views import ComparisonView, ConfigurationView
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.analysis.frontier import Cost, CostedConfiguration, cheaper, frontier
+from workbench.analysis.misses import FailureSummary, faults_of
 from workbench.analysis.pairwise import Contrast, contrast
-from workbench.analysis.questions.miss_causes import FailureSummary, faults_of
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
 from workbench.results.run_tables import Measure, RunTables

@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.answers.causes import answer_cause_meanings, failed_answers
-from workbench.analysis.questions.miss_causes import cause_meanings, causes_by_query
+from workbench.analysis.answer_causes import answer_cause_meanings, failed_answers
+from workbench.analysis.misses import cause_meanings, causes_by_query
 from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, detail, per_query, places, slices, small
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.attribution.causes import causes_by_query as earliest_causes
 from workbench.context.conditions import RETRIEVED
+from workbench.errors import InputError
 from workbench.metrics.coverage import Bools
 from workbench.results.run_tables import Measure, RunTables, conform
 from workbench.schemas import SCHEMAS
@@ -22,10 +23,15 @@ from workbench.statistics.intervals import Interval
 
 # Values can differ even if the loser misses nothing.
 OTHER = "other"
+
 _NOTHING_MISSED = "nothing was missed: the values differ by blanks between chunks, by order, or by the other text delivered"
+
 _NO_FAILURE = "no cause was attributed to the answer: it was not judged, or it counts as correct"
+
 # Smaller differences are rounding errors.
 _SAME = 1e-9
+
+_COLUMNS = ["metric", "difference", "low", "high", "n", "clusters", "conditional"]
 
 
 @dataclass(frozen=True)
@@ -162,3 +168,23 @@ def _differences(run: RunTables, metric: str) -> Iterator[tuple[tuple[int, int],
     pairs = np.argwhere(np.triu(scored @ scored.T > 0, 1))
     intervals = paired_differences(values[pairs[:, 0]], values[pairs[:, 1]], groups)
     return zip(((int(a), int(b)) for a, b in pairs), intervals, strict=True)
+
+
+def between_runs(run: RunTables, a: str, other: RunTables, b: str) -> pd.DataFrame:
+    """Tabulate the difference (a - b) by each metric of both runs, paired by question, with its 95 % interval.
+
+    No p: an interval of one pair, which was chosen from two runs, is corrected for nothing. Raises InputError if questions or labels differ.
+    """
+    prints = [each.manifest["fingerprints"]["questions"] for each in (run, other)]
+    if prints[0] != prints[1] or list(run.questions["query_id"]) != list(other.questions["query_id"]):
+        raise InputError(
+            f"the runs {run.name} and {other.name} have other questions or labels", "compare runs of the same dataset and split"
+        )
+    rows = []
+    for metric in (name for name in run.measures if name in other.measures):
+        first, second = per_query(run, a, metric), per_query(other, b, metric)
+        if np.isnan(first + second).all():
+            continue
+        found = paired_difference(first, second, clusters(run))
+        rows.append((metric, found.value, found.low, found.high, found.n, found.clusters, found.conditional))
+    return pd.DataFrame(rows, columns=_COLUMNS).set_index("metric")

@@ -1,13 +1,14 @@
-"""What each part of a configuration adds: the mean effect of every alternative of a stage over matched pairs of configurations."""
+"""Estimate what each part of a configuration adds: the mean effect of every alternative of a stage over matched pairs of configurations."""
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from workbench.analysis.frontier import DRIFT, CostRange, timings_of
 from workbench.analysis.standings import value_bounds, verdict_of
@@ -21,49 +22,49 @@ from workbench.statistics.intervals import Interval
 from workbench.statistics.pairs import total_loss
 
 Settings = Mapping[str, Any]
-PartVerdict = Literal[
-    "worth it",
-    "no benefit shown",
-    "harmful",
-    "better",
-    "no difference shown",
-    "worse",
-    "a gain on these documents",
-    "a loss on these documents",
-    "too few data for a claim",
-]
+
+
 NONE = "none"
+
 # A setting of every retriever.
 NEIGHBOURS = "neighbours"
+
 # A configuration whose retriever needs no vectors has no embedder. Every other stage that can be left out is left out by choice.
 _FOLLOWS = "embedding"
+
 # The vocabulary that a chunker counts in is that of the embedder.
 _OF_EMBEDDING = ("chunking", "model")
+
 # The settings of a fused retriever that its fusion does not use.
 _NOT_FUSED = ("k", "deliver", NEIGHBOURS)
+
 # Metrics that are shown beside the primary one.
 _BESIDE = ("span_recall", "chunk_precision", "ndcg")
+
 LATENCIES = ("p50", "p95")
-_ON_THESE: Mapping[EffectReading, PartVerdict] = {
-    EffectReading.GAIN_HERE: "a gain on these documents",
-    EffectReading.LOSS_HERE: "a loss on these documents",
+
+# The verdicts on an alternative that adds to its reference, and on one that replaces it.
+_VERDICTS: Mapping[EffectReading, tuple[str, str]] = {
+    EffectReading.GAIN: ("worth it", "better"),
+    EffectReading.LOSS: ("harmful", "worse"),
+    EffectReading.GAIN_HERE: ("a gain on these documents", "a gain on these documents"),
+    EffectReading.LOSS_HERE: ("a loss on these documents", "a loss on these documents"),
+    EffectReading.UNDECIDED: ("no benefit shown", "no difference shown"),
+    EffectReading.TOO_FEW: ("too few data for a claim", "too few data for a claim"),
 }
-# By whether the alternative adds to its reference or replaces it.
-_VERDICTS: Mapping[bool, Mapping[EffectReading, PartVerdict]] = {
-    True: {
-        **_ON_THESE,
-        EffectReading.GAIN: "worth it",
-        EffectReading.LOSS: "harmful",
-        EffectReading.UNDECIDED: "no benefit shown",
-        EffectReading.TOO_FEW: "too few data for a claim",
-    },
-    False: {
-        **_ON_THESE,
-        EffectReading.GAIN: "better",
-        EffectReading.LOSS: "worse",
-        EffectReading.UNDECIDED: "no difference shown",
-        EffectReading.TOO_FEW: "too few data for a claim",
-    },
+
+_TIMES = [f"added_{percentile}{end}" for percentile in LATENCIES for end in ("", "_low", "_high")]
+
+_NUMBERS = ["low_adjusted", "high_adjusted", "p", "p_adjusted", "detectable", "lowest", "highest", "p_differs", *_TIMES]
+
+_COLUMNS = {
+    **dict.fromkeys(("stage", "alternative", "reference", "metric"), "str"),
+    **dict.fromkeys(("difference", "low", "high"), "float64"),
+    **dict.fromkeys(("n", "clusters"), "int64"),
+    "conditional": "str",
+    **dict.fromkeys(("pairs", "possible"), "int64"),
+    **dict.fromkeys(_NUMBERS, "float64"),
+    "verdict": "str",
 }
 
 
@@ -112,9 +113,9 @@ class PartEffect:
     timed: int = 0
 
     @property
-    def verdict(self) -> PartVerdict:
+    def verdict(self) -> str:
         """The conclusion, by the primary metric."""
-        return _VERDICTS[self.added][self.effect.reading]
+        return _VERDICTS[self.effect.reading][0 if self.added else 1]
 
     @property
     def lowest(self) -> MatchedPair:
@@ -343,3 +344,34 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping) and any(isinstance(part, Mapping) for part in value.values()):
         return " + ".join(value)
     return setting(value)
+
+
+def parts_table(run: RunTables) -> pd.DataFrame:
+    """Tabulate the effects. The columns of tests are missing in rows of other metrics than the primary one."""
+    rows = [row for part in parts(run) for row in _rows(part, str(run.primary))]
+    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
+
+
+def _rows(part: PartEffect, primary: str) -> list[dict[str, Any]]:
+    named = {"stage": part.stage, "alternative": part.alternative, "reference": part.reference}
+    counted = {"pairs": len(part.pairs), "possible": part.possible}
+    effects = {primary: part.effect.comparison.difference, **part.others}
+    rows = [{**named, "metric": metric, **_bounds(effect), **counted} for metric, effect in effects.items()]
+    rows[0] |= _tests(part) | {"verdict": part.verdict}
+    return rows
+
+
+def _bounds(effect: Interval) -> dict[str, Any]:
+    values = asdict(effect)
+    return {"difference": values.pop("value"), **values}
+
+
+def _tests(part: PartEffect) -> dict[str, float]:
+    effect, row = part.effect, part.effect.comparison
+    tests = {name: float(getattr(row, name)) for name in ("low_adjusted", "high_adjusted", "p", "p_adjusted")}
+    tests |= {"detectable": effect.detectable, "p_differs": effect.p_differs}
+    tests |= {"lowest": part.lowest.difference.value, "highest": part.highest.difference.value}
+    for percentile, time in part.latency.items():
+        tests |= {f"added_{percentile}": time.value}
+        tests |= {f"added_{percentile}_low": time.span.low, f"added_{percentile}_high": time.span.high} if time.span.repeated else {}
+    return tests

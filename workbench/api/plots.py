@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost
-from workbench.analysis.judging.calibration_curves import calibrations
 from workbench.core.formatting import meant, shortened
 from workbench.errors import InputError
 from workbench.guessed_names import AdvisedNames
@@ -17,11 +16,12 @@ from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Figure as FigureBlock
 from workbench.report.model import Section
-from workbench.report.sections.cards import lengths_figure
-from workbench.report.sections.costs import curves, frontier_figure
-from workbench.report.sections.differences import differences
-from workbench.report.sections.judging.calibration import calibration_figure
-from workbench.report.sections.judging.causes import answer_failures
+from workbench.report.topics.answers.calibration import calibration_figure, calibrations
+from workbench.report.topics.answers.causes import answer_failures
+from workbench.report.topics.retrieval.costs import frontier_figure
+from workbench.report.topics.retrieval.differences import differences
+from workbench.report.topics.retrieval.tokens import curves
+from workbench.report.topics.run.configurations import lengths_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

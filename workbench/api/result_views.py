@@ -4,20 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.analysis.answers.answered import answering
+from workbench.analysis.answer_values import answering
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.judging.judge_trust import has_judges
 from workbench.api.result_tables import ResultTables
 from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names
-from workbench.report.answers_view import AnswersView
-from workbench.report.comparison import ComparisonView
-from workbench.report.configuration import ConfigurationView
-from workbench.report.judge_view import JudgeView
 from workbench.report.render.notebook import show
-from workbench.report.sections.ranking import ranking_table
-from workbench.report.text.summary import answers
+from workbench.report.summary import answers
+from workbench.report.topics.retrieval.ranking import ranking_table
+from workbench.report.views import AnswersView, ComparisonView, ConfigurationView, JudgeView
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import pandas as pd
 
-from workbench.analysis.answers.causes import answer_cause_meanings, failed_answers
-from workbench.analysis.answers.decomposition_table import decomposition_table
-from workbench.analysis.between_runs import between_runs
-from workbench.analysis.parts_table import parts_table
-from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
+from workbench.analysis.answer_causes import answer_cause_meanings, failed_answers
+from workbench.analysis.decomposition import decomposition_table
+from workbench.analysis.misses import cause_meanings, missed_evidence
+from workbench.analysis.pairwise import between_runs
+from workbench.analysis.parts import parts_table
 from workbench.api.arguments import require
 from workbench.api.plots import Plots
 from workbench.api.result_views import ResultViews

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.judging.items import METRICS_OF
+from workbench.analysis.judging.labels import METRICS_OF
 from workbench.core.formatting import approximate, listed, number, p_value, plural, signed
 from workbench.errors import InputError
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, kept_hits

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import scipy
 
-from workbench.analysis.judging.items import METRICS_OF
+from workbench.analysis.judging.labels import METRICS_OF
 from workbench.core.formatting import interval, number, plural
 from workbench.errors import InputError
 from workbench.gate.report import RuleResult

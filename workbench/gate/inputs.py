@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from workbench.analysis.questions.passages import text_of
+from workbench.analysis.passages import text_of
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.results.run_tables import WHERE, RunTables

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
-from workbench.analysis.questions.passages import passage_of
+from workbench.analysis.passages import passage_of
 from workbench.attribution.causes import EVIDENCE_CAUSES
 from workbench.errors import InputError
 from workbench.gate.baseline import Baseline, differences

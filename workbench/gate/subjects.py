@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.answers.condition_scores import answer_score
+from workbench.analysis.answer_values import answer_score
 from workbench.analysis.values import clusters, slices
 from workbench.core.formatting import listed, meant, plural, share
 from workbench.errors import InputError

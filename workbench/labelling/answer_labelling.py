@@ -5,7 +5,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from workbench.analysis.judging.sample import lines_to_label
+from workbench.analysis.judging.labels import lines_to_label
 from workbench.core.formatting import plural
 from workbench.errors import InputError, StoreError
 from workbench.results.judge_labels import LabelLine, labels_of, merged, read_labels, write_labels

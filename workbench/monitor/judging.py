@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.judging.items import YES
+from workbench.analysis.judging.labels import YES
 from workbench.answering.base import AnswerResources
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal

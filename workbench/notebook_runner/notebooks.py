@@ -18,7 +18,7 @@ import workbench
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.errors import InputError, NotebookError, WorkbenchError
 from workbench.notebook_runner.kernels import Kernels
-from workbench.report.records import MIME
+from workbench.report.render.notebook import MIME
 from workbench.storage.result_store import ResultWriter, Store
 
 _KIND = "notebooks"

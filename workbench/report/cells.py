@@ -1,19 +1,25 @@
-"""Table cells: sortable numbers, intervals as small bars, shades, links to questions."""
+"""Table cells: sortable numbers, intervals as small bars, shades, links to questions; and long tables."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.core.formatting import count, fitting_digits, interval, number, p_value, signed
-from workbench.report.model import Bar, Cell, Column, Pairs, Row, Table
+from workbench.report.model import Bar, Block, Cell, Collapsible, Column, Pairs, Row, Table
 from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
+
 # The strongest shade; 0 is the faintest.
 _STRONGEST = 8
+
 # The least width of a scale, so that a small difference does not look like a large one.
 _LEAST_SPAN = 0.2
+
 _MOST_IDS = 12
+
+# The rows of a long table that are open, and the least number of rows of a long table.
+_OPEN, _LONG = 8, 13
 
 
 @dataclass(frozen=True)
@@ -135,3 +141,11 @@ def described(table: Table) -> str:
 def digits_for(values: Iterable[float]) -> int:
     """Two digits, or three if with two different values, or a value and zero, look equal."""
     return fitting_digits([0.0, *values])
+
+
+def opened(table: Table) -> list[Block]:
+    """Show the first rows of a long table, and fold the whole below it."""
+    if len(table.rows) < _LONG:
+        return [table]
+    first = replace(table, rows=table.rows[:_OPEN], caption=f"{table.caption} (the first {_OPEN} of {count(len(table.rows))} rows)")
+    return [first, Collapsible(f"All {count(len(table.rows))} rows: {table.caption}", [replace(table, note="")])]

@@ -1,41 +1,96 @@
 """The trends notebook: a metric over the runs of a history, the changes between runs, and changes of its level."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from workbench.analysis.successive_runs import RunDifference, run_differences
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import count, fitting_digits, listed, nearest_word, number, plural, shortened, signed
 from workbench.errors import InputError
 from workbench.report.cells import key_of, p_cell, text, words
 from workbench.report.figures import plots
 from workbench.report.model import Cell, Column, Figure, Headline, Lines, Prose, Report, Row, Section, Summary, Table
-from workbench.report.records import Record
-from workbench.report.render.notebook import Shown, show
+from workbench.report.render.notebook import Record, Shown, show
 from workbench.results.history import changes, history_path, read_history
 from workbench.results.question_scores import read_scores, scores_path
 from workbench.results.run_tables import RETRIEVED
 from workbench.statistics.change_points import FEWEST_RESULTS, ChangePoint, change_points
+from workbench.statistics.clusters import Clusters
+from workbench.statistics.comparison import paired_difference
+from workbench.statistics.intervals import Interval
+from workbench.statistics.pairs import all_pairs
 
 # Fingerprints whose names differ from their columns'.
 _NAMES = {"embedding": "model"}
+
 _DATASET = dict.fromkeys(("corpus", "questions", "labels"), "dataset")
+
 _MOST_RUNS = 60
+
 _MOST_PANELS = 8
+
 # The longest title, in letters, that fits a panel.
 _TITLE_LENGTH = 38
+
 _MOST_ROWS = 40
+
 _RUN = (words("run"), words("configuration"), words("time, UTC"))
+
 _DIFFERENCE = (Column("value"), Column("difference"), text("95 % interval"), Column("p"))
+
 _PAIRED = (
     "A difference is to the configuration's run before, on the same questions; its interval and p are paired by question, clustered by source "
     "document, and not corrected for the number of rows. Scores by question are kept for the primary metric."
 )
+
+
+@dataclass(frozen=True)
+class RunDifference:
+    """A run minus the run before it, paired by question, with the p of the clustered paired t test (NaN if it does not vary).
+
+    `difference` is None if the runs cannot be paired, for the reason in `refusal`.
+    """
+
+    before: str
+    run: str
+    difference: Interval | None = None
+    p: float = np.nan
+    refusal: str = ""
+
+
+def run_differences(runs: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> list[RunDifference]:
+    """Compare each run whose result differs from the run before, oldest first.
+
+    `runs` is a table of `results.history.changes`, `scores` contains the sets of `results.question_scores.read_scores`. p is not corrected
+    for the number of runs.
+    """
+    rows = runs.to_dict("records")
+    return [_compared(before, after, scores) for before, after in itertools.pairwise(rows) if before["result"] != after["result"]]
+
+
+def _compared(before: Mapping[Any, Any], after: Mapping[Any, Any], scores: Mapping[str, pd.DataFrame]) -> RunDifference:
+    ids = str(before["run"]), str(after["run"])
+    missing = not all(isinstance(row["scores"], str) for row in (before, after))
+    dropped = not {before["scores"], after["scores"]} <= scores.keys()
+    if "questions" in after["changed"].split(", "):
+        return RunDifference(*ids, refusal="other questions")
+    if missing or dropped:
+        return RunDifference(*ids, refusal="no scores by question" if missing else "scores by question no longer kept")
+    first, last = scores[before["scores"]], scores[after["scores"]]
+    if first["query_id"].tolist() != last["query_id"].tolist():
+        return RunDifference(*ids, refusal="other question ids")
+    values = np.array([last["value"], first["value"]], dtype=np.float64)
+    both, clusters = np.asarray(~np.isnan(values).any(axis=0)), Clusters.of_table(last)
+    if not both.any():
+        return RunDifference(*ids, refusal="no question scored in both")
+    pairs = all_pairs(values[:, both], clusters[both])
+    return RunDifference(*ids, paired_difference(values[0], values[1], clusters), float(pairs.t_p[0]))
 
 
 @dataclass(frozen=True)

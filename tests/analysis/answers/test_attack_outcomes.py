@@ -1,8 +1,8 @@
 import pytest
 
-from workbench.analysis.answers.answered import answering
-from workbench.analysis.answers.attack_outcomes import attack_outcomes
+from workbench.analysis.answer_values import answering
 from workbench.context.conditions import PERTURBATIONS
+from workbench.report.topics.answers.attacks import attack_outcomes
 
 
 def rows_of(run, condition, perturbation):

@@ -2,15 +2,9 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import with_causes
-from workbench.analysis.answers.answered import answering
-from workbench.analysis.answers.causes import (
-    answer_cause_meanings,
-    attributed_conditions,
-    examples,
-    failed_answers,
-    failure_causes,
-)
-from workbench.analysis.questions.miss_causes import causes_by_query, missed_evidence
+from workbench.analysis.answer_causes import answer_cause_meanings, attributed_conditions, failed_answers, failure_causes
+from workbench.analysis.answer_values import answering
+from workbench.analysis.misses import causes_by_query, missed_evidence
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.results.run_tables import RunTables
 
@@ -56,18 +50,6 @@ def test_failures_are_on_the_side_of_retrieval_of_answering_or_of_judging(caused
     by_cause = {each.cause.name: each.answers for each in found.causes}
     assert found.sides["retrieval"] == by_cause.get("rank", 0)
     assert found.sides["judging"] == by_cause.get("unsure", 0)
-
-
-def test_examples_are_of_different_questions_in_their_order(caused_run: RunTables) -> None:
-    name = answering(caused_run)[0]
-    shown = examples(caused_run, name, "gold", "contradiction", most=2)
-    order = caused_run.questions["query_id"].tolist()
-    assert [each.query_id for each in shown] == sorted({each.query_id for each in shown}, key=order.index)
-    for each in shown:
-        assert each.evidence == f"claim of {each.query_id}"
-        assert "at noon" in each.answer
-        assert each.expected
-    assert examples(caused_run, name, "gold", "window") == []
 
 
 def test_without_judges_no_answer_has_a_cause(answered_run: RunTables) -> None:

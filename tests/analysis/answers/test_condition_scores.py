@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from tests.answered_runs import NO_ALTERED, RIGHT, Planted, answered, without_expected
-from workbench.analysis.answers.answered import answering, is_verbatim
-from workbench.analysis.answers.condition_scores import answer_score, condition_mean, condition_scores
+from workbench.analysis.answer_values import answer_score, answering, condition_mean, condition_scores, is_verbatim
 from workbench.context.conditions import CONDITIONS
 
 

@@ -3,8 +3,8 @@ import math
 import pytest
 
 from tests.answered_runs import Planted, answered
-from workbench.analysis.answers.answered import answering
-from workbench.analysis.answers.examples import question_in_conditions, worst_losses
+from workbench.analysis.answer_values import answering
+from workbench.analysis.marked_answers import question_in_conditions, worst_losses
 from workbench.context.conditions import CONDITIONS
 from workbench.errors import InputError
 

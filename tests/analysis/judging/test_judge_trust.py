@@ -3,9 +3,8 @@
 import pytest
 
 from tests.judged_runs import Judged, judged
-from workbench.analysis.judging.calibration_curves import calibrations, labelled_configurations
-from workbench.analysis.judging.corrected_scores import corrected_differences, corrected_means
 from workbench.analysis.judging.judge_trust import has_judges, judge_trust
+from workbench.report.topics.answers.calibration import calibrations, corrected_differences, corrected_means, labelled_configurations
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.analysis.answers.answered import answering
-from workbench.analysis.answers.examples import question_in_conditions
-from workbench.analysis.judging.claims import ShownClaim, claim_states, has_claims, weakest_claims
-from workbench.analysis.judging.marked_claims import answer_pieces, passage_pieces
+from workbench.analysis.answer_values import answering
+from workbench.analysis.marked_answers import (
+    ShownClaim,
+    answer_pieces,
+    claim_states,
+    has_claims,
+    passage_pieces,
+    question_in_conditions,
+    weakest_claims,
+)
 
 TEXT = "It opens at nine and closes at ten."
 FIRST = ShownClaim("q", 1, "It opens at nine", 0, 16, "supported", 0.9, 0.8, 1, "d:10-60", 4, 9, "opens", (), "chat: m", "")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.analysis.answers.repeats import repeats_of
-from workbench.analysis.answers.risk import risk_of
 from workbench.errors import InputError
+from workbench.report.topics.answers.costs import repeats_of
+from workbench.report.topics.answers.refusals import risk_of
 from workbench.results.run_tables import RunTables
 
 from .conftest import RECORDED, Recorded

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.analysis.answers.decomposition import decompose
+from workbench.analysis.decomposition import decompose
 from workbench.context.conditions import PERTURBATIONS
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables

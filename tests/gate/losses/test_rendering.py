@@ -15,7 +15,7 @@ from workbench.gate.losses.rendering import lost_lines, lost_markdown
 from workbench.gate.lost import LostQuestion, RankedHit, lost_questions
 from workbench.report.model import Collapsible, Columns, Table
 from workbench.report.render.html import document_of, rendered
-from workbench.report.sections.gate.broken import MOST_QUESTIONS, broken
+from workbench.report.topics.run.broken import MOST_QUESTIONS, broken
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 

@@ -18,8 +18,8 @@ from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.export.export import export_configuration
 from workbench.pipeline.stages.hits import corpus_of
-from workbench.report.configuration import ConfigurationView
-from workbench.report.sections.drill import drill
+from workbench.report.topics.retrieval.questions import drill
+from workbench.report.views import ConfigurationView
 from workbench.results.run_tables import RunTables
 from workbench.retrieval.base import QueryBatch, SearchDepth
 

@@ -13,7 +13,7 @@ import pytest
 from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.report.render.html import policy, write_report
-from workbench.report.text.summary import answers
+from workbench.report.summary import answers
 from workbench.results.run_tables import RunTables
 
 

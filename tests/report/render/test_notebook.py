@@ -4,7 +4,7 @@ import re
 
 from PIL import Image
 
-from workbench.analysis.questions.passages import Piece
+from workbench.analysis.passages import Piece
 from workbench.report.figures.plots import IntervalRow, curves, differences
 from workbench.report.model import (
     Bar,

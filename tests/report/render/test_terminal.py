@@ -1,5 +1,5 @@
 from workbench.report.model import Cell, Column, Row, Table
-from workbench.report.render.terminal import summary_lines, table_lines
+from workbench.report.render.plain import summary_lines, table_lines
 
 
 def test_a_table_is_aligned_with_numbers_to_the_right():

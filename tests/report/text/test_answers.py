@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered, without_expected
-from workbench.analysis.answers.answered import VERBATIM, answering
-from workbench.analysis.answers.decomposition_table import decomposition_of, decomposition_table
+from workbench.analysis.answer_values import VERBATIM, answering
+from workbench.analysis.decomposition import decomposition_of, decomposition_table
 from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
-from workbench.report.render.markdown import summary_markdown
-from workbench.report.render.terminal import summary_lines
-from workbench.report.text.answers import QUESTION, answer_lines, cost_sentence, cut_sentences, does_it_hold, loss_sentences
-from workbench.report.text.summary import answered as first_screen
+from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.summary import answered as first_screen
+from workbench.report.text.answers import QUESTION, answer_lines, cut_sentences, does_it_hold, loss_sentences
+from workbench.report.topics.answers.costs import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.statistics.effects import EffectReading

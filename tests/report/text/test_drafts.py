@@ -9,11 +9,10 @@ import pytest
 from tests.made_runs import Made
 from workbench.analysis.findings import findings
 from workbench.report.model import Figure
-from workbench.report.render.markdown import summary_markdown
-from workbench.report.render.terminal import summary_lines
-from workbench.report.sections.differences import differences
+from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.summary import headline, opening
 from workbench.report.text.drafts import beside_verdict, drafts_lines
-from workbench.report.text.summary import headline, opening
+from workbench.report.topics.retrieval.differences import differences
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Reason
 

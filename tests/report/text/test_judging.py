@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from workbench.analysis.answers.causes import CauseCount, FailureCauses
+from workbench.analysis.answer_causes import CauseCount, FailureCauses
 from workbench.analysis.judging.judge_trust import JudgeTrust
 from workbench.attribution.causes import CAUSES
 from workbench.judging.measured import CONTRADICTIONS_FOUND
 from workbench.judging.measured import MEASURED as FIGURES
-from workbench.report.text.judges import OVERLAP_ERROR, trust_sentence
-from workbench.report.text.judging import because, failure_sentence, mostly
+from workbench.report.topics.answers.causes import because, failure_sentence, mostly
+from workbench.report.topics.answers.judges import OVERLAP_ERROR, trust_sentence
 
 CAUSE = {cause.name: cause for cause in CAUSES}
 MEASURED = Path(__file__).parents[3] / "benchmarks" / "results" / "judging.json"

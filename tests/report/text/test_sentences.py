@@ -7,7 +7,7 @@ from tests.made_runs import settings
 from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
-from workbench.report.render.terminal import summary_lines
+from workbench.report.render.plain import summary_lines
 from workbench.report.text.sentences import about_dataset
 from workbench.results.run_tables import RunTables
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from workbench.analysis.judging.calibrations import NOT_MEASURED, badge
+from workbench.analysis.judging.calibration import NOT_MEASURED, badge
 from workbench.judging.base import TASKS, Task
 from workbench.results.run_tables import RunTables
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from workbench.analysis.questions.miss_causes import cause_meanings, missed_evidence
+from workbench.analysis.misses import cause_meanings, missed_evidence
 from workbench.analysis.synthetic import unaccepted
 from workbench.core.formatting import interval, listed, number, plural, share
 from workbench.gate.checklist.points import Audit, ChecklistPoint

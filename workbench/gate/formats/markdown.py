@@ -9,7 +9,7 @@ from workbench.gate.losses.rendering import lost_markdown
 from workbench.gate.lost import LostQuestion, RankedHit
 from workbench.gate.report import GateReport
 from workbench.printable import printable
-from workbench.report.render.markdown import escaped
+from workbench.report.render.plain import escaped
 from workbench.statistics.gates.paired import Decision
 
 # GitHub shows at most 1 MiB.

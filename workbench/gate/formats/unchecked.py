@@ -9,7 +9,7 @@ from workbench.errors import RunError, WorkbenchError, error_line
 from workbench.gate.formats.files import GATE_FILE
 from workbench.printable import printable
 from workbench.report.render.html import write_report
-from workbench.report.render.markdown import escaped
+from workbench.report.render.plain import escaped
 from workbench.results.run_tables import MANIFEST, RunTables
 from workbench.schemas import SCHEMAS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from workbench.analysis.questions.passages import text_of
+from workbench.analysis.passages import text_of
 from workbench.errors import InputError
 from workbench.gate.losses.hit_lists import HitList, covered, hit_lists
 from workbench.gate.question_values import question_values

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.analysis.answers.condition_scores import answer_score
+from workbench.analysis.answer_values import answer_score
 from workbench.attribution.causes import CAUSES
 from workbench.gate.losses.lost_pieces import paired_values
 from workbench.gate.rules import Subject

@@ -15,32 +15,33 @@ from workbench.analysis.findings import findings
 from workbench.core.display import visible_html
 from workbench.core.files import write_text
 from workbench.report.model import Report
-from workbench.report.render.sparkline import sparkline
-from workbench.report.render.svg import inline_svg
-from workbench.report.sections.answerable import answerable
-from workbench.report.sections.answers.attacks import attacks
-from workbench.report.sections.answers.conditions import conditions
-from workbench.report.sections.answers.costs import answer_costs_section
-from workbench.report.sections.answers.examples import answer_examples
-from workbench.report.sections.answers.refusals import refusals
-from workbench.report.sections.cards import cards
-from workbench.report.sections.costs import costs, curves, sizes
-from workbench.report.sections.differences import differences
-from workbench.report.sections.drill import drill_section
-from workbench.report.sections.exploratory import exploratory
-from workbench.report.sections.gate.broken import broken
-from workbench.report.sections.gate.rules import gate
-from workbench.report.sections.judging.causes import answer_failures
-from workbench.report.sections.judging.claims import unsupported_claims
-from workbench.report.sections.judging.judges import judges
-from workbench.report.sections.method import method, provenance
-from workbench.report.sections.pairs import pairs
-from workbench.report.sections.parts import parts_section
-from workbench.report.sections.ranking import ranking
-from workbench.report.sections.slices import slices
-from workbench.report.sections.targets import targets
+from workbench.report.render.svg import inline_svg, sparkline
+from workbench.report.summary import answered, headline, opening
 from workbench.report.text.sentences import folder_of
-from workbench.report.text.summary import answered, headline, opening
+from workbench.report.topics.answers.attacks import attacks
+from workbench.report.topics.answers.causes import answer_failures
+from workbench.report.topics.answers.claims import unsupported_claims
+from workbench.report.topics.answers.conditions import conditions
+from workbench.report.topics.answers.costs import answer_costs_section
+from workbench.report.topics.answers.examples import answer_examples
+from workbench.report.topics.answers.judges import judges
+from workbench.report.topics.answers.refusals import refusals
+from workbench.report.topics.retrieval.answerable import answerable
+from workbench.report.topics.retrieval.costs import costs
+from workbench.report.topics.retrieval.differences import differences
+from workbench.report.topics.retrieval.exploratory import exploratory
+from workbench.report.topics.retrieval.pairs import pairs
+from workbench.report.topics.retrieval.parts import parts_section
+from workbench.report.topics.retrieval.questions import drill_section
+from workbench.report.topics.retrieval.ranking import ranking
+from workbench.report.topics.retrieval.sizes import sizes
+from workbench.report.topics.retrieval.slices import slices
+from workbench.report.topics.retrieval.tokens import curves
+from workbench.report.topics.run.broken import broken
+from workbench.report.topics.run.configurations import cards
+from workbench.report.topics.run.gate import gate
+from workbench.report.topics.run.method import method, provenance
+from workbench.report.topics.run.targets import targets
 from workbench.results.run_tables import RunTables
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"

@@ -2,7 +2,8 @@
 
 import base64
 import io
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,20 @@ from workbench.core.fingerprint import fingerprint
 from workbench.report.figures.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Block, Columns, Figure, Section
 from workbench.report.render.html import environment
-from workbench.report.render.sparkline import sparkline
+from workbench.report.render.svg import sparkline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _WIDTH_PIXELS = round(120 * WIDTH_INCHES)
+
 _DOTS_PER_INCH = 240
+
 _COLOURS = 64
+
 # Works on white and on black.
 _BLUE = "#4a8fd0"
+
 _STYLES = {
     "p": PARAGRAPH,
     "ul": "margin:.5em 0 1em;padding-left:1.2em;max-width:52em",
@@ -78,7 +83,10 @@ _STYLES = {
     ".state": "float:right",
     ".big": "font-size:1.4em",
 }
+
 _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 * place:.2f})" for place in range(9)}
+
+MIME = "application/vnd.workbench.record+json"
 
 
 @dataclass(frozen=True)
@@ -181,3 +189,20 @@ def _look(tag: str, *classes: str) -> Markup:
     styles = [_STYLES.get(tag, ""), *(_STYLES.get(f".{name}", "") for name in classes)]
     style = ";".join(rule for rule in styles if rule)
     return Markup(' style="{}"').format(style) if style else Markup("")
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Conclusions under the id of a notebook's run, with a readable `summary`. The id is empty if a person opened the notebook."""
+
+    run_id: str
+    values: Mapping[str, Any]
+    summary: str
+
+    def __repr__(self) -> str:
+        return f"{'recorded' if self.run_id else 'not recorded (opened by hand)'}: {self.summary}"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        # JSON has no NaN.
+        values = json.loads(json.dumps(self.values), parse_constant=lambda _: None)
+        return {"text/plain": repr(self), MIME: {"run_id": self.run_id, "values": values}}

@@ -1,24 +1,34 @@
-"""What answers show, as sentences: how they depend on the context, and what is lost on the way."""
+"""Sentences on answers: how they depend on the context, and what is lost on the way."""
 
 import math
 from collections.abc import Sequence
 
-from workbench.analysis.answers.answer_costs import answer_costs
-from workbench.analysis.answers.answered import answering, answers_of, is_verbatim
-from workbench.analysis.answers.condition_scores import LEXICAL, answer_score, condition_mean, condition_scores
-from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
-from workbench.analysis.answers.decomposition_table import decomposition_of
-from workbench.analysis.answers.missing_answers import CutAnswers, cut_answers, missing_answers, missing_elsewhere
-from workbench.analysis.answers.values import Refusals
+from workbench.analysis.answer_values import (
+    LEXICAL,
+    CutAnswers,
+    Refusals,
+    answer_score,
+    answering,
+    answers_of,
+    condition_mean,
+    condition_scores,
+    cut_answers,
+    is_verbatim,
+    missing_answers,
+    missing_elsewhere,
+)
+from workbench.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
-from workbench.core.formatting import count, listed, number, plural, spread
+from workbench.core.formatting import count, listed, number, plural
 from workbench.report.model import SummaryItem
 from workbench.report.text.drafts import too_few
+from workbench.report.topics.answers.costs import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
 
 QUESTION = "Does the answer hold?"
+
 # What the generator reads in each condition.
 MEANINGS = {
     "none": "no passages: closed book",
@@ -30,6 +40,7 @@ MEANINGS = {
     "counterfactual": "the evidence beside a copy with one altered fact",
     "injection": "the evidence with a planted instruction",
 }
+
 # Where the altered copy is.
 PLACES = {"before": "before the evidence", "after": "after the evidence"}
 
@@ -94,23 +105,6 @@ def _cut(found: Sequence[CutAnswers], why: str = "") -> str:
     named = listed([f"{count(each.cut)} of {plural(each.given, 'answer')} of {each.configuration}" for each in found], 3)
     verb = "was" if sum(each.cut for each in found) == 1 else "were"
     return f"{named} {verb} cut off at the token limit{why}; raise max_tokens"
-
-
-def cost_sentence(run: RunTables, configuration: str) -> str:
-    """State the time, the tokens and the price of an answer to a retrieved context. Empty without answers or if none is known."""
-    costs = answer_costs(run, configuration)
-    if costs.answers and not costs.model:
-        context = f"; what it retrieves fills {count(costs.context)} tokens of context" if not math.isnan(costs.context) else ""
-        of_target = configuration in set(run.targets["configuration"])
-        cost = "are those of a target, whose own costs are not known" if of_target else "cost no calls of a language model"
-        return f"The {plural(costs.answers, 'answer')} of {configuration} {cost}{context}."
-    time = f"{spread(costs.p50, costs.p50)} ms in the median" if not math.isnan(costs.p50) else ""
-    tokens = [f"{count(many)} {what} tokens" for many, what in ((costs.input, "prompt"), (costs.output, "answer")) if not math.isnan(many)]
-    price = f"a price of {number(costs.cost, 6)}" if not math.isnan(costs.cost) else ""
-    parts = list(filter(None, [time, *tokens, price]))
-    total = f"; the price of all {plural(costs.answers, 'answer')} is {number(costs.total, 4)}" if not math.isnan(costs.total) else ""
-    failed = f"; failed tries may have cost up to {number(costs.failed, 4)} more" if costs.failed > 0 else ""
-    return f"An answer of {configuration} from what it retrieves costs {listed(parts)}{total}{failed}." if parts else ""
 
 
 def answer_lines(findings: Findings) -> list[str]:

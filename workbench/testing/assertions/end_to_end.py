@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.analysis.answers.answered import is_verbatim
+from workbench.analysis.answer_values import is_verbatim
 from workbench.core.display import excerpt
 from workbench.core.formatting import number, plural
 from workbench.errors import InputError

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workbench.analysis.judging.items import METRICS_OF
+from workbench.analysis.judging.labels import METRICS_OF
 from workbench.api.arguments import require
 from workbench.api.results import Results, opened
 from workbench.core.environment import login

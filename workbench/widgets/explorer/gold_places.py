@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.analysis.questions.worst_queries import ShownNeed
+from workbench.report.topics.run.worst import ShownNeed
 
 # A row of `hits`.
 HitRow = Mapping[str, Any]

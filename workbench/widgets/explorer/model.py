@@ -7,14 +7,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.answers.examples import ShownAnswer, answers_in_conditions
-from workbench.analysis.questions.passages import Piece
-from workbench.analysis.questions.worst_queries import shown_need
+from workbench.analysis.marked_answers import ShownAnswer, answers_in_conditions
+from workbench.analysis.passages import Piece
 from workbench.analysis.values import rewrites, slices
 from workbench.context.conditions import CONDITIONS
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.records import Hit
+from workbench.report.topics.run.worst import shown_need
 from workbench.results.run_tables import RunTables
 from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument, evidence_place, gold_documents
 from workbench.widgets.explorer.query_rows import rows_of, rows_of_run

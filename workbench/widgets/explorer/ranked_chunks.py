@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.analysis.questions.passages import Excerpt, Piece, Stretch, disjoint, marked, passage_of
+from workbench.analysis.passages import Excerpt, Piece, Stretch, disjoint, marked, passage_of
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 from workbench.widgets.explorer.gold_places import HitRow

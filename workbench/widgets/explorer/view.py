@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from workbench.analysis.answers.examples import ShownAnswer
-from workbench.analysis.questions.passages import Piece
+from workbench.analysis.marked_answers import ShownAnswer
+from workbench.analysis.passages import Piece
 from workbench.core.display import excerpt
 from workbench.core.formatting import NONE, count, number, plural, signed
 from workbench.printable import printable_line
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Collapsible, Headline, Prose, Row, Table, Term, Terms
 from workbench.report.render.notebook import show
-from workbench.report.sections.answers.examples import context_fold, outcome_text
-from workbench.report.sections.judging.claims import claims_fold
+from workbench.report.topics.answers.claims import claims_fold
+from workbench.report.topics.answers.examples import context_fold, outcome_text
 from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument
 from workbench.widgets.explorer.model import ExploredQuestion, Side
 from workbench.widgets.explorer.ranked_chunks import ExploredChunk

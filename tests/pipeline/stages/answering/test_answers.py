@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from tests.asked_sweeps import AskedSweep
-from workbench.analysis.answers.repeats import repeats_of
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, context_of
 from workbench.pipeline.graph import Graph
+from workbench.report.topics.answers.costs import repeats_of
 from workbench.results.run_tables import RunTables
 
 OF_ANSWERS = {"contexts", "answers", "answer_scores"}

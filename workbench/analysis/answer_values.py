@@ -1,0 +1,314 @@
+"""The answers of a run by configuration, question, condition and repeat: their scores, refusals and missing values."""
+
+from collections import Counter
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.standings import Mean, mean_of, standings
+from workbench.analysis.values import clusters, places
+from workbench.context.conditions import CLEAN_TWINS, CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
+from workbench.core.formatting import listed, meant
+from workbench.errors import InputError
+from workbench.llm.replies.answers import REASONING_ALONE
+from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.results.run_tables import Measure, RunTables
+from workbench.statistics.answers.losses import mean_interval, mean_of_repeats
+from workbench.statistics.intervals import Interval
+
+# The reason of a metric that says nothing about answers that are copied from the context.
+VERBATIM = "verbatim by construction"
+
+# The conditions that can lose what the evidence alone gains, in reading order.
+_LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
+
+# Metrics of the answer's content, which a condition can lower. The first of a run is its answer score.
+# These compare words, so that a right answer in other words counts as wrong.
+LEXICAL = ("answer_recall", "token_f1", "exact_match")
+
+_OF_CONTENT = ("labelled_correctness", *LEXICAL, "answer_similarity")
+
+# The judged one takes their place in a run without them.
+_JUDGED = ("answer_correctness",)
+
+# Fewer cut answers are those of unusual questions.
+_FEW = 0.05
+
+_MOST_REASONS = 2
+
+
+@lru_cache(maxsize=4)
+def answering(run: RunTables) -> tuple[str, ...]:
+    """Return the finished configurations that have answers, in the order of the ranking, then those that are not ranked."""
+    present = set(run.answers["configuration"])
+    return tuple(standing.name for standing in standings(run).finished if standing.name in present)
+
+
+@lru_cache(maxsize=64)
+def answers_of(run: RunTables, configuration: str) -> pd.DataFrame:
+    """Return a configuration's rows of `answers`. Callers must not change them."""
+    return run.of("answers", configuration)
+
+
+def is_verbatim(run: RunTables, configuration: str) -> bool:
+    """Return whether the answers are copied from the context, so that they can neither be unfaithful nor obey it."""
+    return configuration in _verbatim(run)
+
+
+def question_share(run: RunTables, rows: pd.DataFrame, happened: "pd.Series[bool]") -> Interval | None:
+    """Return the share of answers in which something `happened`, the mean over questions with its interval. None without rows.
+
+    Repeats and variants of a question are averaged first.
+    """
+    shares = happened.astype(np.float64).groupby(rows["query_id"], sort=False).mean()
+    values = np.full(len(run.questions), np.nan)
+    values[places(run, pd.Series(shares.index, dtype="str"))] = shares.to_numpy(np.float64)
+    return mean_interval(values, clusters(run), True)
+
+
+@lru_cache(maxsize=4)
+def _verbatim(run: RunTables) -> frozenset[str]:
+    rows = run.queries
+    return frozenset(rows.loc[rows["reason"] == VERBATIM, "configuration"])
+
+
+class Refusals(NamedTuple):
+    """The refused ones `of` given answers."""
+
+    refused: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        """Return the refused share, 0 without answers."""
+        return self.refused / self.of if self.of else 0.0
+
+
+def answer_measure(run: RunTables, metric: str) -> Measure:
+    """Return an answer metric of the run. Raises InputError if the run has none of this name."""
+    known = [name for name, measure in run.measures.items() if measure.family == "answers"]
+    if metric not in known:
+        fix = f"the run's answer metrics are {', '.join(known)}" if known else "add answering to the experiment"
+        raise InputError(f"the run {run.name} has no answer metric {metric!r}{meant(metric, known)}", fix)
+    return run.measures[metric]
+
+
+def perturbations(run: RunTables, configuration: str, metric: str) -> list[tuple[str, str]]:
+    """Return the conditions of a configuration's answers with their perturbations, empty for a condition without, in the order of the run."""
+    return list(dict.fromkeys((condition, variant) for condition, variant, _ in _repeats(run, configuration, metric)))
+
+
+def losing(run: RunTables, configuration: str, metric: str) -> list[tuple[str, str]]:
+    """Return the conditions and perturbations that the evidence alone is compared with: retrieval, distractors, then the attacks."""
+    present = [(condition, variant) for condition, variant in perturbations(run, configuration, metric) if condition in _LOSING]
+    return sorted(present, key=lambda names: _LOSING.index(names[0]))
+
+
+def repeated_values(run: RunTables, configuration: str, metric: str, condition: str, perturbation: str = "") -> Floats:
+    """Return the value of each question in each repeat, NaN if unscored. Shape (repeats, questions), without repeats (0, questions)."""
+    rows = [
+        values
+        for (name, variant, _), values in _repeats(run, configuration, metric).items()
+        if (name, variant) == (condition, perturbation)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(run.questions))
+
+
+def condition_values(run: RunTables, configuration: str, metric: str, condition: str, perturbation: str = "") -> Floats:
+    """Return the mean of each question over the repeats, NaN if unscored or without such a condition. Shape (questions,)."""
+    rows = repeated_values(run, configuration, metric, condition, perturbation)
+    return mean_of_repeats(rows)
+
+
+def refusals_in(run: RunTables, configuration: str, questions: Bools, condition: str, perturbation: str = "") -> Refusals:
+    """Count the refused and the given answers to some `questions` (q) in a condition, of all repeats."""
+    refused, given = _refused(run, configuration, condition, perturbation)
+    return Refusals(int(refused[questions].sum()), int(given[questions].sum()))
+
+
+def refused_questions(run: RunTables, configuration: str, condition: str) -> Bools:
+    """Whether any answer of a configuration to a question is refused in a condition. Shape (questions,)."""
+    return _refused(run, configuration, condition, "")[0] > 0
+
+
+@lru_cache(maxsize=64)
+def _refused(run: RunTables, configuration: str, condition: str, perturbation: str) -> tuple[Ints, Ints]:
+    """The numbers of refused and of given answers of each question, both (questions,)."""
+    rows = answers_of(run, configuration)
+    rows = rows[(rows["condition"] == condition) & (rows["variant"] == perturbation) & (rows["reason"] == "") & (rows["error"] == "")]
+    asked, size = places(run, rows["query_id"]), len(run.questions)
+    refused = asked[rows["refused"].to_numpy(np.bool_)]
+    return np.bincount(refused, minlength=size), np.bincount(asked, minlength=size)
+
+
+@lru_cache(maxsize=64)
+def _repeats(run: RunTables, configuration: str, metric: str) -> dict[tuple[str, str, int], Floats]:
+    """The values of each condition, perturbation and repeat. Shape (questions,) each."""
+    table = run.of("queries", configuration)
+    values: dict[tuple[str, str, int], Floats] = {}
+    keys = ["condition", "variant", "repeat"]
+    for (condition, variant, repeat), rows in table[table["metric"] == metric].groupby(keys, sort=False):
+        row = np.full(len(run.questions), np.nan)
+        row[places(run, rows["query_id"])] = rows["value"].to_numpy(np.float64)
+        values[str(condition), str(variant), int(str(repeat))] = row
+    return values
+
+
+@dataclass(frozen=True)
+class ConditionScore:
+    """A configuration's answers in a condition.
+
+    `mean` is the answer score, None if it never applies. `refused` is the share of the given answers that are refusals, None without answers.
+    `asked` questions have a context, `inapplicable` (reason: questions) have none, and `failed` (reason: answers) were asked without an answer.
+    To `unscored` questions (reason: questions) the answer score does not apply, although they were answered.
+    """
+
+    configuration: str
+    condition: str
+    mean: Mean | None
+    refused: Interval | None
+    asked: int
+    inapplicable: Mapping[str, int]
+    failed: Mapping[str, int]
+    unscored: Mapping[str, int]
+
+
+def answer_score(run: RunTables) -> Measure | None:
+    """Return the metric that the report compares answers by: the first metric of the answer's content in the run's order.
+
+    In a run without one it is the judged correctness.
+    """
+    of_answers = [measure for measure in run.measures.values() if measure.family == "answers"]
+    return next((measure for names in (_OF_CONTENT, _JUDGED) for measure in of_answers if measure.name in names), None)
+
+
+@lru_cache(maxsize=64)
+def condition_scores(run: RunTables, configuration: str) -> tuple[ConditionScore, ...]:
+    """Return a row for each condition of a configuration's answers, in the order of `CONDITIONS`."""
+    answers = answers_of(run, configuration)
+    by_condition = dict(list(answers.groupby("condition", sort=False)))
+    present = [condition for condition in CONDITIONS if condition in by_condition]
+    return tuple(_score(run, configuration, condition, by_condition[condition]) for condition in present)
+
+
+def condition_mean(run: RunTables, configuration: str, metric: str, condition: str) -> Mean | None:
+    """Return the mean of an answer metric over all questions in a condition, None if it never applies there."""
+    return _means(run).get((configuration, condition, metric))
+
+
+def _score(run: RunTables, configuration: str, condition: str, rows: pd.DataFrame) -> ConditionScore:
+    measure = answer_score(run)
+    asked = rows[rows["reason"] == ""]
+    given = asked[asked["error"] == ""]
+    apart = rows[rows["reason"] != ""].drop_duplicates("query_id")
+    errors = asked.loc[asked["error"] != "", "error"]
+    return ConditionScore(
+        configuration,
+        condition,
+        condition_mean(run, configuration, str(measure), condition) if measure else None,
+        question_share(run, given, given["refused"]),
+        asked["query_id"].nunique(),
+        dict(Counter(apart["reason"].tolist()).most_common()),
+        dict(Counter(errors.tolist()).most_common()),
+        _unscored(run, configuration, condition, {*apart["reason"], *errors}) if measure else {},
+    )
+
+
+def _unscored(run: RunTables, configuration: str, condition: str, known: Set[str]) -> dict[str, int]:
+    """Count the questions without any score for a reason of the metric, not for a `known` one of the context or the answer."""
+    rows = _score_rows(run, configuration)
+    rows = rows[rows["condition"] == condition]
+    scored = rows.loc[rows["state"] == "scored", "query_id"]
+    apart = rows[~rows["query_id"].isin(scored) & ~rows["reason"].isin(known)].drop_duplicates("query_id")
+    return dict(Counter(apart["reason"].tolist()).most_common())
+
+
+@lru_cache(maxsize=4)
+def _score_rows(run: RunTables, configuration: str) -> pd.DataFrame:
+    rows = run.of("queries", configuration)
+    return rows[rows["metric"] == str(answer_score(run))]
+
+
+@lru_cache(maxsize=4)
+def _means(run: RunTables) -> Mapping[tuple[str, str, str], Mean]:
+    answers = [name for name, measure in run.measures.items() if measure.family == "answers"]
+    table = run.metrics
+    rows = table[(table["slice"] == "all") & table["metric"].isin(answers)]
+    return {(str(row["configuration"]), str(row["condition"]), str(row["metric"])): mean_of(row) for _, row in rows.iterrows()}
+
+
+@dataclass(frozen=True)
+class MissingAnswers:
+    """Of the `asked` answers of a configuration, those that failed by reason, the most frequent first."""
+
+    asked: int
+    reasons: Mapping[str, int]
+
+    @property
+    def missing(self) -> int:
+        """Return the number of missing answers."""
+        return sum(self.reasons.values())
+
+
+def missing_answers(run: RunTables, configuration: str) -> MissingAnswers:
+    """Count a configuration's missing answers. Questions to which a condition does not apply are not asked."""
+    rows = answers_of(run, configuration)
+    asked = rows[rows["reason"] == ""]
+    failed = asked.loc[asked["error"] != "", "error"]
+    return MissingAnswers(len(asked), dict(Counter(failed.tolist()).most_common()))
+
+
+def missing_elsewhere(run: RunTables, configuration: str) -> int:
+    """Return the number of missing answers of all other configurations."""
+    return sum(missing_answers(run, name).missing for name in answering(run) if name != configuration)
+
+
+@dataclass(frozen=True)
+class CutAnswers:
+    """Of the `given` answers of a configuration, those that were cut off. If all are `unmarked`, the model may not have come to an answer."""
+
+    configuration: str
+    cut: int
+    given: int
+    unmarked: bool
+
+    @property
+    def unclear(self) -> bool:
+        """Return whether nothing shows if the texts are answers or reasoning: each was cut, and no mark of reasoning is in any."""
+        return self.unmarked and self.cut == self.given
+
+
+def cut_answers(run: RunTables) -> list[CutAnswers]:
+    """Count the cut answers of each configuration that has more than a few."""
+    found = [_cut_answers(run, name) for name in answering(run)]
+    return [each for each in found if each.cut > _FEW * each.given]
+
+
+def _cut_answers(run: RunTables, configuration: str) -> CutAnswers:
+    rows = answers_of(run, configuration)
+    rows = rows[rows["reason"] == ""]
+    given = rows[rows["error"] == ""]
+    # Tables of earlier versions do not say whether the model reasoned.
+    plain = given["reasoned"].eq(False).fillna(False).all() and not rows["error"].str.startswith(REASONING_ALONE).any()
+    return CutAnswers(configuration, int(given["truncated"].eq(True).sum()), len(given), bool(plain))
+
+
+def reasons_without(run: RunTables, metric: str, configuration: str = "") -> str:
+    """Say why a configuration has no value of a metric for retrieved text, or why no configuration has one in any condition.
+
+    It has values under other conditions only, its answers are copied, or else the most frequent reasons. Empty if there are values.
+    """
+    means, scores = (run.of(name, configuration) if configuration else run.table(name) for name in ("metrics", "queries"))
+    scored = means[(means["metric"] == metric) & (means["slice"] == "all") & (means["n"] > 0)]
+    conditions = scored["condition"].unique().tolist()
+    if RETRIEVED in conditions or (conditions and not configuration):
+        return ""
+    if conditions:
+        return f"only under {listed(conditions)}"
+    reasons = scores.loc[(scores["metric"] == metric) & (scores["reason"] != ""), "reason"].value_counts().index.tolist()
+    # Other reasons are about questions and conditions that the metric is not for.
+    return VERBATIM if VERBATIM in reasons else "; ".join(reasons[:_MOST_REASONS]) or "no question has a value"

@@ -1,0 +1,231 @@
+"""Separate the losses of an answer metric: by retrieval, by distractors, by each attack, and what remains with the evidence alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.answer_values import (
+    Refusals,
+    answer_measure,
+    answer_score,
+    answering,
+    condition_mean,
+    condition_values,
+    is_verbatim,
+    losing,
+    refusals_in,
+    refused_questions,
+)
+from workbench.analysis.values import clusters
+from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
+from workbench.core.display import table_html
+from workbench.core.formatting import number
+from workbench.errors import InputError
+from workbench.metrics.coverage import Floats
+from workbench.results.run_tables import RunTables
+from workbench.statistics.answers.losses import losses, mean_interval
+from workbench.statistics.comparison import Comparison
+from workbench.statistics.effects import Effect, EffectReading
+from workbench.statistics.intervals import Interval, SimultaneousInterval
+
+REMAINING = "generator, judge and label error"
+
+_NAMES = {RETRIEVED: "retrieval", GOLD_DISTRACTORS: "distractors"}
+
+_COLUMNS = ["configuration", "metric", "part", "value", "low", "high", "n", "clusters"]
+
+# A difference is the clean context minus the other, so that a positive one is a loss.
+_READINGS = {
+    EffectReading.LOSS: "loss",
+    EffectReading.GAIN: "gain",
+    EffectReading.UNDECIDED: "no loss shown",
+    EffectReading.TOO_FEW: "too few data for a claim",
+}
+
+# The same loss on the questions that are answered from the evidence alone, and the refused answers of all.
+_ANSWERED = ["answered_value", "answered_low", "answered_high", "answered_n", "answered_detectable", "refused_alone", "refused"]
+
+_TESTED = ["low_adjusted", "high_adjusted", "p", "p_adjusted", "detectable", "reading", *_ANSWERED]
+
+MASKED = "masked by refusals"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The loss in a condition against the evidence alone on the same questions. Positive values are losses.
+
+    `effect` is that of the evidence alone minus the condition. Its family are all losses of the configuration. `answered` is the same on the
+    questions without a refused answer from the evidence alone, whose family are the losses on these questions; None without such a question. `alone`
+    and `refused` count the refused answers to the compared questions, from the evidence alone and in the condition.
+    """
+
+    condition: str
+    perturbation: str
+    effect: Effect
+    answered: Effect | None
+    alone: Refusals
+    refused: Refusals
+
+    @property
+    def comparison(self) -> Comparison:
+        """Return the evidence alone minus the condition, on all questions."""
+        return self.effect.comparison
+
+    @property
+    def reading(self) -> EffectReading:
+        """Return the conclusion about the loss."""
+        return self.effect.reading
+
+    @property
+    def detectable(self) -> float:
+        """Return the loss that these questions show with 80 % power, NaN if it does not vary."""
+        return self.effect.detectable
+
+    @property
+    def masked(self) -> bool:
+        """Return whether the evidence alone is refused more often than the condition, which hides a part of the loss."""
+        return self.alone.share > self.refused.share
+
+    @property
+    def name(self) -> str:
+        """Return what causes the loss: `retrieval`, `distractors`, or the attack."""
+        return _NAMES.get(self.condition) or "/".join(filter(None, [self.condition, self.perturbation]))
+
+    @property
+    def difference(self) -> Interval:
+        """Return the mean loss with its own 95 % interval."""
+        return self.comparison.difference
+
+    @property
+    def simultaneous(self) -> SimultaneousInterval:
+        """Return the mean loss with bounds that hold for all losses of the configuration at once."""
+        return self.comparison.simultaneous
+
+    @property
+    def significant(self) -> bool:
+        """Return whether it is a loss after correction for all losses."""
+        return self.reading is EffectReading.LOSS
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """The losses of a configuration's answers by a metric.
+
+    `gold` is the mean with the evidence alone, `closed_book` the mean without any context, which is not a loss. It is None for answers that are copied
+    from the context. `remaining` is 1 - gold, the loss with the evidence alone: generator, judge and label error. Each is None if its condition is
+    not in the run. `alone` and `closed` count the refused answers behind `gold` and `closed_book`.
+    """
+
+    configuration: str
+    metric: str
+    gold: Interval
+    closed_book: Interval | None
+    losses: tuple[Loss, ...]
+    remaining: Interval | None
+    alone: Refusals
+    closed: Refusals
+
+    def loss(self, condition: str, perturbation: str = "") -> Loss | None:
+        """Return the loss in a condition, None if the run lacks it."""
+        return next((each for each in self.losses if (each.condition, each.perturbation) == (condition, perturbation)), None)
+
+    def _repr_html_(self) -> str:
+        rows = [_row("evidence alone", self.gold), *([_row("closed book", self.closed_book)] if self.closed_book else [])]
+        rows += [_row(f"loss: {each.name}", each.simultaneous) for each in self.losses]
+        rows += [_row(f"loss: {REMAINING}", self.remaining)] if self.remaining else []
+        note = "Intervals of losses against the evidence alone hold for all of them at once with 95 % confidence."
+        return table_html(f"{self.configuration}: {self.metric}", rows, note)
+
+
+def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
+    """Decompose a metric of answers of which higher values are better. Repeats are averaged within each question first.
+
+    Raises InputError if the run has no answers from the evidence alone by such a metric.
+    """
+    measure = answer_measure(run, metric)
+    if not measure.higher_is_better:
+        raise InputError(f"{metric} counts faults, so it has no losses", "choose a metric of which higher values are better")
+    observed, clean = clusters(run), condition_values(run, configuration, metric, GOLD)
+    gold = mean_interval(clean, observed, measure.proportion)
+    if gold is None:
+        raise InputError(f"{configuration} has no {metric} with the evidence alone", f"add {GOLD} to the conditions")
+    closed = condition_values(run, configuration, metric, NONE)
+    return Decomposition(
+        configuration,
+        metric,
+        gold,
+        None if is_verbatim(run, configuration) else mean_interval(closed, observed, measure.proportion),
+        tuple(_losses(run, configuration, metric, clean)),
+        mean_interval(1 - clean, observed, True) if measure.proportion else None,
+        refusals_in(run, configuration, ~np.isnan(clean), GOLD),
+        refusals_in(run, configuration, ~np.isnan(closed), NONE),
+    )
+
+
+def _losses(run: RunTables, configuration: str, metric: str, clean: Floats) -> Iterator[Loss]:
+    observed, degraded = clusters(run), dict(_degraded(run, configuration, metric))
+    answered = np.where(refused_questions(run, configuration, GOLD), np.nan, clean)
+    found, unrefused = (losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered))
+    for (_, name), effect in found.items():
+        condition, _, perturbation = name.partition("/")
+        compared = ~np.isnan(clean + degraded[name])
+        alone = refusals_in(run, configuration, compared, GOLD)
+        refused = refusals_in(run, configuration, compared, condition, perturbation)
+        yield Loss(condition, perturbation, effect, unrefused.get((GOLD, name)), alone, refused)
+
+
+def _degraded(run: RunTables, configuration: str, metric: str) -> Iterator[tuple[str, Floats]]:
+    for condition, perturbation in losing(run, configuration, metric):
+        yield "/".join(filter(None, [condition, perturbation])), condition_values(run, configuration, metric, condition, perturbation)
+
+
+def _row(name: str, interval: Interval) -> dict[str, str]:
+    return {"": name, "value": number(interval.value), "95 % interval": interval.bounds(), "questions": str(interval.n)}
+
+
+@lru_cache(maxsize=64)
+def decomposition_of(run: RunTables, configuration: str, metric: str = "") -> Decomposition | None:
+    """Decompose a metric of a configuration's answers, by default the answer score. None without a score with the evidence alone."""
+    name = metric or str(answer_score(run) or "")
+    mean = condition_mean(run, configuration, name, GOLD) if name else None
+    return decompose(run, configuration, name) if mean and mean.n else None
+
+
+def decomposition_table(run: RunTables, metric: str = "") -> pd.DataFrame:
+    """Tabulate the parts of every configuration's decomposition. Without answers or the condition gold it has no rows."""
+    found = [parts for name in answering(run) if (parts := decomposition_of(run, name, metric))]
+    rows = [{"configuration": parts.configuration, "metric": parts.metric, **row} for parts in found for row in _rows(parts)]
+    return pd.DataFrame(rows, columns=[*_COLUMNS, *_TESTED])
+
+
+def _rows(parts: Decomposition) -> Iterator[dict[str, Any]]:
+    yield {"part": "evidence alone", **_interval(parts.gold)}
+    for loss in parts.losses:
+        yield {"part": loss.name, **_interval(loss.difference), **_tested(loss)}
+    for name, mean in (("remaining", parts.remaining), ("closed book", parts.closed_book)):
+        if mean:
+            yield {"part": name, **_interval(mean)}
+
+
+def _interval(mean: Interval) -> dict[str, Any]:
+    return {"value": mean.value, "low": mean.low, "high": mean.high, "n": mean.n, "clusters": mean.clusters}
+
+
+def _tested(loss: Loss) -> dict[str, Any]:
+    row = loss.comparison
+    bounds = {"low_adjusted": row.low_adjusted, "high_adjusted": row.high_adjusted, "p": row.p, "p_adjusted": row.p_adjusted}
+    reading = MASKED if loss.masked and loss.reading is EffectReading.UNDECIDED else _READINGS[loss.reading]
+    return bounds | {"detectable": loss.detectable, "reading": reading} | _answered(loss)
+
+
+def _answered(loss: Loss) -> dict[str, Any]:
+    row = {"refused_alone": loss.alone.share, "refused": loss.refused.share}
+    if loss.answered:
+        mean = loss.answered.comparison.simultaneous
+        ends = {"answered_value": mean.value, "answered_low": mean.low, "answered_high": mean.high, "answered_n": mean.n}
+        row |= ends | {"answered_detectable": loss.answered.detectable}
+    return row

@@ -1,0 +1,218 @@
+"""Causes of failed answers by configuration, the most frequent first."""
+
+import math
+from collections.abc import Sequence
+
+from workbench.analysis.answer_causes import (
+    FailureCauses,
+    answer_cause_meanings,
+    by_frequency,
+    failed_share,
+    failures_by_condition,
+    failures_of,
+    unrefused_answers,
+)
+from workbench.analysis.answer_values import answering
+from workbench.analysis.findings import Findings
+from workbench.analysis.judging.judge_trust import OVERLAP
+from workbench.analysis.judging.labels import judge_of
+from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
+from workbench.context.conditions import GOLD, RETRIEVED
+from workbench.core.formatting import capitalised, count, plural, share, shortened
+from workbench.report.cells import count_cell, described, key_of, opened, text, value_cell, words
+from workbench.report.figures import judging_plots
+from workbench.report.figures.canvas import NAME_LENGTH
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
+from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP
+from workbench.results.run_tables import RunTables
+
+_OTHER = "other causes"
+
+_READING = (
+    "Every failed answer has one cause. If several apply, the one of the earliest layer counts, from indexing to the answer, because later layers can only "
+    "work with what earlier ones deliver."
+)
+
+_CAPTION = (
+    "Failed answers to retrieved contexts by cause, as shares of all answers. The segments are in the order of the legend, the most frequent cause of the "
+    "run first, with the number of answers inside and the share of all failed answers on the right."
+)
+
+# Causes that need no judge of correctness.
+_WITHOUT_JUDGE = {"refusal", "unrefused"}
+
+WHY = "Why do answers fail?"
+
+# What the generator reads, after "from".
+_CONTEXTS = {RETRIEVED: "what it retrieves", GOLD: "the evidence alone"}
+
+
+def answer_failures(findings: Findings) -> Section | None:
+    """Show why answers fail. Returns None for a run whose answers were not examined."""
+    run = findings.run
+    found = [failures for name in answering(run) if (failures := failures_of(run, name))]
+    if not found:
+        return None
+    first = found[0]
+    blocks: list[Block] = [Prose(failure_sentence(run, first))]
+    if any(each.failed for each in found):
+        sentences = cause_sentences(run, first)
+        blocks += [Lines(sentences)] if sentences else []
+        blocks += [Prose(f"{_READING}{decided_by(run)}"), causes_figure(found), *opened(causes_table(run, found))]
+    conditions = failures_by_condition(run, first.configuration)
+    if len(conditions) > 1 and any(each.failed for each in conditions):
+        blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))
+    return Section(WHY, "answer-causes", blocks, "Causes")
+
+
+def causes_figure(found: Sequence[FailureCauses]) -> Figure:
+    """Plot the shares of failed answers by cause of every configuration."""
+    order = _order(found)
+    named = order[: judging_plots.MOST_CAUSES] if len(order) > judging_plots.MOST_CAUSES + 1 else order
+    rest = [cause for cause in order if cause not in named]
+    short = shortened([each.configuration for each in found], NAME_LENGTH)
+    bars = [judging_plots.FailureBar(short[each.configuration], _counts(each, named, rest), each.given) for each in found]
+    columns = [words("configuration"), *(Column(cause) for cause in [*named, *([_OTHER] if rest else [])]), Column("answers")]
+    rows = [Row([Cell(each.configuration), *map(count_cell, _counts(each, named, rest)), count_cell(each.given)]) for each in found]
+    table = Table("Failed answers by cause", columns, rows)
+    also = f" Other causes are {', '.join(rest)}." if rest else ""
+    drawing = judging_plots.causes(bars, [*named, *([_OTHER] if rest else [])])
+    return Figure("answer-causes", described(table), f"{_CAPTION}{also}", drawing, table, key_of(short))
+
+
+def causes_table(run: RunTables, found: Sequence[FailureCauses]) -> Table:
+    """Tabulate the causes of every configuration: numbers of answers and their shares."""
+    order, meanings = _order(found), answer_cause_meanings(run)
+    columns = [words("configuration"), Column("failed", note="95 % interval"), *(Column(cause, note="answers") for cause in order)]
+    rows = [Row([Cell(each.configuration), _failed_cell(run, each), *(_cause_cell(each, cause) for cause in order)]) for each in found]
+    # The sentences above the table have the meanings of the first configuration's causes.
+    explained = {each.cause.name for each in found[0].causes}
+    note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order if cause not in explained)
+    return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{capitalised(note)}." if note else "")
+
+
+def _by_condition(run: RunTables, found: Sequence[FailureCauses]) -> Table:
+    order, meanings = _order(found), answer_cause_meanings(run)
+    columns = [
+        words("cause"),
+        *(Column(each.condition.replace("_", " "), note=f"n = {count(each.given)}") for each in found),
+        text("meaning"),
+    ]
+    rows = [Row([Cell(cause), *(_cause_cell(each, cause) for each in found), Cell(meanings[cause])]) for cause in order]
+    return Table("Failed answers by cause and condition", columns, rows)
+
+
+def _order(found: Sequence[FailureCauses]) -> list[str]:
+    """The causes of all configurations, the most frequent first."""
+    counts = {cause: sum(_many(each, cause) for each in found) for cause in CAUSE_NAMES}
+    return sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
+
+
+def _counts(failures: FailureCauses, named: Sequence[str], rest: Sequence[str]) -> list[int]:
+    others = [sum(_many(failures, cause) for cause in rest)] if rest else []
+    return [*(_many(failures, cause) for cause in named), *others]
+
+
+def _many(failures: FailureCauses, cause: str) -> int:
+    return next((each.answers for each in failures.causes if each.cause.name == cause), 0)
+
+
+def _failed_cell(run: RunTables, failures: FailureCauses) -> Cell:
+    interval = failed_share(run, failures)
+    if interval is None:
+        return Cell("–", sort=math.nan, note="no answers")
+    of = f"{interval.bounds()}, {count(failures.failed)} of {count(failures.given)}"
+    return value_cell(failures.failed / failures.given, shown=share(failures.failed, failures.given), note=of)
+
+
+def _cause_cell(failures: FailureCauses, cause: str) -> Cell:
+    many = _many(failures, cause)
+    if not failures.given:
+        return Cell("–", sort=math.nan)
+    return Cell(count(many), sort=float(many), note=share(many, failures.given) if many else "")
+
+
+def because(cause: Cause) -> str:
+    """Complete "the answer fails …"."""
+    if cause.layer == "judging":
+        return "for no reason that shows"
+    return f"because {'evidence is missing: ' if cause in EVIDENCE_CAUSES else ''}{cause.because}"
+
+
+def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
+    """State how many answers of a configuration fail, and the most frequent cause."""
+    name, context = failures.configuration, _CONTEXTS.get(failures.condition, f"contexts of the condition {failures.condition}")
+    verb = "is" if failures.missing == 1 else "are"
+    missing = f" {plural(failures.missing, 'answer')} {verb} missing and not counted." if failures.missing else ""
+    if not failures.given:
+        return f"{name} has no answer from {context}, so no failure is counted.{missing}"
+    if not failures.failed:
+        return f"No answer of {name} from {context} is known to fail, of {plural(failures.given, 'answer')}.{missing}"
+    interval = failed_share(run, failures)
+    bounds = f", 95 % interval {interval.bounds()}" if interval and math.isfinite(interval.low) else ""
+    fraction = _fraction(failures)
+    rate = f"{capitalised(fraction)} of {name} from {context} {_fails(failures)}"
+    return f"{rate} ({share(failures.failed, failures.given)}{bounds}), {mostly(failures)}{_measured(run, failures)}.{missing}"
+
+
+def mostly(failures: FailureCauses) -> str:
+    """Name the most frequent cause and its number."""
+    first, *others = by_frequency(failures)
+    tied = [each for each in others if each.answers == first.answers]
+    times = f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)}) " if others else "each time "
+    return f"{times if failures.failed > 1 else ''}{because(first.cause)}"
+
+
+def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
+    """Describe each cause of a configuration's failed answers, the most frequent first."""
+    meanings = answer_cause_meanings(run)
+    return [
+        f"{each.cause.name}, {count(each.answers)} of {count(failures.failed)} ({share(each.answers, failures.failed)}): {meanings[each.cause.name]}."
+        for each in by_frequency(failures)
+    ]
+
+
+def decided_by(run: RunTables) -> str:
+    """Say which judge decides that an answer is wrong, with its threshold. Empty if none does."""
+    judge = judge_of(run, "correctness") if not run.answer_judgements.empty else ""
+    least = (run.manifest.get("judging") or {}).get("thresholds", {}).get("correctness")
+    if not judge or least is None:
+        return ""
+    return (
+        f" An answer is wrong if {judge} gives it less than {least:g} for agreement with the expected answer: the number of failures "
+        "depends on that judge, whose error is not part of the intervals."
+    )
+
+
+def failing_answers(run: RunTables, configuration: str) -> str:
+    """Say how many answers of a configuration fail and why, as a part of a sentence. Empty if none is known to fail.
+
+    Without judges, only answers to unanswerable questions are known to fail.
+    """
+    failures = failures_of(run, configuration)
+    if failures is None:
+        unrefused, of = unrefused_answers(run, configuration)
+        verb = "is" if unrefused == 1 else "are"
+        return f"{count(unrefused)} of {plural(of, 'unanswerable question')} {verb} answered" if unrefused else ""
+    if not failures.failed:
+        return ""
+    return (
+        f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}{_measured(run, failures)}"
+    )
+
+
+def _measured(run: RunTables, failures: FailureCauses) -> str:
+    """Qualify a number of failures that rests on the correctness scored by `overlap`. Empty if none does."""
+    by_overlap = not run.answer_judgements.empty and judge_of(run, "correctness") == OVERLAP
+    by_overlap &= any(each.cause.name not in _WITHOUT_JUDGE for each in failures.causes)
+    return f"; {CORRECTNESS_BY_OVERLAP}" if by_overlap else ""
+
+
+def _fraction(failures: FailureCauses) -> str:
+    if failures.given == 1:
+        return "the only answer"
+    return f"{count(failures.failed)} of {plural(failures.given, 'answer')}"
+
+
+def _fails(failures: FailureCauses) -> str:
+    return "fails" if failures.failed == 1 else "fail"

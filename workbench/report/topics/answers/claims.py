@@ -1,0 +1,147 @@
+"""Claims marked in their answers and linked to the words that decide about them, and the claims that nothing supports."""
+
+import math
+from collections.abc import Sequence
+
+from workbench.analysis.answer_values import answering, is_verbatim
+from workbench.analysis.findings import Findings
+from workbench.analysis.marked_answers import (
+    CLAIM_STATES,
+    ClaimState,
+    ShownAnswer,
+    ShownClaim,
+    ShownClaims,
+    claim_anchor,
+    claim_label,
+    claim_states,
+    evidence_anchor,
+    has_claims,
+    weakest_claims,
+)
+from workbench.analysis.passages import Piece
+from workbench.core.formatting import count, listed, plural, share
+from workbench.report.cells import text, value_cell, words
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table, Term, Terms
+
+# What each mark means, in the legend.
+_MEANINGS: dict[ClaimState, str] = {
+    "contradicted": "a passage says something else",
+    "absent": "no passage says it",
+    "unjudged": "the judge failed",
+    "scored": "the share of its words, numbers and meaning that the passages contain; no verdict",
+    "supported": "a passage says it",
+}
+
+_FLAGS = "Flags name differences between a claim and the words that are closest to it. They explain, and are no part of a score."
+
+_COPIED = "They are copied from the context, which therefore supports every claim: a score below 1 is an error of the score."
+
+_MOST = 12
+
+_LONGEST_QUOTE = 300
+
+
+def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None:
+    """Collapsible an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
+    found = answer.claims
+    if not found.claims:
+        return Collapsible(f"Claims: {answer.name}", [Prose(_unsplit(found))], "not split", "reply-context") if found.error else None
+    present = [state for state in CLAIM_STATES if any(claim.state == state for claim in found.claims)]
+    marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
+    legend = [
+        piece for state in present for piece in (Piece(_MEANINGS[state], state, "score" if state == "scored" else state), Piece("   "))
+    ]
+    blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), _claims_table(answer)]
+    return Collapsible(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
+
+
+def tally(found: ShownClaims) -> str:
+    """Count the claims of an answer by verdict."""
+    counts = {state: sum(claim.state == state for claim in found.claims) for state in CLAIM_STATES}
+    return f"{plural(len(found.claims), 'claim')}: {_counted(counts)}"
+
+
+def unsupported_claims(findings: Findings) -> Section | None:
+    """List the claims of the first configuration with answers that no passage supports. Returns None for a run without claims."""
+    run = findings.run
+    if not answering(run) or not has_claims(run):
+        return None
+    name = answering(run)[0]
+    scored = not any(each.state in ("contradicted", "absent") for each in weakest_claims(run, name))
+    title = "Which claims have the least support?" if scored else "Which claims are not supported?"
+    return Section(title, "claims", claim_blocks(findings, name), "Claims")
+
+
+def claim_blocks(findings: Findings, configuration: str, most: int = _MOST) -> list[Block]:
+    """List up to `most` claims of a configuration that no passage supports, or those with the lowest scores."""
+    run = findings.run
+    counts, weak = claim_states(run, configuration), weakest_claims(run, configuration)
+    total = sum(counts.values())
+    if not total:
+        return [Prose(f"No answer of {configuration} to what it retrieves makes a claim.")]
+    sentence = f"The answers of {configuration} to what it retrieves make {plural(total, 'claim')}: {_counted(counts)}."
+    if not weak:
+        return [Prose(sentence)]
+    copied = f" {_COPIED}" if is_verbatim(run, configuration) else ""
+    scored = weak[0].state == "scored"
+    what = "claims with the lowest scores" if scored else "claims that no passage supports, contradicted ones first"
+    shown = f"{count(len(weak[:most]))} of {count(len(weak))}" if len(weak) > most else "all"
+    caption = f"The {what} ({shown})"
+    return [
+        Prose(f"{sentence}{copied}"),
+        Table(caption, _columns(scored, [words("question")]), [_row(claim, scored, question=True) for claim in weak[:most]], _FLAGS),
+    ]
+
+
+def _claims_table(answer: ShownAnswer) -> Table:
+    scored = all(claim.state in ("scored", "unjudged") for claim in answer.claims.claims)
+    rows = [_row(claim, scored, answer=answer.anchor) for claim in answer.claims.claims]
+    return Table(f"Claims of the answer: {answer.name}", _columns(scored, [words("claim")]), rows, _FLAGS if _flagged(answer) else "")
+
+
+def _columns(scored: bool, first: Sequence[Column]) -> list[Column]:
+    verdict = [] if scored else [words("verdict")]
+    return [*first, text("text"), *verdict, Column("score" if scored else "confidence"), text("deciding words"), words("flags")]
+
+
+def _row(claim: ShownClaim, scored: bool, answer: str = "", question: bool = False) -> Row:
+    first = (
+        Cell("", claim.query_id, queries=(claim.query_id,))
+        if question
+        else _linked(str(claim.number), answer and claim_anchor(answer, claim))
+    )
+    shown = claim.score if scored else claim.confidence
+    value = value_cell(shown, 2) if not math.isnan(shown) else Cell("–", sort=math.nan)
+    verdict = [] if scored else [Cell(claim_label(claim))]
+    said = Cell(claim.text, note=claim.error and f"not judged: {claim.error}")
+    return Row([first, said, *verdict, value, _deciding(claim, answer), Cell(", ".join(claim.flags) or "–")])
+
+
+def _deciding(claim: ShownClaim, answer: str) -> Cell:
+    if not claim.passage:
+        return Cell("–")
+    quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
+    place = f"[{claim.passage}] {claim.chunk_id}"
+    return Cell(place, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
+
+
+def _linked(shown: str, target: str) -> Cell:
+    return Cell(shown, float(shown), target=target)
+
+
+def _flagged(answer: ShownAnswer) -> bool:
+    return any(claim.flags for claim in answer.claims.claims)
+
+
+def _unsplit(found: ShownClaims) -> str:
+    return f"The answer was not split into claims: {found.error}."
+
+
+def _counted(counts: dict[ClaimState, int]) -> str:
+    total = sum(counts.values())
+    known = {state: many for state, many in counts.items() if many}
+    names = {"unjudged": "not judged", "scored": "scored without a verdict"}
+    if len(known) == 1:
+        (state,) = known
+        return f"{'all ' if total > 1 else ''}{names.get(state, state)}"
+    return listed([f"{count(many)} {names.get(state, state)} ({share(many, total)})" for state, many in known.items()])

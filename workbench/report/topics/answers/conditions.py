@@ -1,0 +1,237 @@
+"""The answer score in each condition, and the losses between conditions."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from workbench.analysis.answer_values import ConditionScore, answer_score, answering, condition_mean, condition_scores, reasons_without
+from workbench.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
+from workbench.analysis.findings import Findings
+from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
+from workbench.core.formatting import listed, plural, share, shortened
+from workbench.metrics.judged.registry import JUDGED_KINDS
+from workbench.report.cells import (
+    NAME_LENGTH,
+    Scale,
+    count_cell,
+    described,
+    digits_for,
+    gap_cell,
+    key_of,
+    mean_cell,
+    opened,
+    text,
+    value_cell,
+    words,
+)
+from workbench.report.figures import plots
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
+from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
+from workbench.report.text.sentences import not_scored
+from workbench.results.run_tables import Measure, RunTables
+
+_MOST_REASONS = 4
+
+_NOTE = (
+    "Scores are the means over the scored questions, repeats and perturbations averaged within each question first, with 95 % intervals clustered by source "
+    "document. Without the evidence in the context (none, missing_gold, irrelevant_only) a low score is expected and a refusal is right."
+)
+
+_SAME = " Conditions score different questions if one does not apply to all; the losses below compare the same questions."
+
+_LOSSES = (
+    "A loss is the score with the evidence alone minus that in the condition on the same questions; the intervals of a configuration's losses hold for all of "
+    "them at once. A refused answer to the evidence alone hides a loss, so the loss is also given without the questions of such answers, which need not be "
+    "like the others. Where the evidence alone is refused more often than the condition, it is no ceiling. "
+    f"What remains is 1 minus the score with the evidence alone: {REMAINING}. The closed-book share is the score without passages, which is no loss."
+)
+
+_JUDGED_LOSSES = "Losses against the evidence alone on the same questions, each metric by itself: the intervals of one metric hold for all its losses at once."
+
+
+def conditions(findings: Findings) -> Section | None:
+    """Show the answer score by condition and its losses. Returns None for a run without answers."""
+    run = findings.run
+    names, answer = answering(run), does_it_hold(findings)
+    if not names or answer is None:
+        return None
+    measure = answer_score(run)
+    parts = {name: found for name in names if (found := decomposition_of(run, name))}
+    details = detail_sentences(run, parts[names[0]]) if names[0] in parts else []
+    blocks: list[Block] = [Prose(answer.sentence), *([Lines(details)] if details else []), condition_table(run, names[0])]
+    figure = losses_figure(parts[names[0]]) if names[0] in parts else None
+    blocks += [figure] if figure else []
+    blocks += opened(decomposition_table(run, parts)) if parts else []
+    blocks += _folded(run, names, measure)
+    others = [table for table in (metrics_table(run, names[0]), judged_losses_table(run, names[0])) if table]
+    blocks += [Collapsible(f"Other metrics of the answers of {names[0]}", others)] if others else []
+    return Section(QUESTION, "answers", blocks, "Answers")
+
+
+def condition_table(run: RunTables, configuration: str) -> Table:
+    """Tabulate one configuration by condition: its answer score, refusals, questions, and those without a score."""
+    rows, measure = condition_scores(run, configuration), answer_score(run)
+    scale = Scale.over([bound for row in rows if row.mean for bound in (row.mean.low, row.mean.value, row.mean.high)])
+    columns = [words("condition"), *([Column(str(measure), note="95 % interval"), scale.column()] if measure else [])]
+    columns += [Column("refused", note="share of the answers"), Column("scored", note="questions"), text("not scored")]
+    return Table(
+        f"{configuration} by condition",
+        columns,
+        [Row([Cell(row.condition, note=MEANINGS[row.condition]), *_score_cells(row, measure, scale)]) for row in rows],
+        f"{_NOTE}{_SAME if decomposition_of(run, configuration) else ''}",
+    )
+
+
+def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> Table:
+    """Tabulate the answer score with the evidence alone, the losses, and what remains, of each configuration."""
+    metric = next(iter(parts.values())).metric
+    columns = [words("configuration"), Column("evidence alone", note="95 % interval"), Column("retrieved", note="95 % interval")]
+    for loss in ("retrieval loss", "distractor loss"):
+        columns += [Column(loss, note="simultaneous"), Column("not refused", note="with the evidence alone")]
+    columns += [Column("remains lost", note=REMAINING), Column("closed book", note="95 % interval")]
+    rows = []
+    for name, each in parts.items():
+        retrieved = condition_mean(run, name, metric, RETRIEVED)
+        found = [each.loss(condition) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        losses = [cell for loss in found for cell in (loss_cell(loss), answered_cell(loss))]
+        means = [mean_cell(mean) if mean else Cell("–", sort=math.nan) for mean in (retrieved, each.remaining, each.closed_book)]
+        rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
+    return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
+
+
+def losses_figure(parts: Decomposition) -> Figure | None:
+    """Plot the losses of a configuration with simultaneous intervals. Solid points are significant. Returns None if no answer changes."""
+    shown = [loss for loss in parts.losses if not loss.comparison.identical]
+    if not shown:
+        return None
+    rows = [plots.IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in shown]
+    digits = digits_for(bound for loss in shown for bound in (loss.simultaneous.value, loss.simultaneous.low, loss.simultaneous.high))
+    columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("shown", note="80 % power")]
+    columns += [Column("questions"), Column("refused", note="evidence alone"), Column("refused", note="condition")]
+    columns += [Column("not refused", note="with the evidence alone"), Column("shown", note="80 % power"), Column("questions")]
+    cells = [_loss_row(loss) for loss in parts.losses]
+    table = Table(f"Losses of {parts.configuration}", columns, cells)
+    same = [loss.name for loss in parts.losses if loss.comparison.identical]
+    masked = [loss.name for loss in parts.losses if loss.masked]
+    caption = (
+        f"The loss of {parts.metric} of {parts.configuration} against the evidence alone, on the same questions. A solid point is a loss after correction for "
+        f"all {plural(len(parts.losses), 'loss', 'losses')}; a ring is not shown to be one."
+        f"{f' Too small, because the evidence alone is refused more often: {listed(masked)}.' if masked else ''}"
+        f"{f' Without any change of the score: {listed(same)}.' if same else ''}"
+    )
+    drawing = plots.differences(rows, f"loss of {parts.metric}", digits)
+    return Figure("answer-losses", described(table), caption, drawing, table)
+
+
+def _loss_row(loss: Loss) -> Row:
+    refused = [value_cell(each.share, shown=share(each.refused, each.of)) for each in (loss.alone, loss.refused)]
+    answered = loss.answered
+    rest = [value_cell(answered.detectable if answered else math.nan), count_cell(answered.comparison.difference.n if answered else 0)]
+    counts = [value_cell(loss.detectable), count_cell(loss.difference.n), *refused]
+    return Row([Cell(loss.name), loss_cell(loss), *counts, answered_cell(loss), *rest])
+
+
+def _score_cells(row: ConditionScore, measure: Measure | None, scale: Scale) -> list[Cell]:
+    cells = []
+    if measure:
+        known = row.mean is not None and row.mean.n > 0
+        cells = [mean_cell(row.mean), scale.cell(row.mean)] if row.mean and known else [Cell("–", sort=math.nan), Cell("")]
+    cells.append(mean_cell(row.refused) if row.refused else Cell("–", sort=math.nan))
+    return [*cells, count_cell(row.mean.n if row.mean else 0), Cell(reasons_text(row))]
+
+
+def reasons_text(row: ConditionScore) -> str:
+    """Count the missing answers, and the questions without such a context or to which the score does not apply, by reason."""
+    counts = (*row.inapplicable.items(), *row.unscored.items())
+    apart = [f"{reason} ({plural(many, 'question')})" for reason, many in counts]
+    failed = [f"{reason} ({plural(many, 'answer')})" for reason, many in row.failed.items()]
+    found = [*failed, *apart]
+    more = f"; {len(found) - _MOST_REASONS} more reasons" if len(found) > _MOST_REASONS else ""
+    return f"{'; '.join(found[:_MOST_REASONS])}{more}" or "–"
+
+
+def _folded(run: RunTables, names: Sequence[str], measure: Measure | None) -> list[Block]:
+    if len(names) < 2:
+        return []
+    shown = [Collapsible("Every configuration by condition", [_map(run, names, measure)])] if measure else []
+    return [*shown, Collapsible("Refusals and questions without a score, of every configuration", [_all_rows(run, names)])]
+
+
+def _map(run: RunTables, names: Sequence[str], measure: Measure) -> Table:
+    present = [condition for condition in CONDITIONS if condition in run.manifest["conditions"]]
+    means = {name: [condition_mean(run, name, str(measure), condition) for condition in present] for name in names}
+    values = {name: [mean.value if mean else math.nan for mean in row] for name, row in means.items()}
+    known = [value for row in values.values() for value in row]
+    scale, digits, short = Scale.over(known), digits_for(known), shortened(names, NAME_LENGTH)
+    columns = [words("configuration"), *(Column(condition.replace("_", " "), "shade") for condition in present)]
+    rows = [Row([Cell(short[name]), *scale.shades(values[name], digits)]) for name in names]
+    return Table(f"{measure} of every configuration by condition; stronger colours are higher", columns, rows, key=key_of(short))
+
+
+def _all_rows(run: RunTables, names: Sequence[str]) -> Table:
+    columns = [words("configuration"), words("condition"), Column("refused", note="95 % interval"), Column("asked", note="questions")]
+    columns += [Column("scored", note="questions"), text("not scored")]
+    rows = []
+    for row in (each for name in names for each in condition_scores(run, name)):
+        refused = mean_cell(row.refused) if row.refused else Cell("–", sort=math.nan)
+        counts = [count_cell(row.asked), count_cell(row.mean.n if row.mean else 0)]
+        rows.append(Row([Cell(row.configuration), Cell(row.condition), refused, *counts, Cell(reasons_text(row))]))
+    return Table("Answers of every configuration and condition", columns, rows)
+
+
+def metrics_table(run: RunTables, configuration: str) -> Table | None:
+    """Tabulate the metrics beside the answer score by condition. None if there is no other."""
+    known = {measure: _means(run, configuration, measure) for measure in _others(run)}
+    rows = {measure: means for measure, means in known.items() if any(means.values())}
+    present = [condition for condition in CONDITIONS if any(means.get(condition) for means in rows.values())]
+    columns = [words("metric"), *(Column(condition.replace("_", " "), note="95 % interval") for condition in present)]
+    cells = [
+        Row([_name(measure), *(means.get(condition) or Cell("–", sort=math.nan) for condition in present)])
+        for measure, means in rows.items()
+    ]
+    missing = {str(measure): reasons_without(run, str(measure), configuration) for measure in known if measure not in rows}
+    return Table(f"Other metrics of the answers of {configuration} by condition", columns, cells, not_scored(missing)) if rows else None
+
+
+def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
+    """Tabulate what judged metrics lose. None without one that has a score with the evidence alone."""
+    judged = [measure for measure in _others(run) if measure.name in JUDGED_KINDS and measure.higher_is_better]
+    found = {str(measure): parts for measure in judged if (parts := decomposition_of(run, configuration, str(measure)))}
+    columns = [words("metric"), Column("evidence alone", note="95 % interval"), Column("retrieval loss", note="simultaneous")]
+    columns += [Column("distractor loss", note="simultaneous"), Column("remains lost", note="95 % interval")]
+    rows = []
+    for name, parts in found.items():
+        losses = [loss_cell(parts.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        rows.append(
+            Row([Cell(name), mean_cell(parts.gold), *losses, mean_cell(parts.remaining) if parts.remaining else Cell("–", sort=math.nan)])
+        )
+    return Table(f"Where {configuration} loses by judged metrics", columns, rows, _JUDGED_LOSSES) if rows else None
+
+
+def _others(run: RunTables) -> list[Measure]:
+    score = answer_score(run)
+    return [measure for measure in run.measures.values() if measure.family == "answers" and measure != score]
+
+
+def _means(run: RunTables, configuration: str, measure: Measure) -> dict[str, Cell | None]:
+    means = {condition: condition_mean(run, configuration, str(measure), condition) for condition in CONDITIONS}
+    return {condition: mean_cell(mean) if mean and mean.n else None for condition, mean in means.items()}
+
+
+def _name(measure: Measure) -> Cell:
+    return Cell(str(measure), note="" if measure.higher_is_better else "lower is better")
+
+
+def loss_cell(loss: Loss | None) -> Cell:
+    """A loss with its simultaneous interval, or a dash for None."""
+    if loss is not None and loss.comparison.identical:
+        return value_cell(0.0, note="equal on all")
+    return gap_cell(loss.simultaneous if loss else None)
+
+
+def answered_cell(loss: Loss | None) -> Cell:
+    """The loss on the questions without a refused answer to the evidence alone, or a dash without them."""
+    if loss is None or loss.answered is None:
+        return gap_cell(None)
+    if loss.answered.comparison.identical:
+        return value_cell(0.0, note="equal on all")
+    return gap_cell(loss.answered.comparison.simultaneous)

@@ -1,0 +1,184 @@
+"""The time, tokens and money of answers, and how much repeats of a question differ."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.answer_values import (
+    answer_measure,
+    answer_score,
+    answering,
+    answers_of,
+    repeated_values,
+)
+from workbench.analysis.findings import Findings
+from workbench.analysis.frontier import timings_of
+from workbench.context.conditions import RETRIEVED
+from workbench.core.formatting import count, listed, number, plural, spread
+from workbench.report.cells import count_cell, opened, value_cell, words
+from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
+from workbench.results.run_tables import RunTables
+from workbench.statistics.answers.repeats import RepeatVariance, repeat_variance
+
+_MEANS = "Means over the answers to retrieved contexts. Values that no configuration has are left out."
+
+_TIMED = " Times are those of the calls when they were made, so answers from the cache have the time of their first call."
+
+_PRICED = " Money is in the currency of the prices in the experiment; the price of all answers is over all conditions."
+
+_FAILED = (
+    " Failed tries of calls, for answers and judgements, were sent and have no usable reply, such as after a timeout. The provider may bill them, "
+    "beyond the price of the answers."
+)
+
+_UNPRICED = " Without prices in the experiment no money is stated."
+
+# The title and the note of each value of `AnswerCosts`, and the digits of prices.
+_COLUMNS = {
+    "p50": ("ms", "median"),
+    "p95": ("ms", "p95"),
+    "context": ("context", "tokens"),
+    "input": ("prompt", "tokens"),
+    "output": ("answer", "tokens"),
+    "cost": ("price", "per answer"),
+    "total": ("price", "all answers"),
+    "failed_tries": ("failed tries", "of calls"),
+    "failed": ("price", "failed tries, at most"),
+}
+
+_TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4, "failed": 4}
+
+_REPEATS = (
+    "Every question was answered {repeats}. The deviation between repeats is that of one answer around its question's mean, the deviation between "
+    "questions that of the questions' means. If the first is not small beside the second, a single answer says little about its question."
+)
+
+
+@dataclass(frozen=True)
+class AnswerCosts:
+    """The costs of an answer in the condition `retrieved`, each NaN if unknown.
+
+    `p50` and `p95` are milliseconds. `context` are mean tokens of the prompt as the budget counts them, `input` and `output` those of prompt
+    and answer as the server does. `cost` is the mean price of an answer, `total` that of all answers of all conditions if each is paid once,
+    and `answers` their number. `failed_tries` are those of answers and judgements, and `failed` the most that they can have cost. `model` is whether a language model gave any of them.
+    """
+
+    p50: float
+    p95: float
+    context: float
+    input: float
+    output: float
+    cost: float
+    total: float
+    failed_tries: float
+    failed: float
+    answers: int
+    model: bool
+
+
+def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
+    """Return the costs of a configuration's answers."""
+    rows, timings = answers_of(run, configuration), timings_of(run, configuration)
+    given = rows[(rows["reason"] == "") & (rows["error"] == "")]
+    retrieved = given[given["condition"] == RETRIEVED]
+    return AnswerCosts(
+        p50=timings.get("latency_answer_p50", np.nan),
+        p95=timings.get("latency_answer_p95", np.nan),
+        context=_mean(retrieved["context_tokens"]),
+        input=_mean(retrieved["input_tokens"]),
+        output=_mean(retrieved["output_tokens"]),
+        cost=_mean(retrieved["cost"]),
+        total=float(given["cost"].sum()) if given["cost"].notna().any() else np.nan,
+        failed_tries=timings.get("failed_tries", np.nan),
+        failed=timings.get("failed_tries_cost", np.nan),
+        answers=len(given),
+        model=bool((given["model"] != "").any()),
+    )
+
+
+def _mean(values: "pd.Series[float]") -> float:
+    known = values.dropna()
+    return float(known.mean()) if len(known) else np.nan
+
+
+def repeats_of(
+    run: RunTables, configuration: str, metric: str, condition: str = RETRIEVED, perturbation: str = ""
+) -> RepeatVariance | None:
+    """Return the components of variance of an answer metric, None if no two questions have repeated values."""
+    answer_measure(run, metric)
+    return repeat_variance(repeated_values(run, configuration, metric, condition, perturbation))
+
+
+def answer_costs_section(findings: Findings) -> Section | None:
+    """Tabulate costs, and the variance between repeats if there are several. Returns None for a run without answers."""
+    run = findings.run
+    names = answering(run)
+    if not names:
+        return None
+    sentence = cost_sentence(run, names[0])
+    blocks: list[Block] = [*([Prose(sentence)] if sentence else []), *opened(_table(run, names)), *_repeats(run, names)]
+    return Section("Cost and repeatability of answers", "answer-costs", blocks, "Answer costs")
+
+
+def _table(run: RunTables, names: Sequence[str]) -> Table:
+    costs = {name: answer_costs(run, name) for name in names}
+    known = [column for column in _COLUMNS if any(not math.isnan(getattr(each, column)) for each in costs.values())]
+    rows = [
+        Row([Cell(name), *(_cell(column, getattr(each, column)) for column in known), count_cell(each.answers)])
+        for name, each in costs.items()
+    ]
+    columns = [
+        words("configuration"),
+        *(Column(_COLUMNS[column][0], note=_COLUMNS[column][1]) for column in known),
+        Column("answers", note="all conditions"),
+    ]
+    priced = _PRICED if "cost" in known else _UNPRICED if any(each.model for each in costs.values()) else ""
+    failed = _FAILED if "failed_tries" in known else ""
+    return Table("Costs of an answer", columns, rows, f"{_MEANS}{_TIMED if 'p50' in known else ''}{priced}{failed}")
+
+
+def _cell(column: str, value: float) -> Cell:
+    if column in _TIMES:
+        return Cell(spread(value, value) if not math.isnan(value) else "–", sort=value)
+    return value_cell(value, _PRICES[column]) if column in _PRICES else count_cell(value)
+
+
+def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
+    measure, times = answer_score(run), int(run.manifest.get("repeats", 1))
+    found = {name: variance for name in names if measure and times > 1 and (variance := repeats_of(run, name, str(measure)))}
+    if not found:
+        return []
+    columns = [
+        words("configuration"),
+        Column("between repeats", note="standard deviation"),
+        Column("between questions", note="standard deviation"),
+    ]
+    columns += [Column("reliability", note="of one answer"), Column("changed", note="questions"), Column("questions")]
+    rows = [_repeat_row(name, variance) for name, variance in found.items()]
+    caption = f"{measure} of {plural(times, 'repeat')} with retrieved contexts"
+    return opened(Table(caption, columns, rows, _REPEATS.format(repeats=plural(times, "time"))))
+
+
+def _repeat_row(name: str, variance: RepeatVariance) -> Row:
+    deviations = [value_cell(value) for value in (variance.repeats_deviation, variance.questions_deviation, variance.reliability)]
+    return Row([Cell(name), *deviations, count_cell(variance.changed), count_cell(variance.n)])
+
+
+def cost_sentence(run: RunTables, configuration: str) -> str:
+    """State the time, the tokens and the price of an answer to a retrieved context. Empty without answers or if none is known."""
+    costs = answer_costs(run, configuration)
+    if costs.answers and not costs.model:
+        context = f"; what it retrieves fills {count(costs.context)} tokens of context" if not math.isnan(costs.context) else ""
+        of_target = configuration in set(run.targets["configuration"])
+        cost = "are those of a target, whose own costs are not known" if of_target else "cost no calls of a language model"
+        return f"The {plural(costs.answers, 'answer')} of {configuration} {cost}{context}."
+    time = f"{spread(costs.p50, costs.p50)} ms in the median" if not math.isnan(costs.p50) else ""
+    tokens = [f"{count(many)} {what} tokens" for many, what in ((costs.input, "prompt"), (costs.output, "answer")) if not math.isnan(many)]
+    price = f"a price of {number(costs.cost, 6)}" if not math.isnan(costs.cost) else ""
+    parts = list(filter(None, [time, *tokens, price]))
+    total = f"; the price of all {plural(costs.answers, 'answer')} is {number(costs.total, 4)}" if not math.isnan(costs.total) else ""
+    failed = f"; failed tries may have cost up to {number(costs.failed, 4)} more" if costs.failed > 0 else ""
+    return f"An answer of {configuration} from what it retrieves costs {listed(parts)}{total}{failed}." if parts else ""

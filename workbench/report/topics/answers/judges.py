@@ -1,0 +1,210 @@
+"""The judges of a run: whether each qualifies as a judge, how well it is known, and what speaks against it."""
+
+import math
+from collections.abc import Sequence
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.judging.calibration import NOT_MEASURED
+from workbench.analysis.judging.judge_trust import OVERLAP, JudgeTrust, judge_trust, verdicts_judge
+from workbench.analysis.judging.labels import judge_of
+from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
+from workbench.core.formatting import capitalised, count, listed, number, plural, share
+from workbench.judging.measured import CONTRADICTIONS_FOUND, MEASURED
+from workbench.report.cells import value_cell, words
+from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.text.drafts import drafts_lines
+from workbench.report.text.sentences import folder_of
+from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, task_text
+from workbench.results.run_tables import RunTables
+
+TITLE = "What may the judges be called?"
+
+_READING = (
+    "Each judge is tested on known answers: AUROC is the probability that a good one scores higher than a bad one, always yes the share of the more frequent "
+    "of yes and no, and repeatable the share that is judged equally when asked again. Below an AUROC of 0.65, or with over 90 % equal answers, a judge "
+    "is a score, which feeds no metric named faithfulness. Known answers are no answers of this run: only labels of this run measure a judge on it."
+)
+
+# The parts of a model in a run, after "it".
+_ROLES: dict[ModelRole, str] = {"questions": "writes the questions", "answers": "answers", "judgements": "judges"}
+
+_SUPPORT, _CORRECTNESS = MEASURED["support"], MEASURED["correctness"]
+
+_PLANTED, _LARGE = _CORRECTNESS["correct answers"], _CORRECTNESS["MTRAG answers"]
+
+OVERLAP_ERROR = (
+    f"Where it was measured, overlap has an AUROC of {_SUPPORT['handbook'].overlap:.2f} on claims about the handbook, {_SUPPORT['WiCE'].overlap:.2f} on WiCE and "
+    f"{_SUPPORT['MTRAG'].overlap:.2f} on MTRAG, and of {_SUPPORT['minimal edits'].overlap:.2f} on claims that differ from a supported one in a few words (0.5 is "
+    f"chance). The share of a claim's words in the passages does as well on MTRAG ({_SUPPORT['MTRAG'].words:.2f}) and on the latter "
+    f"({_SUPPORT['minimal edits'].words:.2f}). It finds {100 * CONTRADICTIONS_FOUND:.0f} % of the contradicted claims if it may suspect 10 % of the supported ones. A low "
+    "score says that words, numbers or meaning of a claim are missing from the passages; a high score does not say that they support it."
+)
+
+CORRECTNESS_BY_OVERLAP = (
+    f"overlap tells right from wrong answers with an AUROC of {_PLANTED.overlap:.2f} where faults were planted, and of {_LARGE.overlap:.2f} "
+    f"[{_LARGE.low:.2f}, {_LARGE.high:.2f}] on {_LARGE.items} answers of large models (MTRAG; shared words alone: {_LARGE.words:.2f}; 0.5 is chance)"
+)
+
+# The commands that a report offers, each with what it does.
+_OFFERS = {
+    "workbench judge fetch qwen2.5-1.5b": "downloads a model of 1.1 GB that gives verdicts without a server, and prints the setting to judge with it. "
+    "Its AUROC was 0.85 on 100 claims of which half were changed in a few words; "
+    f"that of overlap was {_SUPPORT['minimal edits'].overlap:.2f} on {_SUPPORT['minimal edits'].items} such claims",
+    "judging: {support: {kind: chat}}": "in the experiment judges with a chat model on a server",
+}
+
+
+def judges(findings: Findings) -> Section | None:
+    """Show the judges of a run with their badges, warnings, and corrected means. Returns None for a run without judges."""
+    run = findings.run
+    if not judge_trust(run):
+        return None
+    return Section(TITLE, "judges", [*role_blocks(run), *calibration_blocks(run), *corrected_blocks(run), *offer_blocks(run)], "Judges")
+
+
+def role_blocks(run: RunTables) -> list[Block]:
+    """Show warnings, what each judge may be called, its test, and the measured error of the default."""
+    found, warned = judge_trust(run), warnings(run)
+    first: list[Block] = [Lines(warned)] if warned else []
+    error = overlap_error(run)
+    return [*first, Lines([trust_sentence(each) for each in found]), judges_table(found), *([Prose(error)] if error else [])]
+
+
+def offer_blocks(run: RunTables) -> list[Block]:
+    """Show what to do to know more: commands and settings. Empty if nothing is missing."""
+    found = [Term("setting" if command.startswith("judging") else "command", command, note, code=True) for command, note in offers(run)]
+    return [Prose("To know more:"), Terms(found)] if found else []
+
+
+def judges_table(found: Sequence[JudgeTrust]) -> Table:
+    """Tabulate the judges: what they may be called, their test on known answers, and how they were measured."""
+    columns = [words("task"), words("judge"), words("may be called"), words("measured"), Column("AUROC", note="known answers")]
+    columns += [
+        Column("always yes", note="known answers"),
+        Column("repeatable", note="known answers"),
+        Column("known answers", note="within their bounds"),
+    ]
+    columns += [Column("not judged", note="items of this run")]
+    return Table("Judges of this run", columns, [_row(each) for each in found], _READING)
+
+
+def _row(trust: JudgeTrust) -> Row:
+    tested = [_number_cell(value) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
+    role = Cell(trust.role, note=reason_text(trust))
+    # A badge has its figures after a colon.
+    names = [Cell(task_text(trust.task)), Cell(trust.judge), role, Cell(trust.badge.partition(":")[0])]
+    return Row([*names, *tested, _passed(trust), _unscored(trust)])
+
+
+def _number_cell(value: float) -> Cell:
+    return Cell("–", sort=math.nan) if math.isnan(value) else value_cell(value, 2)
+
+
+def _passed(trust: JudgeTrust) -> Cell:
+    if not trust.tested:
+        return Cell("none for this task", sort=math.nan)
+    of = trust.passed + trust.failed + trust.untested
+    return Cell(
+        f"{count(trust.passed)} of {count(of)}", float(trust.passed), note=f"{count(trust.untested)} not scored" if trust.untested else ""
+    )
+
+
+def _unscored(trust: JudgeTrust) -> Cell:
+    if not trust.judged:
+        return Cell("–", sort=math.nan)
+    return Cell(
+        f"{count(trust.unscored)} of {count(trust.judged)}",
+        float(trust.unscored),
+        note=share(trust.unscored, trust.judged) if trust.unscored else "",
+    )
+
+
+def trust_sentence(trust: JudgeTrust) -> str:
+    """Say what a judge may be called and how well it is known."""
+    task = task_text(trust.task)
+    called = f"{trust.judge} is a score for {task}, not a judge" if trust.is_score else f"{trust.judge} judges {task}"
+    why = f" ({reason})" if trust.is_score and (reason := reason_text(trust)) else ""
+    known = "" if "AUROC" in why else _known(trust)
+    measured = "not measured by labels" if trust.badge == NOT_MEASURED else trust.badge
+    return f"{called}{why}: {', '.join(filter(None, [known, measured]))}.{_missing(trust)}"
+
+
+def reason_text(trust: JudgeTrust) -> str:
+    """Say why a judge is only a score, or was not tested. Empty if its role says all."""
+    reason = trust.reason.replace("`", "")
+    return "" if reason == f"{trust.judge} is a score, not a judge" else reason
+
+
+def _known(trust: JudgeTrust) -> str:
+    """State the test on known answers. A judge that was measured otherwise is not called untested."""
+    if not trust.tested or math.isnan(trust.auroc):
+        return "not tested on known answers" if trust.badge == NOT_MEASURED else ""
+    return f"AUROC {number(trust.auroc, 2)} on known answers"
+
+
+def _missing(trust: JudgeTrust) -> str:
+    if not trust.unscored:
+        return ""
+    verb = "has" if trust.unscored == 1 else "have"
+    return f" {count(trust.unscored)} of {plural(trust.judged, 'item')} {verb} no judgement ({share(trust.unscored, trust.judged)}) and no score."
+
+
+def overlap_error(run: RunTables) -> str:
+    """State the measured error of the judge `overlap` for the claims and the correct answers of a run that it scores, else an empty text."""
+    correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
+    return " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
+
+
+def offers(run: RunTables) -> list[tuple[str, str]]:
+    """List commands and settings that make more known: a judge with verdicts, and labels. Each has a note."""
+    found = list(_OFFERS.items()) if _scored_by_overlap(run) else []
+    if any(trust.badge.startswith("measured on") for trust in judge_trust(run)):
+        return found
+    folder = folder_of(run)
+    sample = (
+        f"workbench judge sample {folder}",
+        "draws claims at random for labelling: without labels of this run, the error of its judges is not known",
+    )
+    return [
+        *found,
+        sample,
+        (f"workbench judge calibrate {folder}", "measures the judges by these labels, and corrects means and differences"),
+    ]
+
+
+def _scored_by_overlap(run: RunTables) -> bool:
+    judge = verdicts_judge(run)
+    return judge is not None and judge.judge == OVERLAP
+
+
+def warnings(run: RunTables) -> list[str]:
+    """Name everything that makes the judgements of a run look better than they are, or that nobody has checked."""
+    if not judge_trust(run):
+        return []
+    own = self_judging(run)
+    families = [
+        shared for shared in shared_families(run) if not set(own) >= {name for names in shared.models.values() for name in _named(names)}
+    ]
+    return [*map(_own, own), *map(_family, families), *drafts_lines(run)]
+
+
+def self_judging(run: RunTables) -> list[str]:
+    """Return the models that judge their own answers."""
+    # Not the embedder of a score, which may be that of the generator too.
+    answering = set(run.answers["model"].unique()) - {""}
+    return [name for name in models_by_role(run)["judgements"] if name in answering]
+
+
+def _own(name: str) -> str:
+    return f"{name} judges its own answers. Models prefer what they have written, so compare with another judge."
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    """Leave out labels of judges, such as `chat: m`, that only repeat the name of a model."""
+    return [name for name in names if not any(name != other and name.endswith(f": {other}") for other in names)]
+
+
+def _family(shared: SharedFamily) -> str:
+    parts = [f"{verb} ({listed(_named(shared.models[role]), 3)})" for role, verb in _ROLES.items() if role in shared.models]
+    every = "All parts are of one model family" if len(parts) == len(_ROLES) else "Two parts are of one model family"
+    return f"{every}, {shared.family}: it {listed(parts)}. Models prefer answers of their family, and share its errors."

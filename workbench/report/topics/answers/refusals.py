@@ -1,0 +1,164 @@
+"""Refusals of questions with and without evidence in the context, and the risk of answers by confidence."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.answer_values import answer_measure, answer_score, answering, condition_mean
+from workbench.analysis.findings import Findings
+from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, RETRIEVED
+from workbench.core.formatting import count, shortened
+from workbench.errors import InputError
+from workbench.metrics.coverage import Floats
+from workbench.report.cells import NAME_LENGTH, count_cell, described, key_of, mean_cell, opened, value_cell, words
+from workbench.report.figures.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
+from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.results.run_tables import RunTables
+from workbench.statistics.answers.selective import RiskCoverage, risk_coverage
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+_DASHES = ("-", "--", "-.", ":")
+
+# By caption the columns: metric, condition and title.
+_TABLES = {
+    "Refused questions whose context does not answer them: higher is better": (
+        ("refusal_rate", RETRIEVED, "unanswerable"),
+        ("refusal_rate", MISSING_GOLD, "evidence removed"),
+        ("refusal_rate", IRRELEVANT_ONLY, "irrelevant context"),
+        ("refusal_rate_without_gold", RETRIEVED, "nothing retrieved"),
+    ),
+    "Over-refusal, refused questions whose context contains all evidence: lower is better": (
+        ("over_refusal_rate", GOLD, "evidence alone"),
+        ("over_refusal_rate", GOLD_DISTRACTORS, "with distractors"),
+        ("over_refusal_rate", RETRIEVED, "retrieved"),
+    ),
+}
+
+_READING = (
+    "A refusal is right if the context does not contain the evidence, or the documents have no answer; it is an over-refusal if the context contains all "
+    "evidence of the question. Both rates count only questions of their kind, so that a configuration that retrieves more is not rewarded for it here."
+)
+
+_NOTE = "Shares of refused questions with 95 % intervals clustered by source document, and the number of questions."
+
+_RISK = (
+    "Answers are given in the order of their confidence, the most confident first. Coverage is the share of all questions that are answered, risk is 1 minus "
+    "the mean answer score of these. If the curve rises, the less confident answers are worse, and a threshold would pay."
+)
+
+_MOST_CURVES = 4
+
+
+def risk_of(run: RunTables, configuration: str, metric: str, condition: str = RETRIEVED) -> RiskCoverage | None:
+    """Return the curve of a metric that is a proportion, None if the generator reports no confidence.
+
+    All questions that were asked and did not fail count for the coverage, refused ones as not answered. An answer to an unanswerable question
+    scores 0. An answer without a score otherwise, such as one without an expected answer, is left out with its question.
+    """
+    measure = answer_measure(run, metric)
+    if not (measure.proportion and measure.higher_is_better):
+        raise InputError(f"{metric} is no share of right answers", "choose a metric such as token_f1")
+    rows = _scored(run, configuration, metric, condition)
+    rows = rows[rows["score"].notna() | rows["refused"]]
+    answered = rows[~rows["refused"] & rows["confidence"].notna()]
+    if answered.empty:
+        return None
+    return risk_coverage(answered["confidence"].to_numpy(np.float64), answered["score"].to_numpy(np.float64), len(rows))
+
+
+def _scored(run: RunTables, configuration: str, metric: str, condition: str) -> pd.DataFrame:
+    """The answers of a condition that were given or refused, with their `score`: 0 for unanswerable questions, NaN if unknown."""
+    keys, answers, scores = ["variant", "repeat", "query_id"], run.of("answers", configuration), run.of("queries", configuration)
+    answers = answers[(answers["condition"] == condition) & (answers["error"] == "") & (answers["reason"] == "")]
+    scores = scores[(scores["condition"] == condition) & (scores["metric"] == metric)][[*keys, "value"]]
+    rows = answers.merge(scores, how="left", on=keys).merge(run.questions[["query_id", "answerable"]], on="query_id")
+    return rows.assign(score=rows["value"].where(rows["answerable"], 0.0))
+
+
+@own_style()
+def risk_drawing(curves: Sequence[tuple[str, Floats, Floats]], title: str) -> "Drawing":
+    """Plot the risk_drawing against the coverage of each curve (label, coverage, risk_drawing). Curves without a label are faint."""
+    figure, (axes,) = canvas(2.9)
+    ends = []
+    for place, (label, coverage, risks) in reversed(list(enumerate(curves))):
+        look: dict[str, Any] = {"color": FAINT, "linewidth": 1, "zorder": 1}
+        if label:
+            look = {"color": LINES[place % len(LINES)], "linestyle": _DASHES[place % len(_DASHES)], "linewidth": 1.6}
+        # A single threshold is a point.
+        axes.plot(coverage, risks, marker="o" if len(coverage) == 1 else "", markersize=4.5, **look)
+        ends.append(End(label, float(coverage[-1]), float(risks[-1]), LINES[place % len(LINES)] if label else MUTED))
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(*spanned(axes.get_ylim(), axes.dataLim.y1))
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.set_xlabel("coverage: share of questions answered")
+    axes.set_ylabel(plain(title))
+    name_ends(axes, ends)
+    return figure
+
+
+def refusals(findings: Findings) -> Section | None:
+    """Tabulate refusals and over-refusals, and plot risk against coverage. Returns None for a run without answers."""
+    run = findings.run
+    names = answering(run)
+    tables = [table for caption, shown in _TABLES.items() if (table := _table(run, names, caption, shown))]
+    blocks: list[Block] = [Prose(_READING), *(block for table in tables for block in opened(table))] if tables else []
+    figure = risk_figure(run, names)
+    blocks += [figure] if figure else []
+    return Section("Refusals", "refusals", blocks, "Refusals") if blocks else None
+
+
+def risk_figure(run: RunTables, names: Sequence[str]) -> Figure | None:
+    """Plot risk against coverage of the configurations with a confidence. Returns None if none has one."""
+    measure = answer_score(run)
+    if measure is None or not measure.proportion:
+        return None
+    curves = {name: curve for name in names if (curve := risk_of(run, name, str(measure)))}
+    if not curves:
+        return None
+    short = shortened(curves, NAME_LENGTH)
+    lines = [
+        (short[name] if place < _MOST_CURVES else "", curve.coverage, curve.risk) for place, (name, curve) in enumerate(curves.items())
+    ]
+    table = _areas(curves)
+    more = f" Only {_MOST_CURVES} of {len(curves)} are drawn strong; the table names all." if len(curves) > _MOST_CURVES else ""
+    drawing = risk_drawing(lines, f"risk: 1 − {measure}")
+    named = {name: short[name] for name in list(curves)[:_MOST_CURVES]}
+    return Figure("risk", described(table), f"{_RISK}{more}", drawing, table, key_of(named))
+
+
+def _areas(curves: dict[str, RiskCoverage]) -> Table:
+    columns = [words("configuration"), Column("area", note="mean risk"), Column("best order"), Column("random order")]
+    columns += [Column("answered", note="coverage"), Column("questions")]
+    rows = []
+    for name, curve in curves.items():
+        areas = [value_cell(value) for value in (curve.area, curve.best_area, curve.random_area)]
+        rows.append(Row([Cell(name), *areas, value_cell(float(curve.coverage[-1])), count_cell(curve.n)]))
+    note = "The area under risk against coverage: of this confidence, of one that orders the same answers perfectly, and of one that knows nothing."
+    return Table("Risk against coverage", columns, rows, note)
+
+
+def _table(run: RunTables, names: Sequence[str], caption: str, columns: Sequence[tuple[str, str, str]]) -> Table | None:
+    shown = [each for each in columns if any(_known(run, name, each[0], each[1]) for name in names)]
+    if not shown:
+        return None
+    titles = [words("configuration"), *(Column(title, note=condition) for _, condition, title in shown)]
+    rows = [Row([Cell(name), *(_cell(run, name, metric, condition) for metric, condition, _ in shown)]) for name in names]
+    return Table(caption, titles, rows, _NOTE)
+
+
+def _known(run: RunTables, name: str, metric: str, condition: str) -> bool:
+    mean = condition_mean(run, name, metric, condition)
+    return mean is not None and mean.n > 0
+
+
+def _cell(run: RunTables, name: str, metric: str, condition: str) -> Cell:
+    mean = condition_mean(run, name, metric, condition)
+    if mean is None or not mean.n:
+        return Cell("–", sort=math.nan)
+    cell = mean_cell(mean)
+    return Cell(cell.text, cell.sort, note=f"{cell.note}, n = {count(mean.n)}")

@@ -1,0 +1,147 @@
+"""The primary metric against the costs of each configuration."""
+
+import itertools
+import math
+
+import numpy as np
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.frontier import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
+from workbench.core.formatting import amount, count, listed, plural, shortened
+from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
+from workbench.report.figures import plots
+from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
+from workbench.report.model import Cell, Column, Columns, Figure, Row, Section, Table
+from workbench.report.text.sentences import defined, time_text
+
+_MOST_COSTS = 2
+
+# The first two of these that differ between configurations are plotted.
+_DRAWN: tuple[Cost, ...] = ("encoded", "delivered", "index", "p50")
+
+OVERLAP = f"where two ranges overlap or are at most {DRIFT} times apart, no difference is shown."
+
+_TIME: Cost = "p50"
+
+_LEAST: dict[Cost, str] = {
+    "p50": "takes the least time per question",
+    "delivered": "delivers the least text",
+    "index": "has the smallest index",
+    "encoded": "has the fewest tokens to encode",
+}
+
+
+def costs(findings: Findings) -> Section | None:
+    """Plot the primary metric against up to two costs that differ, then tabulate all costs. Returns None if all configurations failed."""
+    if not findings.priced:
+        return None
+    differ = [cost for cost in _DRAWN if _differs(findings, cost)]
+    drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(findings, cost))]
+    return Section("Quality and cost", "costs-section", [*([Columns(drawn)] if drawn else []), costs_table(findings)], "Cost")
+
+
+def _differs(findings: Findings, cost: Cost) -> bool:
+    """Whether any two configurations are shown to differ in a cost."""
+    ranges = {priced.ranges[cost] for priced in findings.priced if not math.isnan(priced.costs[cost])}
+    return any(separated(cost, one, other) for one, other in itertools.combinations(ranges, 2))
+
+
+def costs_table(findings: Findings) -> Table:
+    """Tabulate all costs of all configurations."""
+    columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
+    columns.append(Column("encoding, s", note="one measurement"))
+    rows = [
+        Row([Cell(each.name), count_cell(findings.run.facts[each.name]["chunks"]), *(_cost_cell(each, cost) for cost in COSTS), seconds])
+        for each in findings.priced
+        for seconds in [_encoding_cell(findings, each)]
+    ]
+    note = " ".join(defined(kind) for kind in COSTS.values())
+    times = f"Times: {OVERLAP} Encoding, s: the texts that were not in the cache, measured once, on the machine and in the run that encoded them."
+    return Table("What each configuration costs", columns, rows, f"{note} {times}")
+
+
+def _cost_cell(costed: CostedConfiguration, cost: Cost) -> Cell:
+    return time_cell(costed, cost) if cost in TIMES else amount_cell(costed.costs[cost])
+
+
+def time_cell(costed: CostedConfiguration | None, cost: Cost) -> Cell:
+    """The range of a time, sorted by its median. A time without a range has a note."""
+    if costed is None:
+        return value_cell(math.nan)
+    text, once, _ = time_text(costed.costs[cost], costed.ranges[cost]).partition(" (one measurement)")
+    return Cell(text, sort=costed.costs[cost], note=once.strip(" ()"))
+
+
+def _encoding_cell(findings: Findings, costed: CostedConfiguration) -> Cell:
+    """The seconds of encoding, unless this run encoded nothing."""
+    timed = timings_of(findings.run, costed.name)
+    if costed.costs["encoded"] > 0 and not timed.get("tokens_encoded"):
+        return Cell("from the cache", sort=math.nan)
+    return amount_cell(timed.get("seconds_vectors", math.nan))
+
+
+def _place(point: plots.Point) -> str:
+    return ("yes" if point.best else "no") if point.ranked else "not ranked"
+
+
+def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
+    """Plot the primary metric against a cost. Returns None if fewer than two configurations have both."""
+    kind, metric = COSTS[cost], str(findings.primary)
+    points = [
+        plots.Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier, *priced.ranges[cost])
+        for priced in findings.priced
+    ]
+    known = [point for point in points if not np.isnan(point.cost + point.quality)]
+    if len(known) < 2:
+        return None
+    short = shortened([point.label for point in known if point.best or len(known) <= MOST_NAMES], NAME_LENGTH)
+    drawing = plots.frontier([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
+    columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
+    cells = {priced.name: _cost_cell(priced, cost) for priced in findings.priced}
+    rows = [Row([Cell(point.label), cells[point.label], value_cell(point.quality), Cell(_place(point))]) for point in known]
+    data = Table(f"{metric} against {kind.label}", columns, rows)
+    dearer = "are shown to take longer" if cost in TIMES else "cost more"
+    caption = f"Solid points: only configurations that {dearer} score higher ({listed([point.label for point in known if point.best])})."
+    caption += f" Lines are the ranges of the times: {OVERLAP}" if cost in TIMES else ""
+    caption += " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
+    caption += "" if all(point.ranked for point in known) else " Crosses are not ranked."
+    caption += " The frontier orders means; it does not say that they differ."
+    return Figure(f"frontier-{cost}", described(data), caption, drawing, data, key_of(short))
+
+
+def cost(findings: Findings) -> tuple[str, str]:
+    """State the costs of the leader, and of the members of the tie set that cost less."""
+    first = findings.price(findings.first.name) if findings.first else None
+    if first is None or findings.verdict is None:
+        return "No configuration can be ranked, so no cost is given.", ""
+    meaning = " ".join(defined(COSTS[cost]) for cost in COSTS if cost != "p95")
+    sentence = f"{first.name} costs {_priced(findings, first)}"
+    if findings.cheaper:
+        members = [
+            f"{name} {listed([_LEAST[cost] for cost in costs])}: {_prices(findings, name)}" for name, costs in findings.cheaper.items()
+        ]
+        return f"{sentence}. Statistically indistinguishable from it, {'; '.join(members)}.", meaning
+    least = findings.conclusive and len(findings.verdict.best) > 1
+    shown = "; no other configuration of the tie set is shown to cost less, per question, to store or to encode" if least else ""
+    return f"{sentence}{shown}.", meaning
+
+
+def _prices(findings: Findings, name: str) -> str:
+    costed = findings.price(name)
+    return _priced(findings, costed) if costed else ""
+
+
+def _priced(findings: Findings, costed: CostedConfiguration) -> str:
+    """List the costs that do not depend on the machine, then the time."""
+    prices, encoded = [], costed.costs["encoded"]
+    if not np.isnan(encoded):
+        chunks = plural(findings.run.facts[costed.name]["chunks"], "chunk")
+        prices.append(f"{count(encoded)} tokens to encode in {chunks}" if encoded else f"{chunks} without encoding")
+    if encoded and not np.isnan(costed.costs["index"]):
+        prices.append(f"{amount(costed.costs['index'])} MB of index")
+    # At equal context all deliver the same amount.
+    if findings.primary.tokens is None and not np.isnan(costed.costs["delivered"]):
+        prices.append(f"{count(costed.costs['delivered'])} tokens of delivered text per question")
+    if not np.isnan(costed.costs[_TIME]):
+        prices.append(time_text(costed.costs[_TIME], costed.ranges[_TIME], " ms per question"))
+    return listed(prices)

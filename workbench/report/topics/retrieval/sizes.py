@@ -1,0 +1,124 @@
+"""The primary metric by size and overlap, with all other settings the same."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.standings import Standing
+from workbench.core.formatting import setting
+from workbench.errors import WorkbenchError
+from workbench.report.cells import Scale
+from workbench.report.model import Cell, Column, Columns, Prose, Row, Section, Table
+from workbench.results.run_tables import Measure, RunTables
+
+_KINDS = ("fixed", "recursive")
+
+_USUAL = "sentence-transformers"
+
+_VARIED = ("size", "overlap")
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values by (size, overlap). `title` names the settings that all configurations of the grid share."""
+
+    title: str
+    cells: Mapping[tuple[int, int], float]
+
+
+def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -> list[Grid]:
+    """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one per combination of the other settings."""
+    cells: dict[str, dict[tuple[int, int], float]] = {}
+    common: dict[str, dict[str, Any]] = {}
+    for standing in standings:
+        facts = standing.facts
+        if facts["chunking"] not in _KINDS or facts["size"] is None or facts["overlap"] is None:
+            continue
+        settings = _in_common(run.configurations_settings[standing.name])
+        key, cell = json.dumps(settings, sort_keys=True), (facts["size"], facts["overlap"])
+        if cell in cells.setdefault(key, {}):
+            raise WorkbenchError(
+                f"two configurations have size {cell[0]}, overlap {cell[1]} and all other settings in common: {standing.name}"
+            )
+        cells[key][cell] = standing.means[str(metric)].value
+        common[key] = settings
+    varied = [key for key, values in cells.items() if all(len({cell[axis] for cell in values}) > 1 for axis in (0, 1))]
+    titles = _titles([common[key] for key in varied])
+    return [Grid(title, cells[key]) for title, key in zip(titles, varied, strict=True)]
+
+
+def _in_common(settings: Settings) -> dict[str, Any]:
+    """Every setting except size and overlap, as `stage.field`. A chunker uses its embedder's model."""
+    flat = {f"{stage}.{field}": value for stage, fields in settings.items() for field, value in (fields or {}).items()}
+    return {name: value for name, value in flat.items() if name not in {f"chunking.{field}" for field in (*_VARIED, "model")}}
+
+
+def _titles(grids: Sequence[dict[str, Any]]) -> list[str]:
+    titles = [_title(settings) for settings in grids]
+    if len(set(titles)) == len(titles):
+        return titles
+    names = sorted({name for settings in grids for name in settings})
+    differ = [name for name in names if len({json.dumps(settings.get(name)) for settings in grids}) > 1]
+    repeated = Counter(titles)
+    return [
+        title
+        if repeated[title] == 1
+        else ", ".join([title, *(_setting(name, settings[name]) for name in differ if settings.get(name) is not None)])
+        for title, settings in zip(titles, grids, strict=True)
+    ]
+
+
+def _title(settings: Settings) -> str:
+    counted = settings.get("chunking.tokens", "model")
+    parts = [
+        settings["chunking.kind"],
+        "enriched" if settings.get("chunking.enrich") else "",
+        "" if counted == "model" else f"in {counted}",
+    ]
+    parts.append(_embedder(settings) or settings["retrieval.kind"])
+    parts += [
+        _setting(name, value)
+        for name, value in settings.items()
+        if name.startswith("retrieval.") and name != "retrieval.kind" and value is not None
+    ]
+    window = settings.get("embedding.max_tokens")
+    return ", ".join(part for part in [*parts, f"window {window}" if window else ""] if part)
+
+
+def _embedder(settings: Settings) -> str:
+    """The embedder's kind, unless it is the usual one, and its model. A static embedder is made from the model of another."""
+    kind, model = settings.get("embedding.kind", ""), settings.get("embedding.model", "")
+    return str(model) if kind == _USUAL and model else f"{kind} {model}".strip()
+
+
+def _setting(name: str, value: object) -> str:
+    return f"{name.partition('.')[2]} {setting(value)}"
+
+
+def sizes(findings: Findings) -> Section | None:
+    """Tabulate each grid in shades of one scale. Returns None unless both size and overlap vary."""
+    grids = size_grids(findings.run, findings.standings.ranked, findings.primary)
+    if not grids:
+        return None
+    scale = Scale.over(value for grid in grids for value in grid.cells.values())
+    introduction = (
+        f"{findings.primary}, for each size and overlap with all other settings equal; stronger colours are higher. "
+        "The colours span at least 0.2, so that a small difference looks small."
+    )
+    tables = [_grid(grid, scale) for grid in grids]
+    return Section("Size and overlap", "sizes", [Prose(introduction), Columns(tables)], "Sizes")
+
+
+def _grid(grid: Grid, scale: Scale) -> Table:
+    sizes, overlaps = (sorted({cell[axis] for cell in grid.cells}) for axis in (0, 1))
+    columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in sizes)]
+    rows = [
+        Row([Cell(f"{overlap:,}"), *scale.shades([grid.cells.get((size, overlap), math.nan) for size in sizes], 3)]) for overlap in overlaps
+    ]
+    return Table(grid.title, columns, rows, classes="grid")

@@ -1,0 +1,102 @@
+"""The primary metric by slices of the questions, such as type or domain."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.standings import slice_means, source_agreement
+from workbench.analysis.values import FEWEST_QUERIES
+from workbench.core.formatting import number, plural, shortened
+from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table
+from workbench.report.topics.retrieval.pairs import slice_name
+from workbench.statistics.intervals import THIS_CORPUS, Interval
+
+
+def slices(findings: Findings) -> Section | None:
+    """Show the leader by slice, then every configuration. Returns None without a leader."""
+    if findings.first is None:
+        return None
+    means = {standing.name: slice_means(findings.run, standing.name) for standing in findings.standings.ranked}
+    table = _map(findings, means)
+    folded: list[Block] = [Collapsible("Every configuration by slice", [table])] if table else []
+    return Section(
+        "By kind of question", "slices", [_first(findings, means[findings.first.name]), *_agreement(findings), *folded], "Slices"
+    )
+
+
+def _agreement(findings: Findings) -> list[Block]:
+    """Say whether the questions of users and the others order the configurations alike."""
+    tau = source_agreement(findings.run, [standing.name for standing in findings.standings.ranked])
+    if tau is None:
+        return []
+    if np.isnan(tau.value):
+        return [Prose("Questions of users or the others give all configurations the same mean, so their orders are not compared.")]
+    names = plural(len(findings.standings.ranked), "configuration")
+    return [
+        Prose(
+            f"Order of the {names} by questions of users and by the others: Kendall's τ-b {number(tau.value, 2)} {tau.bounds(2)}. It is 1 for the same order, "
+            "0 without a relation, and −1 for the reverse. The random errors of few questions lower it."
+        )
+    ]
+
+
+def _first(findings: Findings, table: pd.DataFrame) -> Table:
+    """Tabulate the leader by slice, with its difference from the configuration it is compared with."""
+    parts = {part.name: part for part in findings.contrast.parts} if findings.contrast else {}
+    scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
+    columns = [words("slice"), Column("questions"), Column("clusters")]
+    columns += [Column(str(findings.primary), note="95 % interval"), scale.column()]
+    columns += [Column(f"minus {findings.comparator.name}", note="95 % interval")] if parts and findings.comparator else []
+    rows = []
+    for label, row in table.iterrows():
+        mean, part = Interval(*row[["value", "low", "high", "n", "clusters", "conditional"]]), parts.get(str(label))
+        few = f"fewer than {FEWEST_QUERIES}: weak evidence" if mean.n < FEWEST_QUERIES else ""
+        cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
+        rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
+    note = "No correction is made for the number of slices: an interval here suggests, it does not prove. A cluster is the questions about one document."
+    limited = [*table["conditional"], *(part.difference.conditional for part in parts.values())]
+    note += f" {THIS_CORPUS}" if any(limited) else ""
+    return Table(f"{findings.first.name if findings.first else ''} by slice", columns, rows, note)
+
+
+def _map(findings: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
+    """Shade every configuration by slice. Returns None for a single slice or configuration."""
+    labels = list(next(iter(means.values())).index)
+    if len(means) < 2 or len(labels) < 2:
+        return None
+    values = pd.DataFrame({name: table["value"] for name, table in means.items()}).loc[labels]
+    known = values.to_numpy().ravel().tolist()
+    scale, digits = Scale.over(known), digits_for(known)
+    short = shortened(list(means), NAME_LENGTH)
+    columns = [Column(short[name], "shade", upright=True) for name in means]
+    counts = next(iter(means.values()))["n"]
+    rows = [
+        Row([Cell(slice_name(str(label))), count_cell(counts[label]), *scale.shades(values.loc[label].tolist(), digits)])
+        for label in labels
+    ]
+    caption = f"{findings.primary} of every configuration by slice; stronger colours are higher"
+    return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key_of(short))
+
+
+def weakest(findings: Findings) -> tuple[str, str]:
+    """Name the slice in which the leader scores worst."""
+    first, missed = findings.first, findings.faults
+    if first is None or missed is None:
+        return "No configuration can be ranked, so there are no slices.", ""
+    if missed.weakest is None:
+        return "No slice has 20 questions, and smaller ones are too noisy to report.", ""
+    overall, part = first.means[str(findings.primary)], missed.weakest.mean
+    value = f"{number(part.value)} {part.bounds()}"
+    slice_text = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
+    if (overall.value - part.value) * (1 if findings.primary.higher_is_better else -1) <= 0:
+        return (
+            f"No slice is worse than all questions together, {number(overall.value)} by {findings.primary}; {slice_text} comes closest with {value}.",
+            "Among slices with at least 20 questions; the other questions are in smaller slices or have no such field.",
+        )
+    return (
+        f"{first.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all.",
+        "Among slices with at least 20 questions. With several slices, one is always lowest by chance alone.",
+    )

@@ -1,0 +1,135 @@
+"""The questions that lost their document, evidence or answer since the baseline of a gate."""
+
+from collections.abc import Sequence
+from math import isnan
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.losses import LOSS_CAUSES, BaselineLoss, BrokenQuestion, ComparedHit, broken_questions, losses_by_cause
+from workbench.analysis.passages import text_of
+from workbench.core.formatting import count, listed, number, plural
+from workbench.errors import InputError
+from workbench.report.cells import count_cell, queries_cell, text, words
+from workbench.report.model import Block, Cell, Collapsible, Column, Columns, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.results.run_tables import RunTables
+
+TITLE = "What broke since the baseline?"
+
+MOST_QUESTIONS = 50
+
+# The first hits are shown, and later ones only if they are of a lost document.
+_FIRST_HITS = 5
+
+_LONGEST = 600
+
+_READING = (
+    "A question lost a document or a piece of evidence if the baseline has it among the hits that the metric reads, the run has not, and the metric "
+    "of the question fell. Where no piece was whole, the pieces of which the baseline has more are listed. Ranks are those of distinct documents for metrics of documents, else of chunks."
+)
+
+_COUNTED = {"document": "lost a document", "evidence": "lost evidence, or a part of it", "answer": "got a worse answer"}
+
+
+def broken(findings: Findings) -> Section | None:
+    """Show the losses by cause, and the worst questions with their hits before and after. Returns None for a run without losses."""
+    run = findings.run
+    rows = run.table("lost")
+    if rows.empty:
+        return None
+    questions = broken_questions(rows, dict(zip(run.questions["query_id"], run.questions["text"], strict=True)))
+    blocks: list[Block] = [Prose(f"{rows['configuration'].iloc[0]}: {lost_sentence(questions)}"), causes_table(questions), Prose(_READING)]
+    blocks += [_question(run, question) for question in questions[:MOST_QUESTIONS]]
+    if more := len(questions) - MOST_QUESTIONS:
+        blocks += [Prose(f"{plural(more, 'question')} more, with smaller losses, are in lost.parquet.")] if more > 0 else []
+    return Section(TITLE, "broken", blocks, "What broke")
+
+
+def lost_sentence(questions: Sequence[BrokenQuestion]) -> str:
+    """Count the questions with losses."""
+    pieces = {subject: sum(any(loss.subject == subject for loss in each.losses) for each in questions) for subject in _COUNTED}
+    parts = [f"{plural(many, 'question')} {_COUNTED[subject]}" for subject, many in pieces.items() if many]
+    return f"{listed(parts)}." if parts else "no question lost anything."
+
+
+def causes_table(questions: Sequence[BrokenQuestion]) -> Table:
+    """Make a table of the causes with the questions that lost something by them."""
+    rows = [
+        Row([Cell(cause, note=LOSS_CAUSES.get(cause, "")), count_cell(len(ids)), queries_cell("", ids)])
+        for cause, ids in losses_by_cause(questions).items()
+    ]
+    return Table("Why", [words("cause"), Column("questions"), text("which")], rows)
+
+
+def short_table(questions: Sequence[BrokenQuestion], most: int) -> Table:
+    """Make a table of the losses of the first questions, a row for each."""
+    columns = [words("question"), words("lost"), words("rank"), words("metric"), text("why")]
+    rows = [Row([Cell(each.query_id), Cell(loss.missing), *_change_cells(loss)]) for each in questions[:most] for loss in each.losses]
+    more = f"{count(len(questions) - most)} more questions lost something." if len(questions) > most else ""
+    return Table("What broke since the baseline", columns, rows, more)
+
+
+def _change_cells(loss: BaselineLoss) -> list[Cell]:
+    return [Cell(ranks(loss)), Cell(values(loss)), Cell(f"{loss.cause}: {loss.explanation}" if loss.explanation else loss.cause)]
+
+
+def ranks(loss: BaselineLoss) -> str:
+    """Write the ranks before and after, a dash for none."""
+    return "" if loss.subject == "answer" else f"{loss.rank_before or '–'} → {loss.rank_after or '–'}"
+
+
+def values(loss: BaselineLoss) -> str:
+    """Write the values of the metric before and after."""
+    if isnan(loss.value_before) and isnan(loss.value_after):
+        return loss.metric
+    return f"{loss.metric} {number(loss.value_before, 2)} → {number(loss.value_after, 2)}"
+
+
+def _question(run: RunTables, question: BrokenQuestion) -> Collapsible:
+    first = question.losses[0]
+    note = " · ".join(part for part in (_named(first), values(first), first.cause) if part)
+    more = f" · {len(question.losses) - 1} more" if len(question.losses) > 1 else ""
+    blocks: list[Block] = [Lines([_line(loss) for loss in question.losses])]
+    if question.before or question.after:
+        blocks.append(Columns([_hits("Hits before", question.before), _hits("Hits now", question.after)]))
+    terms = [Term("lost evidence", passage) for loss in question.losses if (passage := _evidence(run, loss))]
+    terms += [Term("answer now", _cut(question.answer))] if question.answer else []
+    blocks += [Terms(terms)] if terms else []
+    return Collapsible(f"{question.query_id}: {question.text}", blocks, f"{note}{more}", "pairing")
+
+
+def _evidence(run: RunTables, loss: BaselineLoss) -> str:
+    """The text of a lost piece of evidence, empty for other losses and if its document was removed."""
+    if loss.subject != "evidence" or loss.cause == "removed":
+        return ""
+    doc_id, _, places = loss.missing.rpartition(":")
+    start, _, end = places.partition("-")
+    try:
+        return _cut(" ".join(text_of(run, doc_id, int(start), int(end)).split()))
+    except InputError:
+        return ""
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]} …"
+
+
+def _named(loss: BaselineLoss) -> str:
+    return "answer" if loss.subject == "answer" else f"{loss.subject} {loss.missing} · rank {ranks(loss)}"
+
+
+def _line(loss: BaselineLoss) -> str:
+    why = f"{loss.cause}: {loss.explanation}" if loss.explanation else loss.cause
+    subject = "" if loss.subject == "answer" else f"{_named(loss)} · "
+    return f"{subject}{values(loss)} · {why}."
+
+
+def _hits(title: str, hits: Sequence[ComparedHit]) -> Table:
+    shown = [hit for hit in hits if hit.rank <= _FIRST_HITS or hit.role == "lost"]
+    rows = [Row([Cell(str(hit.rank)), Cell(_titled(hit), note=hit.text)]) for hit in shown]
+    skipped = len(hits) - len(shown)
+    return Table(title, [Column("rank", sorts=False), text("hit")], rows, f"{plural(skipped, 'other hit')} not shown." if skipped else "")
+
+
+def _titled(hit: ComparedHit) -> str:
+    roles = {"lost": "lost", "new": "new or changed in the corpus"}
+    marks = [part for part in (roles.get(hit.role, ""), "relevant" if hit.relevant else "") if part]
+    return " · ".join([f"{hit.doc_id}:{hit.start}-{hit.end}", *marks])

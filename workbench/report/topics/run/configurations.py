@@ -1,0 +1,209 @@
+"""One configuration: its settings, metrics, causes of misses, chunks and times, and a card that combines them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.analysis.answer_values import reasons_without
+from workbench.analysis.findings import Findings
+from workbench.analysis.frontier import passes_of, timings_of
+from workbench.analysis.misses import cause_meanings, faults_of
+from workbench.analysis.standings import Standing
+from workbench.analysis.values import detail
+from workbench.core.formatting import count, listed, number, plural, setting, share, signed
+from workbench.report.cells import count_cell, question_row, text, value_cell, words
+from workbench.report.figures import plots
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.text.sentences import folder_of, not_scored, time_text
+from workbench.report.topics.run.worst import questions_table
+from workbench.results.run_tables import RunTables
+
+_WORST = 5
+
+# A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
+WEAK = 0.25
+
+_MOST_ROWS = 100
+
+_STEPS = {
+    "rewrite the question": "rewrite",
+    "embed the question": "embed",
+    "search exactly": "exact",
+    "search in Chroma's index": "chroma",
+    "rerank": "rerank",
+    "the whole question": "question",
+}
+
+_COLD = "latency_cold"
+
+# The smallest change of a metric that three decimals show.
+_SHOWN = 5e-4
+
+
+def cards(findings: Findings) -> Section | None:
+    """Build a card for each finished configuration, the ranked ones first. Returns None if all failed."""
+    standings = findings.standings.finished
+    more = "; its executed notebook has more" if findings.run.has_notebooks else ""
+    introduction = f"Settings, causes of misses, faults of the chunks and worst questions of each{more}."
+    folds = [_card(findings, standing) for standing in standings]
+    return Section("Configurations", "configurations", [Prose(introduction), *folds], "Configurations") if folds else None
+
+
+def settings(run: RunTables, standing: Standing) -> list[Term]:
+    """List the settings of each stage and the size of its result."""
+    facts, entries = standing.facts, []
+    for stage, values in run.configurations_settings[standing.name].items():
+        if values is not None:
+            entries.append(Term(stage, _stage(stage, values)))
+    embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
+    amount = facts["delivered_tokens"]
+    tokens = "" if amount is None else f"{plural(round(amount), 'token')} of "
+    delivered = f"{tokens}{number(facts['delivered_chunks'], 1)} chunks delivered per question"
+    # A target does not tell what chunks it has.
+    if facts["chunks"] is None:
+        return [*entries, Term("size", delivered)]
+    size = f"{plural(facts['chunks'], 'chunk')}{embedded}; {delivered}"
+    cut = (
+        f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
+    )
+    window = f"{plural(facts['window'], 'token')}{cut}" if facts["window"] else "none"
+    return [*entries, Term("size", size), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
+
+
+def metrics_table(run: RunTables, standing: Standing) -> Table:
+    """Tabulate every metric that has a value with its interval, counts and attainable maximum, and say why the others have none."""
+    columns = [words("metric"), Column("mean"), Column("95 % interval", sorts=False), Column("attainable"), Column("questions")]
+    rows = []
+    for mean in (mean for mean in standing.means.values() if mean.n):
+        counts = [count_cell(mean.n), count_cell(mean.clusters), count_cell(mean.unscored)]
+        rows.append(Row([Cell(mean.metric), value_cell(mean.value), Cell(mean.bounds()), value_cell(mean.attainable), *counts]))
+    caption = "Every metric: means over scored questions, intervals by clusters, each the questions about one document"
+    missing = {name: reasons_without(run, name, standing.name) for name, mean in standing.means.items() if not mean.n}
+    return Table(caption, [*columns, Column("clusters"), Column("unscored")], rows, not_scored(missing))
+
+
+def misses_table(run: RunTables, configuration: str) -> Table | None:
+    """Count the questions that miss something by cause. Returns None if none does."""
+    misses, meanings = faults_of(run, configuration), cause_meanings(run)
+    rows = [
+        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, misses.of)), Cell(meanings[cause])])
+        for cause, (queries, part) in misses.causes.items()
+    ]
+    columns = [words("cause"), Column("questions"), Column("share"), text("meaning")]
+    return Table(f"Causes of misses on {plural(misses.of, 'question')}", columns, rows) if rows else None
+
+
+def faults_table(run: RunTables, configuration: str) -> Table:
+    """Tabulate the faults of the chunks with counts, definitions and examples."""
+    columns = [words("fault"), Column("found"), Column("share"), text("meaning"), text("examples")]
+    rows = []
+    for row in run.of("chunk_faults", configuration).to_dict("records"):
+        count, of = int(row["found"]), int(row["of"])
+        one = row["unit"].replace("pieces", "piece").removesuffix("s")
+        part = value_cell(count / of if of else 0.0, shown=f"{share(count, of)} of {plural(of, one, row['unit'])}")
+        rows.append(
+            Row([Cell(row["fault"]), count_cell(count), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
+        )
+    return Table("Faults of the chunks", columns, rows)
+
+
+def lengths_sentence(run: RunTables, standing: Standing) -> str:
+    """Describe the number of chunks, their lengths, and the number cut by the window."""
+    table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
+    tokens = np.repeat(table["tokens"].to_numpy(np.int64), table["chunks"].to_numpy(np.int64))
+    middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
+    summary = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
+    if window is None:
+        return f"{summary}no window"
+    return f"{summary}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
+
+
+def lengths_figure(run: RunTables, standing: Standing) -> Figure:
+    """Plot the lengths of the chunks with the embedder's window."""
+    table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
+    drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
+    read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
+    summary = lengths_sentence(run, standing)
+    return Figure("lengths", summary, f"{summary}.{read}", drawing)
+
+
+def _card(findings: Findings, standing: Standing) -> Collapsible:
+    run, name = findings.run, standing.name
+    notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
+    misses = misses_table(run, name)
+    blocks: list[Block] = [Terms([*settings(run, standing), *notebook]), *([misses] if misses else [])]
+    blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
+    blocks += [questions_table(run, name, _WORST), metrics_table(run, standing)]
+    blocks += [latency(run, name), *index_gap(run, name)]
+    return Collapsible(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
+
+
+def _stage(stage: str, values: Mapping[str, Any]) -> str:
+    # The chunking uses the embedding's model, only to count tokens.
+    hidden = ("kind", "model") if stage == "chunking" else ("kind",)
+    fields = [
+        f"{field} {setting(value)}"
+        for field, value in values.items()
+        if value is not None and value is not False and value != {} and field not in hidden
+    ]
+    return ", ".join([str(values["kind"]), *fields])
+
+
+def separation(run: RunTables, configuration: str) -> list[Block]:
+    """Count correct rankings with a small margin and those decided by the tie breaker, and tabulate the former."""
+    margins, spreads = detail(run, configuration, "margin"), detail(run, configuration, "margin_spread")
+    known, right = ~np.isnan(spreads), np.flatnonzero(spreads > 0)
+    weak = right[spreads[right] < WEAK]
+    weak = weak[np.argsort(spreads[weak], kind="stable")]
+    tied = run.of("query_details", configuration)["tied"]
+    lines = Lines(
+        [
+            f"A relevant document is ranked first for {plural(len(right), 'question')} of {count(int(known.sum()))}; for {count(len(weak))} "
+            f"of them its score is less than {WEAK} standard deviations above that of the next document: weak separation.",
+            f"{plural(int(tied.sum()), 'question has', 'questions have')} equal scores among the first k chunks, which only the tie breaker "
+            f"orders: {share(float(tied.sum()), len(tied))} of {count(len(tied))}.",
+        ]
+    )
+    if not len(weak):
+        return [lines, Prose("No weak separation.")]
+    columns = [words("question"), Column("margin"), Column("in standard deviations"), text("text")]
+    questions = run.questions.iloc[weak[:_MOST_ROWS]]
+    values = zip(margins[weak], spreads[weak], strict=True)
+    rows = [question_row(*row) for row in zip(questions["query_id"], values, questions["text"], strict=False)]
+    return [lines, Table("Weak separation, the smallest margin first", columns, rows)]
+
+
+def latency(run: RunTables, configuration: str) -> Table:
+    """Tabulate milliseconds per question for each step."""
+    timings = timings_of(run, configuration)
+    rows = [
+        Row([Cell(step), *(_range_cell(timings, f"latency_{name}_{percentile}") for percentile in ("p50", "p95"))])
+        for step, name in _STEPS.items()
+        if f"latency_{name}_p50" in timings
+    ]
+    if _COLD in timings:
+        rows.append(Row([Cell("cold start", note="open the index and answer one question"), _range_cell(timings, _COLD), Cell("–")]))
+    title = "Milliseconds per question on a warm system, one at a time, lowest to highest of several rounds"
+    return Table(title, [words("step"), Column("median"), Column("p95")], rows)
+
+
+def _range_cell(timings: Mapping[str, float], name: str) -> Cell:
+    return Cell(time_text(timings[name], passes_of(timings, name)), sort=timings[name])
+
+
+def index_gap(run: RunTables, configuration: str) -> list[Block]:
+    """Compare Chroma's approximate index with exact search."""
+    timings = timings_of(run, configuration)
+    overlaps = [(name.partition("@")[2], value) for name, value in timings.items() if name.startswith("chroma_overlap@")]
+    if not overlaps:
+        return [Prose("Nothing is embedded, so no index of vectors exists.")]
+    ((k, overlap),) = overlaps
+    changes = {name.removeprefix("chroma_change_"): value for name, value in timings.items() if name.startswith("chroma_change_")}
+    sentence = f"Chroma's index returns {share(overlap, 1)} of the exact top {plural(int(k), 'chunk')} (overlap@{k})."
+    if all(abs(change) < _SHOWN for change in changes.values()):
+        return [Prose(f"{sentence} No metric changes by {number(2 * _SHOWN)} or more: {listed(list(changes), 99)}.")]
+    rows = [Row([Cell(metric), value_cell(change, shown=signed(change))]) for metric, change in changes.items()]
+    table = Table("Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
+    return [Prose(sentence), table]

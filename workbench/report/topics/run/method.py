@@ -1,0 +1,75 @@
+"""Definitions and sources of the metrics, the tests, the causes of misses, and the provenance of a run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.analysis.answer_values import reasons_without
+from workbench.analysis.findings import Findings
+from workbench.analysis.misses import possible_causes
+from workbench.core.formatting import capitalised, count
+from workbench.report.cells import text, words
+from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.text.sentences import about_primary, about_trust, folder_of, not_scored
+from workbench.report.topics.retrieval.parts import shows_parts
+from workbench.results.run_tables import Measure
+from workbench.statistics.effects import EFFECT_METHODS
+
+_ALWAYS = (
+    "@5 is after 5 chunks or documents; @2000t is after 2,000 tokens of the chunks in rank order, the last one cut. Each metric has its own "
+    "cut-off, whatever is delivered.",
+    "Means are over scored questions; a question without results scores 0; questions marked unanswerable do not apply to retrieval metrics.",
+    "Configurations whose chunks exceed the embedder's window are not ranked: their scores reflect the window, not the chunking.",
+)
+
+_EQUAL = "Every mean counts documents equally, each with the mean of its questions (average: documents)."
+
+
+def method(findings: Findings) -> Section:
+    """Define the metrics, tests and causes of misses."""
+    methods = (*findings.verdict.methods, *(EFFECT_METHODS if shows_parts(findings) else ())) if findings.verdict else ()
+    tests = tuple(f"{capitalised(line)}." for line in methods)
+    cuts: dict[str, list[str]] = {}
+    for name, metric in findings.run.measures.items():
+        cuts.setdefault(metric.name, []).append(name)
+    first = {metric.name: metric for metric in findings.run.measures.values()}
+    defined = [Term(", ".join(names), _defined(findings, first[name], names), first[name].source) for name, names in cuts.items()]
+    causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
+    equal = [_EQUAL] if findings.run.average == "documents" else []
+    blocks: list[Block] = [Prose(about_primary(findings.run)), Lines([*_ALWAYS, *equal, *tests])]
+    blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
+    note = Prose("If several causes apply, the one of the earliest stage is named.")
+    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [note, Terms(causes)])], "Method")
+
+
+def _defined(findings: Findings, metric: Measure, names: Sequence[str]) -> str:
+    """Define a metric, and say if it has no value in the run."""
+    missing = {name: reason for name in names if (reason := reasons_without(findings.run, name))}
+    return f"{metric.definition}. {not_scored(missing)}".removesuffix(".") if missing else metric.definition
+
+
+def provenance(findings: Findings) -> Section:
+    """Convert the manifest to groups of names and values."""
+    manifest = findings.run.manifest
+    prints, commit = manifest["fingerprints"], manifest["commit"] or "not under git"
+    once = {"primary metric": manifest["primary"], "seed for ties": manifest["seeds"]["ties"], "commit": commit}
+    groups: dict[str, dict[str, Any]] = {
+        "Run": once,
+        "Data": {name: count(value) if isinstance(value, int) else value for name, value in manifest["dataset"].items()},
+        "Fingerprints of the data": {name: value for name, value in prints.items() if isinstance(value, str)},
+        "Fingerprints of the configurations": prints["configurations"],
+        "Versions": manifest["versions"],
+    }
+    notebooks = ", the executed notebooks in notebooks/" if findings.run.has_notebooks else ""
+    sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json{notebooks}."
+    unread = [Section("Files that were not read", "unread", [_unread(findings)])] if findings.run.unread else []
+    parts = [
+        Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
+        for place, (title, group) in enumerate(groups.items(), 1)
+        if group
+    ]
+    return Section("Provenance", "provenance", [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts], "Provenance")
+
+
+def _unread(findings: Findings) -> Table:
+    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
+    return Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)

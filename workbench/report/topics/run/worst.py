@@ -1,0 +1,198 @@
+"""Questions of one configuration: a table of all, and the worst with the evidence delivered and missed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.passages import Piece, Stretch, against_delivered, marked, passage_of
+from workbench.analysis.values import detail, metadata, per_query, rewrites
+from workbench.core.formatting import count, number, plural
+from workbench.metrics.coverage import Floats, Ints
+from workbench.report.cells import question_row, text, words
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Table, Term, Terms
+from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
+
+# The first chunks by rank are always shown, later ones only if they contain evidence.
+_SHOWN = 4
+
+_BESIDE = 60
+
+Spans = Sequence[tuple[str, int, int]]
+
+_MOST_METRICS = 4
+
+_WORST = 5
+
+
+@dataclass(frozen=True)
+class ShownNeed:
+    """A piece of evidence, shown by the alternative that was delivered best. `others` counts its other alternatives."""
+
+    state: Literal["delivered", "partly delivered", "missed"]
+    doc_id: str
+    start: int
+    end: int
+    others: int
+    pieces: Sequence[Piece]
+
+
+@dataclass(frozen=True)
+class ShownChunk:
+    """A delivered slice with its rank and its document's `relevance`. `skipped` counts the hidden slices before it."""
+
+    rank: int
+    doc_id: str
+    start: int
+    end: int
+    score: float
+    relevance: int | None
+    skipped: int
+    pieces: Sequence[Piece]
+
+
+@dataclass(frozen=True)
+class ShownQuery:
+    """A question with its value, evidence and delivered slices. `skipped` counts the slices after the last one shown."""
+
+    query_id: str
+    text: str
+    value: float
+    needs: Sequence[ShownNeed]
+    chunks: Sequence[ShownChunk]
+    skipped: int
+
+
+def worst_queries(run: RunTables, configuration: str, most: int) -> list[ShownQuery]:
+    """Up to `most` questions with the worst values of the primary metric, without those that reach their attainable value."""
+    values = per_query(run, configuration, str(run.primary))
+    return [_shown(run, configuration, place, float(values[place])) for place in _faulty(run, configuration, values)[:most].tolist()]
+
+
+def _faulty(run: RunTables, configuration: str, values: Floats) -> Ints:
+    higher = run.primary.higher_is_better
+    attainable = detail(run, configuration, "attainable")
+    best = np.where(np.isnan(attainable), np.inf, attainable) if higher else np.zeros(len(values))
+    gap = best - values if higher else values
+    faulty = np.flatnonzero(gap > 1e-9)
+    return faulty[np.argsort(values[faulty] if higher else -values[faulty], kind="stable")]
+
+
+def _shown(run: RunTables, configuration: str, place: int, value: float) -> ShownQuery:
+    question = run.questions.iloc[place]
+    query_id = str(question["query_id"])
+    context = run.of("context", configuration)
+    delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
+    evidence = run.evidence[run.evidence["query_id"] == query_id]
+    needs = [shown_need(run, rows, delivered) for _, rows in evidence.groupby("need", sort=False)]
+    chunks, skipped = _chunks(run, query_id, delivered, list(zip(evidence["doc_id"], evidence["start"], evidence["end"], strict=True)))
+    return ShownQuery(query_id, str(question["text"]), value, needs, chunks, skipped)
+
+
+def _chunks(run: RunTables, query_id: str, delivered: pd.DataFrame, evidence: Spans) -> tuple[list[ShownChunk], int]:
+    graded = run.judgements[run.judgements["query_id"] == query_id].set_index("doc_id")["relevance"].to_dict()
+    shown: list[ShownChunk] = []
+    skipped = 0
+    columns = (delivered[name].tolist() for name in ("doc_id", "start", "kept", "score"))
+    for rank, (doc_id, start, end, score) in enumerate(zip(*columns, strict=True), 1):
+        stretches: list[Stretch] = [(low, high, "delivered") for doc, low, high in evidence if doc == doc_id]
+        pieces = marked(passage_of(run, doc_id, start, end), start, end, stretches)
+        if rank > _SHOWN and all(piece.role == "plain" for piece in pieces):
+            skipped += 1
+            continue
+        shown.append(ShownChunk(rank, doc_id, start, end, score, graded.get(doc_id), skipped, pieces))
+        skipped = 0
+    return shown, skipped
+
+
+def shown_need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
+    """Mark what was delivered of a piece of evidence: rows of `evidence`, and those of `context` of which a part was delivered."""
+    candidates = []
+    for doc_id, start, end in zip(alternatives["doc_id"], alternatives["start"], alternatives["end"], strict=True):
+        passage, slices = passage_of(run, doc_id, start, end), delivered[delivered["doc_id"] == doc_id]
+        stretches = against_delivered(passage, start, end, list(zip(slices["start"].tolist(), slices["kept"].tolist(), strict=True)))
+        covered = sum(high - low for low, high, role in stretches if role == "delivered")
+        candidates.append((covered / (end - start), (doc_id, start, end), stretches, passage))
+    _, place, stretches, passage = max(candidates, key=lambda candidate: candidate[0])
+    roles = {role for _, _, role in stretches}
+    state: Literal["delivered", "partly delivered", "missed"] = "missed"
+    if "delivered" in roles:
+        state = "partly delivered" if len(roles) > 1 else "delivered"
+    return ShownNeed(state, *place, len(alternatives) - 1, marked(passage, passage.start, passage.end, stretches, beside=_BESIDE))
+
+
+def questions_table(run: RunTables, configuration: str, most: int = 100) -> Table:
+    """Tabulate the `most` worst questions of a configuration by the primary metric, the worst first."""
+    metrics = list(dict.fromkeys([str(run.primary), *run.measures]))[:_MOST_METRICS]
+    values = {metric: per_query(run, configuration, metric) for metric in metrics}
+    first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)
+    # NaN sorts to the end.
+    order = np.argsort(first, kind="stable")
+    notes, searched, filters, rows = _notes(run, configuration), rewrites(run, configuration), _filters(run), []
+    for place in order[:most].tolist():
+        question = run.questions.iloc[place]
+        query_id = str(question["query_id"])
+        asked = f"{question['text']}{filters.get(query_id, '')}{notes.get(query_id, '')}"
+        row = question_row(query_id, [values[metric][place] for metric in metrics], asked)
+        rows.append(replace(row, cells=[*row.cells, Cell(" | ".join(searched.get(query_id, ())))]) if searched else row)
+    shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
+    caption = f"Questions by {run.primary}, {shown}"
+    columns = [words("question"), *map(Column, metrics), text("text"), *([text("searched instead")] if searched else [])]
+    return Table(caption, columns, rows)
+
+
+def worst(run: RunTables, configuration: str) -> list[Block]:
+    """Show the worst questions, each with its evidence and delivered chunks."""
+    queries = worst_queries(run, configuration, _WORST)
+    if not queries:
+        return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
+    answers, searched = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True)), rewrites(run, configuration)
+    filters = _filters(run)
+    return [
+        _question(
+            run,
+            replace(query, text=query.text + filters.get(query.query_id, "")),
+            str(answers[query.query_id] or ""),
+            searched.get(query.query_id, []),
+        )
+        for query in queries
+    ]
+
+
+def _filters(run: RunTables) -> dict[str, str]:
+    """The filter of each question that has one, as a note after its text."""
+    fields = zip(run.questions["query_id"], metadata(run), strict=True)
+    return {query_id: f" (documents where {each[WHERE]})" for query_id, each in fields if WHERE in each}
+
+
+def _notes(run: RunTables, configuration: str) -> dict[str, str]:
+    rows = run.of("queries", configuration)
+    rows = rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED) & (rows["state"] != "scored")]
+    states = rows["state"].str.replace("_", " ")
+    return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
+
+
+def _question(run: RunTables, query: ShownQuery, answer: str, searched: Sequence[str]) -> Collapsible:
+    expected = f" · expected: {answer}" if answer else ""
+    chunks = [term for chunk in query.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
+    blocks: list[Block] = [Prose(f"Searched instead: {' | '.join(searched)}")] if searched else []
+    blocks += [Prose("Evidence needed"), Terms([_need(need) for need in query.needs], label="delivered")] if query.needs else []
+    blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(query.skipped)], label="evidence")] if chunks else []
+    return Collapsible(query.text, blocks, f"{query.query_id} · {run.primary} {number(query.value)}{expected}", opened=True)
+
+
+def _need(need: ShownNeed) -> Term:
+    others = f", or {plural(need.others, 'alternative')}" if need.others else ""
+    return Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces)
+
+
+def _chunk(chunk: ShownChunk) -> Term:
+    grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
+    description = f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}"
+    return Term(str(chunk.rank), description, pieces=chunk.pieces)
+
+
+def _skipped(chunks: int) -> list[Term]:
+    return [Term("", f"{count(chunks)} more without evidence")] if chunks else []

@@ -1,0 +1,343 @@
+"""The views of a run that its notebooks show: the comparison, one configuration, the answers and the judges."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from workbench.analysis.answer_causes import by_frequency, failures_of
+from workbench.analysis.answer_values import answer_score, answering, condition_scores
+from workbench.analysis.decomposition import decomposition_of
+from workbench.analysis.findings import Findings, findings
+from workbench.analysis.judging.judge_trust import judge_trust
+from workbench.analysis.marked_answers import question_in_conditions
+from workbench.analysis.standings import Standing, standing_of
+from workbench.context.conditions import RETRIEVED
+from workbench.core.formatting import count, plural
+from workbench.report.model import Block, Headline, Lines, Prose, Section, Terms
+from workbench.report.render.notebook import Record, Shown, show
+from workbench.report.summary import answered, answers, headline, opening
+from workbench.report.text.answers import detail_sentences, hold_answer
+from workbench.report.text.drafts import drafts_lines
+from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
+from workbench.report.topics.answers.attacks import attacks
+from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, disagreement_blocks
+from workbench.report.topics.answers.causes import answer_failures
+from workbench.report.topics.answers.claims import claim_blocks
+from workbench.report.topics.answers.conditions import condition_table, decomposition_table, losses_figure
+from workbench.report.topics.answers.costs import answer_costs_section
+from workbench.report.topics.answers.examples import example_blocks, question_fold
+from workbench.report.topics.answers.judges import offer_blocks, role_blocks
+from workbench.report.topics.answers.refusals import refusals
+from workbench.report.topics.retrieval.answerable import answerable
+from workbench.report.topics.retrieval.costs import costs
+from workbench.report.topics.retrieval.differences import differences
+from workbench.report.topics.retrieval.exploratory import exploratory
+from workbench.report.topics.retrieval.pairs import pair_blocks, pairs, tally
+from workbench.report.topics.retrieval.parts import parts_section
+from workbench.report.topics.retrieval.ranking import failed, ranking
+from workbench.report.topics.retrieval.sizes import sizes
+from workbench.report.topics.retrieval.slices import slices
+from workbench.report.topics.retrieval.tokens import curves
+from workbench.report.topics.run.configurations import (
+    faults_table,
+    index_gap,
+    latency,
+    lengths_figure,
+    metrics_table,
+    misses_table,
+    separation,
+    settings,
+)
+from workbench.report.topics.run.worst import questions_table, worst
+from workbench.results.run_tables import RunTables
+from workbench.statistics.intervals import counts_text
+
+_MOST = 200
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """Display the configurations of a run side by side."""
+
+    run: RunTables
+
+    @cached_property
+    def findings(self) -> Findings:
+        """The findings on the run."""
+        return findings(self.run)
+
+    def overview(self) -> Shown:
+        """The winner or the tie set, the margin, its certainty, the cost, and failures."""
+        introduction = Lines([*opening(self.findings), about_primary(self.run)])
+        questions = answered(self.findings) if self.findings.verdict else None
+        return show(headline(self.findings), introduction, questions, failed(self.findings))
+
+    def ranking(self) -> Shown:
+        """The ranking by the primary metric, and configurations that are not ranked."""
+        return show(ranking(self.findings))
+
+    def differences(self) -> Shown:
+        """Differences on the same questions, and the results of the tests."""
+        answer, verdict = answers(self.findings), self.findings.verdict
+        lines = [answer.certainty.text, answer.margin.detail, answer.more.text]
+        methods = Lines(verdict.methods) if self.findings.margin and verdict else None
+        return show(Lines([line for line in lines if line]), differences(self.findings), methods)
+
+    def parts(self) -> Shown:
+        """The effect of each part over the configurations that differ only in it."""
+        return show(parts_section(self.findings) or Prose("The run varies only one part, whose effects are the differences."))
+
+    def sources(self) -> Shown:
+        """Questions on which the leader and the second, or the baseline, differ."""
+        pair = self.findings.contrast
+        if pair is None:
+            return show(Prose("The run has no second configuration to compare."))
+        return show(Prose(tally(pair)), *pair_blocks(self.findings, pair))
+
+    def pairs(self) -> Shown:
+        """Questions on which pairs of configurations differ."""
+        return show(pairs(self.findings))
+
+    def slices(self) -> Shown:
+        """The primary metric by slice."""
+        return show(slices(self.findings) or Prose("No configuration can be sliced."))
+
+    def answerable(self) -> Shown:
+        """How well scores separate answerable from unanswerable questions."""
+        return show(answerable(self.findings) or Prose("The run does not have both answerable and unanswerable questions."))
+
+    def exploratory(self) -> Shown:
+        """Metrics beside the primary one, and the ranking at a fixed number of chunks."""
+        return show(exploratory(self.findings) or Prose("The run has no other metric."))
+
+    def curves(self) -> Shown:
+        """Recall of evidence as more text is delivered."""
+        missing = (
+            "No configuration can be plotted."
+            if self.run.dataset["needs"]
+            else "The data have no evidence, so recall of text is undefined."
+        )
+        return show(curves(self.findings) or Prose(missing))
+
+    def sizes(self) -> Shown:
+        """The primary metric by size and overlap, if the experiment varies both."""
+        return show(sizes(self.findings) or Prose("The run does not vary both size and overlap."))
+
+    def costs(self) -> Shown:
+        """The costs of each configuration, and the primary metric against them."""
+        return show(costs(self.findings) or Prose("No configuration was finished."))
+
+    def record(self, run_id: str) -> Record:
+        """The conclusions, for the program that runs the notebook."""
+        findings, metric = self.findings, str(self.findings.primary)
+        standings = findings.standings
+        ranked = [{"configuration": standing.name, "value": standing.means[metric].value} for standing in standings.ranked]
+        windowed, uncovered = ([standing.name for standing in group] for group in (standings.windowed, standings.uncovered))
+        values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": findings.failures}
+        values |= {"uncovered": uncovered} if uncovered else {}
+        verdict = findings.verdict
+        values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}
+        aside = findings.screening.dropped if findings.screening else ()
+        values |= {"screened_out": [row.configuration for row in aside]} if aside else {}
+        unranked = f", {len(windowed)} beyond the window, {len(uncovered)} with too few values, {len(findings.failures)} failed"
+        return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
+
+
+@dataclass(frozen=True)
+class ConfigurationView:
+    """Display the configuration `name` of a run."""
+
+    run: RunTables
+    name: str
+
+    @cached_property
+    def standing(self) -> Standing:
+        """The means and facts of the configuration."""
+        return standing_of(self.run, self.name)
+
+    def overview(self) -> Shown:
+        """Score, data and settings."""
+        mean = self.standing.means[str(self.run.primary)]
+        sentence = f"{self.name} {predicate(mean, self.run.primary)}, over {counts_text(mean.n, mean.clusters)}."
+        cut = f"Its scores reflect the window, not the chunking: {window_note(self.standing)}."
+        lines = [*([cut] if self.standing.beyond_window else []), about_primary(self.run), about_dataset(self.run), *drafts_lines(self.run)]
+        return show(Headline(sentence), Lines(lines), Terms(settings(self.run, self.standing)))
+
+    def metrics(self) -> Shown:
+        """Every metric with its interval, counts and attainable maximum."""
+        return show(metrics_table(self.run, self.standing))
+
+    def misses(self) -> Shown:
+        """Causes of misses."""
+        return show(misses_table(self.run, self.name))
+
+    def worst(self) -> Shown:
+        """The worst questions with their evidence and the chunks delivered for them."""
+        return show(*worst(self.run, self.name))
+
+    def queries(self) -> Shown:
+        """Question by question, the worst by the primary metric first."""
+        return show(questions_table(self.run, self.name))
+
+    def lengths(self) -> Shown:
+        """The lengths of the chunks compared with the embedder's window."""
+        return show(lengths_figure(self.run, self.standing))
+
+    def faults(self) -> Shown:
+        """Faults of the chunks, each with its definition."""
+        return show(faults_table(self.run, self.name))
+
+    def separation(self) -> Shown:
+        """Correct rankings with a small margin, and rankings decided by the tie breaker alone."""
+        return show(*separation(self.run, self.name))
+
+    def latency(self) -> Shown:
+        """Milliseconds per question, and the gap of Chroma's approximate index to exact search."""
+        return show(latency(self.run, self.name), *index_gap(self.run, self.name))
+
+    def record(self, run_id: str) -> Record:
+        """The conclusions, for the program that runs the notebook."""
+        mean = self.standing.means[str(self.run.primary)]
+        means = {metric: estimate.value for metric, estimate in self.standing.means.items()}
+        values = {
+            "configuration": self.name,
+            "primary": mean.metric,
+            "means": means,
+            "value": mean.value,
+            "low": mean.low,
+            "high": mean.high,
+        }
+        return Record(run_id, values, f"{self.name} {mean.metric} {mean.text()}")
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
+
+
+@dataclass(frozen=True)
+class AnswersView:
+    """Display the answers of a run. `name` is the configuration whose answers are shown one by one."""
+
+    run: RunTables
+    name: str
+
+    @cached_property
+    def findings(self) -> Findings:
+        """The findings on the run."""
+        return findings(self.run)
+
+    def overview(self) -> Shown:
+        """The answer score with the evidence alone and with retrieved context, and what is lost."""
+        answer, parts = hold_answer(self.run, self.name), decomposition_of(self.run, self.name)
+        details = detail_sentences(self.run, parts) if parts else []
+        return show(Headline(answer.sentence), Lines(details) if details else None)
+
+    def conditions(self) -> Shown:
+        """The answer score, refusals and unscored questions by condition."""
+        return show(condition_table(self.run, self.name))
+
+    def decomposition(self) -> Shown:
+        """What is lost through retrieval, distractors and attacks, and what remains."""
+        found = {name: parts for name in answering(self.run) if (parts := decomposition_of(self.run, name))}
+        if not found:
+            return show(Prose("Without the condition gold, losses cannot be separated."))
+        own = found.get(self.name)
+        return show(losses_figure(own) if own else None, decomposition_table(self.run, found))
+
+    def attacks(self) -> Shown:
+        """The outcomes and losses under attack."""
+        return self._section(attacks(self.findings), "The run has no attacks.")
+
+    def refusals(self) -> Shown:
+        """Refusals and over-refusals, and risk against coverage."""
+        return self._section(refusals(self.findings), "The run has no metric of refusals and no confidence.")
+
+    def examples(self, most: int = 5) -> Shown:
+        """The questions with the largest losses in every condition, with their contexts."""
+        return show(*example_blocks(self.run, self.name, most))
+
+    def question(self, query_id: str) -> Shown:
+        """Show one question in every condition. Raises InputError if the run has no such question."""
+        return show(question_fold(self.run, self.name, question_in_conditions(self.run, self.name, query_id), opened=True))
+
+    def every_answer(self, conditions: Sequence[str] = (RETRIEVED,), most: int = _MOST) -> Shown:
+        """Show the answer to every question in some conditions beside its context, up to `most` questions."""
+        ids = self.run.questions["query_id"].tolist()
+        chosen = [question_in_conditions(self.run, self.name, query_id, conditions) for query_id in ids[:most]]
+        blocks: list[Block] = [question_fold(self.run, self.name, each) for each in chosen]
+        rest = [Prose(f"The first {count(most)} of {plural(len(ids), 'question')}.")] if len(ids) > most else []
+        return show(*rest, *blocks)
+
+    def costs(self) -> Shown:
+        """Time, tokens and money of answers, and the variance between repeats."""
+        return self._section(answer_costs_section(self.findings), "The run has no answers.")
+
+    def record(self, run_id: str) -> Record:
+        """The conclusions, for the program that runs the notebook."""
+        measure, parts = answer_score(self.run), decomposition_of(self.run, self.name)
+        rows = condition_scores(self.run, self.name)
+        scores = {row.condition: row.mean.value for row in rows if row.mean and row.mean.n}
+        values: dict[str, Any] = {"configuration": self.name, "metric": str(measure or ""), "scores": scores}
+        values["losses"] = {loss.name: loss.difference.value for loss in parts.losses} if parts else {}
+        return Record(run_id, values, f"{self.name} answers under {plural(len(rows), 'condition')}")
+
+    def _section(self, section: Section | None, missing: str) -> Shown:
+        return show(section or Prose(missing))
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
+
+
+@dataclass(frozen=True)
+class JudgeView:
+    """Display the judges of a run. `name` is the configuration whose claims are shown."""
+
+    run: RunTables
+    name: str
+
+    @cached_property
+    def findings(self) -> Findings:
+        """The findings on the run."""
+        return findings(self.run)
+
+    def overview(self) -> Shown:
+        """Warnings, and what each judge may be called by its test on known answers."""
+        return show(
+            *(role_blocks(self.run) if judge_trust(self.run) else [Prose("The judges of the run were not tested on known answers.")])
+        )
+
+    def calibration(self) -> Shown:
+        """How each judge agrees with labels: its curve, its measures, and disagreements by configuration. Without labels, how to get them."""
+        return show(*(calibration_blocks(self.run) or [Prose("The run has no labels."), *offer_blocks(self.run)]))
+
+    def disagreements(self, most: int = 20) -> Shown:
+        """The labelled items that the judges decide differently from people, the ones that they are surest of first."""
+        return show(*(disagreement_blocks(self.run, most) or [Prose("The run has no labels that its judges could disagree with.")]))
+
+    def corrected(self) -> Shown:
+        """Means and differences corrected by labels, beside those of the judges alone."""
+        return show(*(corrected_blocks(self.run) or [Prose("No mean is corrected: that needs 50 labels of each configuration.")]))
+
+    def causes(self) -> Shown:
+        """Why answers fail, by configuration."""
+        return show(answer_failures(self.findings) or Prose("The answers of the run have no causes of failures."))
+
+    def claims(self, most: int = 20) -> Shown:
+        """The claims of the configuration that no passage supports, or those with the lowest scores."""
+        return show(*claim_blocks(self.findings, self.name, most))
+
+    def record(self, run_id: str) -> Record:
+        """The conclusions, for the program that runs the notebook."""
+        trusted, failures = judge_trust(self.run), failures_of(self.run, self.name)
+        values: dict[str, Any] = {
+            "configuration": self.name,
+            "judges": {each.task: [each.judge, each.role, each.badge] for each in trusted},
+        }
+        values["causes"] = {each.cause.name: each.answers for each in by_frequency(failures)} if failures else {}
+        return Record(run_id, values, f"{plural(len(trusted), 'judge')} of {self.name}")
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
