@@ -12,7 +12,6 @@ request alone. `compare` prints the first differences of each table and exits wi
 import argparse
 import contextlib
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -30,8 +29,8 @@ _HERE = Path(__file__).parent
 _EXPERIMENTS = ("experiments/quickstart.yaml", "experiments/retrieval.yaml", "judged.yaml", "targets.yaml")
 _TABLES = ("metrics", "queries", "hits", "comparisons", "answers", "claims", "causes", "configurations")
 _TOLERANCE, _SHOWN = 1e-9, 5
-# Columns of the history that differ between runs of the same code, or that name results of the store. Values are compared, keys may change.
-_KEYS = re.compile(r"commit|time|started|seconds|fingerprint|version|run")
+# Columns of the history that differ between runs of the same code, or that fingerprint the settings and the keys of stages.
+_OTHER = ["time", "run", "commit", "chunking", "embedding", "retrieval", "prompt", "stages", "scores"]
 
 
 def main() -> int:
@@ -48,7 +47,7 @@ def main() -> int:
 
 def run(checkout: Path, folder: Path) -> int:
     """Run the four experiments with the code of `checkout` in a new `folder`, which gets `outputs/`. Return the worst exit code."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "experiments").symlink_to(_HERE.parents[1] / "experiments")
     for file in ("words_service.py", "judged.yaml", "targets.yaml"):
         (folder / file).symlink_to(_HERE / file)
@@ -108,8 +107,7 @@ def _print(name: str, lines: list[str]) -> int:
 
 
 def _values(history: Path) -> pd.DataFrame:
-    table = pd.read_parquet(history)
-    return table.drop(columns=[column for column in table.columns if _KEYS.search(column)])
+    return pd.read_parquet(history).drop(columns=_OTHER)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -58,7 +59,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _chat(body: dict[str, Any]) -> dict[str, Any]:
-    digit = int(hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest(), 16) % 10
-    message = {"role": "assistant", "content": f"0.{digit} {'supported' if digit >= 5 else 'absent'}"}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    yes = (int(hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest(), 16) % 9 + 1) / 10
+    tokens = [{"token": token, "logprob": math.log(share)} for token, share in (("yes", yes), ("no", 1 - yes))]
+    first = max(tokens, key=lambda token: token["logprob"])
+    message = {"role": "assistant", "content": first["token"]}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": [first | {"top_logprobs": tokens}]}}
     return {"model": body["model"], "choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}
