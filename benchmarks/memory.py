@@ -29,7 +29,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.metrics.names import Metric
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import Ints, model_tokenizer
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset, Document, Query
@@ -107,7 +107,7 @@ def synthetic(chunks: int, size: int) -> dict[str, Any]:
     batching.BYTES = size
     corpus = tuple(documents(chunks))
     queries = tuple(Query(f"q{number}", document.text[:60]) for number, document in enumerate(corpus[:QUERIES]))
-    configuration = Configuration("sentence", SentenceChunker(size=_TOKENS), HashingEmbedder(), DenseRetriever(k=10))
+    configuration = PipelineConfiguration("sentence", SentenceChunker(size=_TOKENS), HashingEmbedder(), DenseRetriever(k=10))
     seen = Seen()
     with context_on(Dataset("synthetic", corpus, queries, ()), indexed=False) as run:
         finished = Finished(run, configuration)
@@ -126,7 +126,7 @@ def nfcorpus() -> dict[str, Any]:
     """Every stage on NFCorpus in chunks of whole sentences of up to 128 tokens, by the default encoder, with Chroma's index."""
     dataset = NfcorpusSource().load()
     embedder = SentenceTransformerEmbedder()
-    configuration = Configuration("sentence-128", SentenceChunker(size=128), embedder, DenseRetriever())
+    configuration = PipelineConfiguration("sentence-128", SentenceChunker(size=128), embedder, DenseRetriever())
     seen = Seen()
     with context_on(dataset) as run:
         finished = Finished(run, configuration)
@@ -152,7 +152,7 @@ def context_on(dataset: Dataset, indexed: bool = True) -> Iterator[RunContext]:
 class Finished:
     """The finished results of a configuration, obtained a few stages at a time."""
 
-    def __init__(self, run: RunContext, configuration: Configuration) -> None:
+    def __init__(self, run: RunContext, configuration: PipelineConfiguration) -> None:
         self._graph, self._configuration = Graph(run), configuration
         self._entries: dict[str, dict[str, StoredResult]] = {}
 

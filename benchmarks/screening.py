@@ -24,7 +24,7 @@ from workbench.execution.local import context_of
 from workbench.execution.result import Result
 from workbench.execution.screening import QUERIES, proxy_of
 from workbench.experiment.read import ExperimentSpec, experiment_of
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import input_lengths
 from workbench.statistics.clusters import FEWEST_FOR_WINNER, Clusters, query_clusters
@@ -181,7 +181,7 @@ def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, A
     return experiment_of(settings, "benchmark")
 
 
-def measured(experiment: ExperimentSpec, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
+def measured(experiment: ExperimentSpec, outputs: Path, proxy: Callable[[PipelineConfiguration], PipelineConfiguration] = proxy_of) -> Measured:
     """All configurations by the real embedder and by proxy. Stored results are reused."""
     # Without a primary metric nothing is explained, so only the stages that the values need are run and timed.
     run = replace(context_of(experiment, outputs), indexed=False, primary=None)

@@ -16,7 +16,7 @@ from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import BUDGET_VOCABULARY, Places, tokenise
 from workbench.pipeline.chunk_table import Chunks, slice_numbers
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk, Dataset, Document
@@ -110,7 +110,7 @@ class Bench:
 
     def index(self, chunker: Chunker, retriever: BM25Retriever) -> BenchIndex:
         """Run the stages up to the hits with these components."""
-        entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
+        entries = self._graph.walk(PipelineConfiguration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
         chunks = Chunks(self.dataset.documents, table)
         left_out = chunker.left_out if isinstance(chunker, BrokenChunker) else frozenset()

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from workbench.chunking.fixed import FixedChunker
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.experiment.naming import named
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 
@@ -39,7 +39,7 @@ def names(
 ) -> list[str]:
     faults: list[str] = []
     parts = [
-        Configuration(chunking.name, chunking, embedding, retrieval)
+        PipelineConfiguration(chunking.name, chunking, embedding, retrieval)
         for chunking in chunkings or [FixedChunker(size=64)]
         for embedding in embeddings or [None]
         for retrieval in retrievals or [DenseRetriever()]
@@ -92,7 +92,7 @@ def test_a_plugins_retriever_is_named_by_what_varies() -> None:
 
 def plain_names(*given: str) -> list[str]:
     """Name configurations whose chunkers a plugin named."""
-    configurations = [Configuration(name, FixedChunker(size=64), None, BM25Retriever()) for name in given]
+    configurations = [PipelineConfiguration(name, FixedChunker(size=64), None, BM25Retriever()) for name in given]
     faults: list[str] = []
     found = [one.name for one in named(configurations, faults)]
     assert faults == []
@@ -129,6 +129,6 @@ def test_names_that_are_no_file_names_or_differ_in_capitals_alone_get_a_hash() -
 
 def test_the_same_configuration_twice_is_a_fault() -> None:
     faults: list[str] = []
-    one = Configuration("fixed-64-0", FixedChunker(size=64), None, BM25Retriever())
+    one = PipelineConfiguration("fixed-64-0", FixedChunker(size=64), None, BM25Retriever())
     named([one, one], faults)
     assert faults == ["configuration 'fixed-64-0' occurs 2 times; remove the repetitions"]

@@ -2,13 +2,13 @@ from workbench.chunking.fixed import FixedChunker
 from workbench.experiment.naming import named
 from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric, tokens
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 
 
 def delivery(primary: str | None, **settings: object) -> Cut:
-    configuration = Configuration("by-hand", FixedChunker(size=16), None, BM25Retriever(k=5, **settings))
+    configuration = PipelineConfiguration("by-hand", FixedChunker(size=16), None, BM25Retriever(k=5, **settings))
     return configuration.delivery(Metric.parse(primary) if primary else None)
 
 
@@ -26,7 +26,7 @@ def test_what_is_delivered_is_no_part_of_the_identity_of_a_ranking() -> None:
 def test_configurations_that_deliver_different_tokens_have_different_names() -> None:
     retrievers = [BM25Retriever(), BM25Retriever(deliver=tokens(100)), BM25Retriever(deliver=tokens(200))]
     faults: list[str] = []
-    made = named([Configuration("fixed-16-0", FixedChunker(size=16), None, retriever) for retriever in retrievers], faults)
+    made = named([PipelineConfiguration("fixed-16-0", FixedChunker(size=16), None, retriever) for retriever in retrievers], faults)
     assert [configuration.name for configuration in made] == ["fixed-16-0", "fixed-16-0-delivertokens_100", "fixed-16-0-delivertokens_200"]
     assert not faults
 

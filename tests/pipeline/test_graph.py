@@ -10,7 +10,7 @@ from workbench.chunking.fixed import FixedChunker
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError, RunError
 from workbench.execution.local import Outcome
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.registry import STAGES
 from workbench.pipeline.stage import Inputs
@@ -20,7 +20,7 @@ from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.storage.result_store import ResultWriter
 
-DENSE = Configuration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
+DENSE = PipelineConfiguration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
 Keys = Callable[..., dict[str, set[str]]]
 
 
@@ -28,7 +28,7 @@ Keys = Callable[..., dict[str, set[str]]]
 def keys(few: Outcome) -> Keys:
     """The keys of a configuration's results by stage."""
 
-    def of(configuration: Configuration, **stages: object) -> dict[str, set[str]]:
+    def of(configuration: PipelineConfiguration, **stages: object) -> dict[str, set[str]]:
         graph = Graph(few.context, {**STAGES, **stages})
         found: dict[str, set[str]] = {}
         for node in graph.nodes(configuration):
@@ -68,7 +68,7 @@ def test_a_version_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Ke
 
 
 def test_without_vectors_there_is_no_stage_that_needs_them(keys: Keys) -> None:
-    lexical = Configuration("bm25", DENSE.chunking, None, BM25Retriever())
+    lexical = PipelineConfiguration("bm25", DENSE.chunking, None, BM25Retriever())
     assert set(keys(DENSE)) == set(keys(lexical)) | {"vectors", "queries", "index"}
     assert keys(lexical)["chunks"] == keys(DENSE)["chunks"]
 

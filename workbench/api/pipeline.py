@@ -25,7 +25,7 @@ from workbench.guessed_names import AdvisedNames, checked_init, checked_names
 from workbench.metrics.case import Cut
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 from workbench.pipeline.chunk_table import Chunks
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.single_answer import SingleAnswer, single_answer
@@ -122,9 +122,9 @@ class Pipeline(AdvisedNames):
             raise InputError(fault)
 
     @property
-    def configuration(self) -> Configuration:
+    def configuration(self) -> PipelineConfiguration:
         """The configuration that a sweep would run, named after its chunking."""
-        configuration = Configuration.of(self.chunking, self.embedding, self.retrieval, self.rerank, self.rewrite)
+        configuration = PipelineConfiguration.of(self.chunking, self.embedding, self.retrieval, self.rerank, self.rewrite)
         return configuration.answered(self.context, self.answering)
 
     @checked_names

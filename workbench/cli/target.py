@@ -87,7 +87,7 @@ def _read(experiment: Path, overrides: tuple[str, ...], allow_code: bool) -> "tu
     from workbench.experiment.read import read_experiment
 
     spec = read_experiment(experiment, overrides, allow_code)
-    targets = [configuration.target for configuration in spec.configurations if configuration.target]
+    targets = [target for configuration in spec.configurations for target in configuration.targets]
     if not targets:
         raise InputError(f"{experiment} has no targets", "add the key targets")
     check_code(spec)

@@ -89,10 +89,10 @@ def _has(outcome: Outcome, table: str) -> bool:
     judged = outcome.context.judging is not None
     needs: dict[str, Callable[[Configuration], bool]] = {
         "rewrites": lambda configuration: configuration.rewrite is not None,
-        "hit_sources": lambda configuration: configuration.retrieval.fuses,
+        "hit_sources": lambda configuration: configuration.fuses,
         "answers": lambda configuration: configuration.answering is not None,
-        "targets": lambda configuration: configuration.target is not None,
-        "samples": lambda configuration: configuration.target is not None and configuration.target.answers,
+        "targets": lambda configuration: bool(configuration.targets),
+        "samples": lambda configuration: any(target.answers for target in configuration.targets),
     }
     needs |= dict.fromkeys(("claims", "answer_judgements"), lambda configuration: judged and configuration.answering is not None)
     return table not in needs or any(needs[table](result.configuration) for result in outcome.results)

@@ -69,9 +69,9 @@ def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Re
 
     They are measured again together, because only times of one pass can be compared. A configuration that cannot be measured has none.
     """
-    asked = [result for result in results if result.configuration.target]
+    asked = [result for result in results if "responses" in result.entries]
     if asked:
-        own = with_latencies(graph, [result for result in results if not result.configuration.target], say)
+        own = with_latencies(graph, [result for result in results if "responses" not in result.entries], say)
         timed = {result.configuration.name: result for result in own}
         return [timed.get(each.configuration.name) or replace(each, latencies=target_latencies(each)) for each in results]
     if not results:
@@ -87,8 +87,8 @@ def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Re
 def target_latencies(result: Result) -> dict[str, float]:
     """Return the milliseconds of a target's replies as they came, with those of other requests at the same time."""
     seconds = result.entry("responses").values("seconds")
-    times, target = seconds.get("search") or seconds.get("answer") or [], result.configuration.target
-    if not times or target is None or not target.timed:
+    times = seconds.get("search") or seconds.get("answer") or []
+    if not times or not all(target.timed for target in result.configuration.targets):
         return {}
     found = {f"latency_question_p{percent}": float(np.percentile(times, percent) * 1000) for percent in (50, 95)}
     return {"latency_questions": float(len(times)), **found}
@@ -104,12 +104,12 @@ def _measure_into(graph: Graph, results: Sequence[Result], say: Say, writer: Res
 
 def is_measured(graph: Graph, configurations: Sequence[Configuration]) -> bool:
     """Return whether the latencies of these configurations together are in the outputs. Those of targets are those of their replies."""
-    return all(each.target for each in configurations) or graph.run.workspace.local_store.has(LATENCY, latency_key(graph, configurations))
+    return all(each.targets for each in configurations) or graph.run.workspace.local_store.has(LATENCY, latency_key(graph, configurations))
 
 
 def latency_key(graph: Graph, configurations: Sequence[Configuration]) -> str:
     """Return the key of the latencies of configurations, which are measured together."""
-    own = [each for each in configurations if not each.target]
+    own = [each for each in configurations if not each.targets]
     keys = [[each.name, *(graph.key(node) for node in graph.nodes(each, _STAGES))] for each in own]
     return fingerprint(LATENCY, _VERSION, ROUNDS, keys)
 
@@ -191,7 +191,7 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Ite
 
     `ranked` is how many of the questions are ranked (`SearchDepth.queries`).
     """
-    configuration = inputs.configuration
+    configuration = inputs.configuration.pipeline
     retriever, reranker = configuration.retrieval, configuration.rerank
     asked = searched_queries(inputs.run, inputs.entries).first(most)
     texts = original_queries(inputs.run, inputs.entries).some(np.arange(min(most, len(inputs.run.dataset.queries))))
@@ -210,7 +210,7 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Ite
 
 def _rewriting(inputs: Inputs, texts: QueryBatch, corpus: Corpus) -> dict[str, tuple[Step, bool]]:
     """Return the step that rewrites a question, unless there is none or its time for a new question is not known."""
-    rewriter, retriever, questions = inputs.configuration.rewrite, inputs.configuration.retrieval, inputs.run.dataset.queries
+    rewriter, retriever, questions = inputs.configuration.rewrite, inputs.configuration.pipeline.retrieval, inputs.run.dataset.queries
     if isinstance(rewriter, FeedbackRewriter):
         return {"rewrite": (lambda place: list(expanded_queries(rewriter, texts.some(np.array([place])), retriever, corpus)), True)}
     if isinstance(rewriter, TextRewriter) and rewriter.is_live:

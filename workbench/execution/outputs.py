@@ -212,8 +212,8 @@ def run_lines(context: RunContext, result: Result) -> str:
     `not-scored`, so that the file can be read as a recorded target with the same scores.
     """
     ranking = filled_ranks(result.ranked("ranking"))
-    if target := result.configuration.target:
-        reasons = unscored_reasons(result.entry("responses"), "documents", len(context.query_ids), target.searches)
+    if "responses" in result.entries:
+        reasons = unscored_reasons(result.entry("responses"), "documents", len(context.query_ids))
         unscored = [query for query, reason in enumerate(reasons) if reason]
         marks = pd.DataFrame({"query": unscored, "rank": 1, "doc": _UNSCORED, "score": 0.0}).astype(ranking.dtypes)
         ranking = pd.concat([ranking[~ranking["query"].isin(unscored)], marks]).sort_values("query", kind="stable")

@@ -197,13 +197,13 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
     name, embedder, cache = configuration.name, configuration.embedding, graph.run.workspace.vectors
     if configuration.named_code and not graph.run.allow_code:
         return PlannedConfiguration(name, reused, exact=False, named_code=configuration.named_code)
-    if configuration.target:
+    if configuration.targets:
         return PlannedConfiguration(name, reused, requests=requests_of(graph, configuration))
     try:
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
         table = graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks")
-        held = _held(table, configuration.retrieval.k)
+        held = _held(table, configuration.k)
         pairs, seconds = _reranking(configuration, reused, len(graph.run.dataset.queries), len(table))
         if embedder is None:
             return PlannedConfiguration(name, reused, len(table), held=held, pairs=pairs, rerank_seconds=seconds)
@@ -219,13 +219,11 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
 
 def requests_of(graph: Graph, configuration: Configuration) -> int:
     """Return the most requests to a target: for searches, and for the answer of each variant. Replies that are stored are not asked for."""
-    target, questions = configuration.target, len(graph.run.dataset.queries)
-    if target is None:
-        return 0
-    given = [variant for variant in graph.run.variants if variant.condition == RETRIEVED or target.takes_context]
+    given = [variant for variant in graph.run.variants if variant.condition == RETRIEVED or configuration.takes_context]
     answers = sum(not graph.is_stored(node) for node in graph.nodes(configuration, ["answers"], given))
     asked = any(not graph.is_stored(node) for node in graph.nodes(configuration, ["responses"]))
-    return questions * (answers + int(asked and (target.searches or not answers)))
+    searches = sum(asked and (target.searches or not answers) for target in configuration.targets)
+    return len(graph.run.dataset.queries) * (answers + searches)
 
 
 def _reranking(configuration: Configuration, reused: Mapping[str, bool], queries: int, chunks: int) -> tuple[int, tuple[float, float]]:
@@ -259,7 +257,7 @@ def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[Pla
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
     """Estimate the tokens to embed: the sentences that a chunker compares, plus the documents for chunks with unknown borders."""
-    (chunks,), compared_by = graph.nodes(configuration, ["chunks"]), configuration.chunking.compared_by
+    (chunks,), compared_by = graph.nodes(configuration, ["chunks"]), configuration.pipeline.chunking.compared_by
     texts = graph.stages["chunks"].texts(graph.inputs(chunks)) or ()
     tokens = Counter[EncodingModel]()
     if compared_by:
@@ -268,7 +266,7 @@ def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, 
     inside = int(embedder.lengths(documents, "document").sum()) if embedder else sum(map(len, documents)) // 4
     if embedder:
         tokens[EncodingModel.of(embedder)] += inside
-    size = configuration.chunking.sizes[0] or 256
+    size = configuration.pipeline.chunking.sizes[0] or 256
     # Semantic chunks are filled to about half of their size.
     return PlannedConfiguration(configuration.name, reused, 2 * -(-inside // size), tokens, 0, exact=False)
 

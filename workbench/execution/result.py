@@ -47,7 +47,7 @@ class Result:
 
     def ranked(self, table: str) -> pd.DataFrame:
         """Return a table of the evaluated search, after reranking: `hits`, `ranking` or `about`."""
-        return final_hits(self.entries).table(f"{self.configuration.retrieval.evaluated}_{table}")
+        return final_hits(self.entries).table(f"{self.configuration.evaluated}_{table}")
 
     @cached_property
     def scores_table(self) -> pd.DataFrame:
@@ -55,19 +55,24 @@ class Result:
         return pd.concat([entry.table("scores") for entry in self.entries["scores"].values()], ignore_index=True)
 
     @property
+    def _computed(self) -> Entries:
+        """Return the results by the stage that computed them."""
+        return {stage: parts for stage, parts in self.entries.items() if stage not in self.configuration.provided}
+
+    @property
     def incomplete(self) -> list[StoredResult]:
         """Return the results that lack something, such as the answers of failed calls."""
-        return [entry for parts in self.entries.values() for entry in parts.values() if not entry.complete]
+        return [entry for parts in self._computed.values() for entry in parts.values() if not entry.complete]
 
     @property
     def seconds(self) -> dict[str, float]:
         """Return the seconds that each stage took, in this run or an earlier one."""
-        return {stage: sum(entry.seconds for entry in parts.values()) for stage, parts in self.entries.items()}
+        return {stage: sum(entry.seconds for entry in parts.values()) for stage, parts in self._computed.items()}
 
     @property
     def computed(self) -> dict[str, bool]:
         """Return whether any part of each stage was computed in this run."""
-        return {stage: any(entry.computed for entry in parts.values()) for stage, parts in self.entries.items()}
+        return {stage: any(entry.computed for entry in parts.values()) for stage, parts in self._computed.items()}
 
     @property
     def computed_stages(self) -> str:
@@ -94,7 +99,7 @@ class Result:
     @property
     def k_tokens(self) -> float:
         """Return the mean tokens of the first k chunks of a question."""
-        tokens = self._packed(self.configuration.retrieval.k, None).delivered_tokens
+        tokens = self._packed(self.configuration.k, None).delivered_tokens
         return float(tokens.sum() / max(1, self.ranked("hits")["query"].nunique()))
 
     def _packed(self, k: int | None, budget: int | None) -> Packed:

@@ -19,7 +19,7 @@ from workbench.execution.local import Say, check_code, context_of, primary_of, r
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import Configuration, PipelineConfiguration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
@@ -43,7 +43,7 @@ class Proxies:
     experiment: ExperimentSpec
     graph: Graph
     of: int
-    cheap: dict[str, Configuration]
+    cheap: dict[str, PipelineConfiguration]
 
     @property
     def run(self) -> RunContext:
@@ -60,7 +60,7 @@ class Proxies:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Group configurations comparable by proxy: those of one embedder and kind of retrieval, which lose equally to their proxies."""
         parts = {
-            each.name: (each.embedding and each.embedding.model_dump(), each.retrieval.kind)
+            each.name: (each.embedding and each.embedding.model_dump(), each.pipeline.retrieval.kind)
             for each in self.experiment.configurations
             if each.name in self.cheap
         }
@@ -121,11 +121,11 @@ def proxies_of(experiment: ExperimentSpec, outputs: Path, queries: int) -> Proxi
     sample, primary = _sampled(context.dataset, chosen.tolist()), retrieval_primary(experiment, context.dataset)
     graph = Graph(replace(context, dataset=sample, metrics=(primary,), indexed=False, primary=None))
     # A target has no proxy, and is never set aside.
-    own = [each for each in experiment.configurations if not each.target]
+    own = [each.pipeline for each in experiment.configurations if not each.targets]
     return Proxies(experiment, graph, len(answerable), {each.name: proxy_of(each) for each in own})
 
 
-def proxy_of(configuration: Configuration) -> Configuration:
+def proxy_of(configuration: PipelineConfiguration) -> PipelineConfiguration:
     """Return the configuration with exact search and static embeddings, as wide as its embedder's window, if it has embeddings.
 
     It answers nothing, because calls of a model are not cheap. The embeddings are distilled from the same model if it is a sentence-transformers model, else from all-MiniLM-L6-v2.
@@ -213,7 +213,7 @@ def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str
     return values, cut
 
 
-def _description(configuration: Configuration, proxy: Configuration) -> str:
+def _description(configuration: Configuration, proxy: PipelineConfiguration) -> str:
     embedder = proxy.embedding
     if embedder is None or embedder == configuration.embedding:
         return "the configuration itself"

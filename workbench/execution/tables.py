@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.fingerprint import fingerprint
-from workbench.embedding.registry import chunk_encoder
 from workbench.execution.answering.answers_table import answer_timings, answers_table
 from workbench.execution.answering.tables import answer_metrics_table, answer_queries_table
 from workbench.execution.judging.claims_table import answer_judgements_table, claims_table
@@ -104,7 +103,7 @@ def _separation(context: RunContext, result: Result) -> pd.DataFrame:
     Returns no row unless the dataset has both, and for a target without scores.
     """
     ranked, answerable = result.ranked("about"), context.labels.answerable
-    if result.configuration.target:
+    if "responses" in result.entries:
         scores = result.entry("responses").table("hits")["score"]
         if scores.empty or scores.isna().any():
             return pd.DataFrame()
@@ -160,11 +159,12 @@ def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 def hit_sources_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return rank and score of each hit in each ranking that was fused. Returns no row for a single retriever."""
-    retrieval = result.configuration.retrieval
-    if not retrieval.fuses:
+    if not result.configuration.fuses:
         return empty(SCHEMAS["hit_sources"])
     hits = result.ranked("hits")[["query", "rank", "chunk"]]
-    sources = result.hits.table(f"{retrieval.evaluated}_sources").rename(columns={"rank": "retriever_rank", "score": "retriever_score"})
+    sources = result.hits.table(f"{result.configuration.evaluated}_sources").rename(
+        columns={"rank": "retriever_rank", "score": "retriever_score"}
+    )
     rows = hits.merge(sources, on=["query", "chunk"]).sort_values(["query", "rank"], kind="stable")
     return rows.assign(query_id=context.query_ids[rows["query"]], chunk_id=_chunk_ids(context, result)[rows["chunk"]])
 
@@ -191,7 +191,7 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
         timings |= {"index_bytes": searches["index_bytes"]}
     timings |= answer_timings(result) | judging_timings(result) | _failed_tries(result)
     if searches["overlap"] is not None:
-        timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
+        timings[f"chroma_overlap@{result.configuration.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
     timings |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
     return pd.DataFrame(timings.items(), columns=["name", "value"])
@@ -270,35 +270,23 @@ def chunk_lengths_table(_: RunContext, result: Result) -> pd.DataFrame:
 def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
     """Return a row of `configurations`: the fields of a configuration and counts of its results."""
     delivered, configuration, chunks = result.delivered, result.configuration, result.chunks_table
-    chunking, embedding, retrieval = configuration.chunking, configuration.embedding, configuration.retrieval
-    size, overlap = chunking.sizes
     budget, queries = configuration.delivery(result.primary).tokens, len(context.query_ids)
     by_query = np.bincount(delivered["query"], delivered["delivered_tokens"], queries).astype(np.float64)
     # What a target delivers is known of the questions that it served, with the places of all hits.
     served = np.ones(queries, dtype=np.bool_)
-    if target := configuration.target:
-        served[unknown_questions(result.entry("responses"), target, "chunks", queries)] = False
+    if "responses" in result.entries:
+        served[unknown_questions(result.entry("responses"), "chunks", queries)] = False
+    whole = "chunks" not in configuration.provided
     tokens = np.where(served, by_query, 0.0).sum() / served.sum() if served.any() else np.nan
     return {
         "configuration": configuration.name,
-        "chunking": chunking.kind,
-        "size": size,
-        "overlap": overlap,
-        "tokens_counted": chunking.tokens,
-        "enrich": chunking.enrich,
-        "embedding": embedding.model if embedding else None,
-        "pooling": chunk_encoder(embedding).pooling if embedding else None,
-        "window": configuration.window,
-        "retrieval": retrieval.kind,
-        "search": retrieval.evaluated,
-        "k": retrieval.k,
-        "rewrite": configuration.rewrite.kind if configuration.rewrite else None,
-        "neighbours": retrieval.neighbours,
-        "rerank": configuration.rerank.kind if configuration.rerank else None,
-        "pool": configuration.rerank.pool if configuration.rerank else None,
+        **configuration.fields,
+        "search": configuration.evaluated,
+        "k": configuration.k,
+        "neighbours": configuration.neighbours,
         # The chunks of a target are not known, only those that it returned.
-        "chunks": len(chunks) if configuration.target is None else None,
-        "tokens": int(input_lengths(result.entries).sum()) if configuration.target is None else None,
+        "chunks": len(chunks) if whole else None,
+        "tokens": int(input_lengths(result.entries).sum()) if whole else None,
         "truncated_tokens": int(result.truncated.sum()),
         "truncated_chunks": int((result.truncated > 0).sum()),
         "context_tokens": np.nan if (up_to_cut := result.entry("explanations").values("tokens")) is None else float(up_to_cut),

@@ -16,7 +16,7 @@ from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
 from workbench.llm.defaults import provider_of
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.rewriting.registry import REWRITERS
@@ -51,7 +51,7 @@ _ITEM = "{chunking: {kind: fixed, size: 512}}"
 _EXAMPLES = {"rewrite": {"kind": "rm3"}, "rerank": {"kind": "late-interaction"}}
 
 
-def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configuration, ...]:
+def configurations_of(settings: Settings, faults: list[str]) -> tuple[PipelineConfiguration, ...]:
     """Return every named configuration of an experiment in the order of the file. Faults are added to `faults`."""
     pipeline, sweep = settings.get("pipeline", {}), settings.get("sweep", {})
     for section, value in (("pipeline", pipeline), ("sweep", sweep)):
@@ -70,7 +70,7 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     return _without_excluded(settings, made, faults) if "exclude" in settings and len(faults) == before else made
 
 
-def _product(pipeline: Settings, sweep: Settings, answered: bool, place: str, faults: list[str]) -> list[Configuration]:
+def _product(pipeline: Settings, sweep: Settings, answered: bool, place: str, faults: list[str]) -> list[PipelineConfiguration]:
     """Return the product of the alternatives of all stages. `place` is the key of the settings that `sweep` does not give."""
     choices = {stage: _axis(stage, pipeline, sweep, place, faults) for stage in STAGES}
     if not answered:
@@ -88,14 +88,14 @@ def _product(pipeline: Settings, sweep: Settings, answered: bool, place: str, fa
         return []
     configurations = []
     for chunking, (number, embedding), (retrieval, *optional) in itertools.product(chunkings, enumerate(embeddings), chains):
-        configuration = Configuration.of(chunking, embedding, retrieval, **dict(zip(OPTIONAL, optional, strict=True)))
+        configuration = PipelineConfiguration.of(chunking, embedding, retrieval, **dict(zip(OPTIONAL, optional, strict=True)))
         # Without vectors there is one configuration, no matter how many embedders are swept.
         if configuration.embedding or number == 0:
             configurations += [configuration.answered(context, answering) for context, answering in ends]
     return configurations
 
 
-def _listed(settings: Settings, answered: bool, faults: list[str]) -> tuple[list[Configuration], list[str]]:
+def _listed(settings: Settings, answered: bool, faults: list[str]) -> tuple[list[PipelineConfiguration], list[str]]:
     """Return the configuration of each item of `configurations` with its own name, or an empty text."""
     pipeline, items = settings.get("pipeline", {}), settings["configurations"]
     if not isinstance(items, list) or not items or len(items) > MOST_CONFIGURATIONS:
@@ -146,7 +146,9 @@ def _own_name(item: Settings, faults: list[str]) -> str:
         return ""
 
 
-def _without_excluded(settings: Settings, configurations: tuple[Configuration, ...], faults: list[str]) -> tuple[Configuration, ...]:
+def _without_excluded(
+    settings: Settings, configurations: tuple[PipelineConfiguration, ...], faults: list[str]
+) -> tuple[PipelineConfiguration, ...]:
     """Return the configurations whose names match no pattern of `exclude`. A pattern that matches none is a fault."""
     patterns, names = settings["exclude"], [configuration.name for configuration in configurations]
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):

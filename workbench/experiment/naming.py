@@ -9,7 +9,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from workbench.core.fingerprint import fingerprint
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 
 # Values that names omit.
 _USUAL = (
@@ -35,7 +35,7 @@ _BYTES = 255 - len("..failed.ipynb.4194304.tmp")
 _NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
-def named(configurations: Sequence[Configuration], faults: list[str], own: Sequence[str] = ()) -> tuple[Configuration, ...]:
+def named(configurations: Sequence[PipelineConfiguration], faults: list[str], own: Sequence[str] = ()) -> tuple[PipelineConfiguration, ...]:
     """Give configurations unique names that can be names of files. A repeated configuration is a fault.
 
     `own` are names that a person gave, empty for those that are named by their settings.
@@ -58,7 +58,7 @@ def named(configurations: Sequence[Configuration], faults: list[str], own: Seque
     return tuple(replace(configuration, name=name) for configuration, name in zip(configurations, names, strict=True))
 
 
-def _made_names(configurations: Sequence[Configuration]) -> list[str]:
+def _made_names(configurations: Sequence[PipelineConfiguration]) -> list[str]:
     """Return a name for each configuration, of its chunking and of the settings in which it differs from others."""
     fields = [_fields(configuration) for configuration in configurations]
     stages = list(dict.fromkeys(owner for values in fields for owner, _ in values))
@@ -81,7 +81,7 @@ def _file_name(name: str, ambiguous: bool) -> str:
     return plain.encode()[: _BYTES - len(ending)].decode("utf-8", "ignore") + ending
 
 
-def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
+def _fields(configuration: PipelineConfiguration) -> dict[tuple[str, str], JsonValue]:
     """Return every value that a name can include, by owner and field. A chunker's fields count only among chunkings of the same name."""
     chunking = configuration.chunking
     fields: dict[tuple[str, str], JsonValue] = {("", "enrich"): chunking.enrich, ("", "tokens"): chunking.tokens}

@@ -192,12 +192,10 @@ def _unpriced(settings: Settings, configurations: Sequence[Configuration], judgi
     limits = settings.get("limits")
     if not (isinstance(limits, dict) and limits.get("usd")):
         return []
-    generators = [configuration.answering for configuration in configurations if configuration.answering and not configuration.target]
     judges = judging.components if judging else {}
     unpriced = {name: [asker.client() for asker in prompted(judge)] for name, judge in judges.items()}
-    missing = ["answering"] if any(generator.calls_model and generator.prices is None for generator in generators) else []
+    missing = list(dict.fromkeys(name for configuration in configurations for name in configuration.unpriced))
     missing += [f"judging.{name}" for name, clients in unpriced.items() if any(each.billed and each.cost(0, 0) is None for each in clients)]
-    missing += [f"sampling of {each.name}" for each in configurations if each.target and each.target.unpriced]
     fix = "add price_input and price_output to {}, for a million tokens each"
     return [f"limits.usd needs the prices of the model; {fix.format(name)}" for name in missing]
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from workbench.experiment.validate import Settings, component, is_mapping, usable
 from workbench.metrics.names import Metric
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import Configuration, TargetConfiguration
 from workbench.targets.base import Target
 from workbench.targets.registry import TARGETS
 
@@ -25,7 +25,7 @@ def targets_in(settings: Settings, faults: list[str]) -> tuple[Configuration, ..
     for number, each in enumerate(given):
         place = f"targets.{number}"
         if (made := component(place, each, TARGETS, faults)) and usable(place, made, faults):
-            configurations.append(Configuration.of_target(cast(Target, made)))
+            configurations.append(TargetConfiguration.of(cast(Target, made)))
     return tuple(configurations)
 
 
@@ -33,7 +33,7 @@ def name_faults(configurations: Sequence[Configuration]) -> list[str]:
     """Return the faults of targets with the name of another configuration. Some file systems do not distinguish capitals."""
     seen, faults = set[str](), []
     for configuration in configurations:
-        if configuration.target and configuration.name.casefold() in seen:
+        if configuration.targets and configuration.name.casefold() in seen:
             faults.append(f"the name {configuration.name!r} is that of two configurations; give the target another name")
         seen.add(configuration.name.casefold())
     return faults
@@ -41,10 +41,10 @@ def name_faults(configurations: Sequence[Configuration]) -> list[str]:
 
 def beyond_target(metrics: Sequence[Metric], configurations: Sequence[Configuration]) -> list[str]:
     """Return the faults of metrics that read more hits than a target is asked for."""
-    targets = [configuration.target for configuration in configurations if configuration.target]
     return [
         f"metric {metric} reads {metric.k} hits, and the target {target.name} is asked for {target.k}; raise its k"
-        for target in targets
+        for configuration in configurations
+        for target in configuration.targets
         for metric in metrics
         if metric.k is not None and not metric.of_answers and metric.k > target.k
     ]

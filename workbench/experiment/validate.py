@@ -19,7 +19,7 @@ from workbench.judging.base import Judge
 from workbench.judging.claims.base import ClaimSplitter
 from workbench.judging.registry import JUDGES
 from workbench.metrics.names import Metric
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
@@ -162,7 +162,7 @@ def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) ->
     return tuple(metrics), primary
 
 
-def beyond_k(metrics: Iterable[Metric], configurations: Iterable[Configuration]) -> list[str]:
+def beyond_k(metrics: Iterable[Metric], configurations: Iterable[PipelineConfiguration]) -> list[str]:
     """Return the faults of metrics that read more chunks than the k of a configuration."""
     smallest = min((configuration.retrieval.k for configuration in configurations), default=None)
     return [

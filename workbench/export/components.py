@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.models.files import locate
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import Chunks
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.stage import Entries
 from workbench.reranking.base import Reranker
 from workbench.reranking.cross_encoder import CrossEncoderReranker
@@ -35,7 +35,7 @@ def write_lines(file: Path, rows: Iterable[object]) -> None:
 
 
 def write_components(
-    configuration: Configuration, entries: Entries, chunks: Chunks, order: Ints, folder: Path
+    configuration: PipelineConfiguration, entries: Entries, chunks: Chunks, order: Ints, folder: Path
 ) -> tuple[dict[str, Any], list[str]]:
     """Write indexes, models and texts, with chunks in this order. Return the settings and the packages that they need.
 
@@ -59,7 +59,7 @@ def write_components(
 class _Texts:
     """The texts of a configuration's chunks in the export's order, and what is made of them."""
 
-    def __init__(self, configuration: Configuration, inputs: Sequence[str], order: Ints, folder: Path) -> None:
+    def __init__(self, configuration: PipelineConfiguration, inputs: Sequence[str], order: Ints, folder: Path) -> None:
         self._configuration, self._folder = configuration, folder
         self._texts = [inputs[place] for place in order.tolist()]
         self.needed: list[str] = []

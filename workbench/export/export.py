@@ -48,13 +48,8 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
     target = target or output / "export" / configuration.name
     if target.exists() and not (own and _settings_of(target).get("configuration") == configuration.name):
         raise InputError(f"{target} already exists", "choose another folder, or move it away")
-    for what, used in (
-        ("is a target", configuration.target),
-        ("rewrites questions", configuration.rewrite),
-        ("delivers neighbours", configuration.retrieval.neighbours),
-    ):
-        if used:
-            raise InputError(f"{configuration.name} {what} and cannot be exported", "choose another configuration")
+    if configuration.export_fault:
+        raise InputError(f"{configuration.name} {configuration.export_fault} and cannot be exported", "choose another configuration")
     alone = replace(experiment, configurations=(configuration,), allow_code=allow_code)
     check_code(alone)
     if not plan_experiment(alone, output.parent).complete:
@@ -102,7 +97,7 @@ def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configurati
 
 
 def _write(run: RunContext, result: Result, folder: Path) -> None:
-    configuration, chunks = result.configuration, run.chunks(result.entry("chunks"))
+    configuration, chunks = result.configuration.pipeline, run.chunks(result.entry("chunks"))
     # This order breaks ties.
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
     settings, needed = write_components(configuration, result.entries, run.chunks(result.entry("chunks")), order, folder)

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.answering.base import Generator
 from workbench.models.tokenizers import CHARACTERS, CL100K, count, tokenise, tokenizer_file
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 
 _TOKENIZER = "tokenizer.json"
 _PACKAGES = {CL100K: ("bpe-openai",), CHARACTERS: ()}
@@ -18,7 +18,7 @@ _QUESTION = "question"
 
 
 def write_prompt(
-    configuration: Configuration, passages: Sequence[Mapping[str, Any]], folder: Path
+    configuration: PipelineConfiguration, passages: Sequence[Mapping[str, Any]], folder: Path
 ) -> tuple[dict[str, Any] | None, Sequence[str]]:
     """Write the tokens of every slice. Return the settings of `context` and the packages that it needs; None for a configuration without answers."""
     generator, packing = configuration.answering, configuration.context

@@ -90,11 +90,11 @@ def proposed_name(proposed: ProposedSetting, spec: ExperimentSpec | None) -> str
     fitting = [
         each
         for each in (spec.configurations if spec else ())
-        if all(getattr(each.chunking, key, None) == value for key, value in wanted.items())
+        if all(getattr(each.pipeline.chunking, key, None) == value for key, value in wanted.items())
     ]
     if len(fitting) == 1:
         return fitting[0].name
-    return fitting[0].chunking.name if fitting else " ".join(str(wanted[key]) for key in ("kind", "model") if key in wanted)
+    return fitting[0].pipeline.chunking.name if fitting else " ".join(str(wanted[key]) for key in ("kind", "model") if key in wanted)
 
 
 def _name_like(name: str) -> str:

@@ -1,8 +1,8 @@
-"""A configuration of the pipeline: a named choice of one component for each stage."""
+"""The configurations of an experiment: pipelines of Workbench's own components, and systems under test."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from workbench.answering.base import Generator
 from workbench.chunking.base import Chunker
@@ -10,22 +10,30 @@ from workbench.context.context_packing import ContextPacking
 from workbench.core.component import Component, code_named_by
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.registry import chunk_encoder
+from workbench.errors import InputError
 from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric
+from workbench.records import TokenCut
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter
 from workbench.targets.base import Target
-from workbench.targets.target_components import TargetChunker, TargetGenerator, TargetRetriever
+from workbench.targets.target_generator import TargetGenerator
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Configuration:
+class PipelineConfiguration:
     """A component for each stage, under a name that is unique in its experiment.
 
     A configuration whose retriever and reranker use no vectors has no embedder. One without `answering` only retrieves, and has no `context`.
-    A `target` takes the place of all stages: those that it has stand for what it returns.
     """
+
+    # The tables that a stage of another name gives, with that stage.
+    provided: ClassVar[Mapping[str, str]] = {}
+    targets: ClassVar[tuple[Target, ...]] = ()
+    takes_context: ClassVar[bool] = True
 
     name: str
     chunking: Chunker
@@ -35,7 +43,6 @@ class Configuration:
     rewrite: Rewriter | None = None
     context: ContextPacking | None = None
     answering: Generator | None = None
-    target: Target | None = None
 
     @classmethod
     def of(
@@ -55,15 +62,18 @@ class Configuration:
         beside = rerank.beside(embedding) if rerank else None
         return cls(chunking.name, counted, embedding if embedded else None, retrieval, beside, rewrite)
 
-    @classmethod
-    def of_target(cls, target: Target, context: ContextPacking | None = None) -> Self:
-        """Return the configuration of a system under test, named after it. `context` packs the contexts that it is given."""
-        generator = TargetGenerator(target=target) if target.answers else None
-        return cls(target.name, TargetChunker(), None, TargetRetriever(k=target.k), target=target).answered(context, generator)
-
     def answered(self, context: ContextPacking | None, answering: Generator | None) -> Self:
         """Return the configuration with a generator and its context, the usual one if None. Without a generator it has neither."""
         return replace(self, context=(context or ContextPacking()) if answering else None, answering=answering)
+
+    @property
+    def pipeline(self) -> "PipelineConfiguration":
+        """Return the configuration itself."""
+        return self
+
+    def system(self, build: "Callable[[PipelineConfiguration], T]") -> Target | T:
+        """Return the system to ask: `build` makes it of a pipeline."""
+        return build(self)
 
     @property
     def fault(self) -> str:
@@ -77,32 +87,162 @@ class Configuration:
     @property
     def components(self) -> Mapping[str, Component]:
         """Return the configuration's components by stage."""
-        if self.target:
-            packed = {"context": self.context} if self.context and self.target.takes_context else {}
-            return {"target": self.target, **packed}
-        stages: dict[str, Component | None] = {
-            "chunking": self.chunking,
-            "embedding": self.embedding,
-            "retrieval": self.retrieval,
-            "rewrite": self.rewrite,
-            "rerank": self.rerank,
-            "context": self.context,
-            "answering": self.answering,
-        }
-        return {stage: component for stage, component in stages.items() if component is not None}
+        stages = ("chunking", "embedding", "retrieval", "rewrite", "rerank", "context", "answering")
+        return {stage: component for stage in stages if (component := getattr(self, stage)) is not None}
 
     @property
     def named_code(self) -> tuple[str, ...]:
         """Return the functions that the components name, and that running the configuration executes."""
         return code_named_by(self.components.values())
 
+    @property
+    def k(self) -> int:
+        """Return how many chunks are delivered, unless tokens are."""
+        return self.retrieval.k
+
+    @property
+    def evaluated(self) -> str:
+        """Return the name of the search that is evaluated."""
+        return self.retrieval.evaluated
+
+    @property
+    def fuses(self) -> bool:
+        """Return whether the ranking is fused of several."""
+        return self.retrieval.fuses
+
+    @property
+    def neighbours(self) -> int:
+        """Return how many chunks before and after each hit are delivered with it."""
+        return self.retrieval.neighbours
+
+    @property
+    def calls_model(self) -> bool:
+        """Return whether Workbench calls a model for the answers."""
+        return self.answering is not None and self.answering.calls_model
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Return the settings of models whose calls may cost money and have no prices."""
+        return ("answering",) if self.calls_model and self.answering and self.answering.prices is None else ()
+
+    @property
+    def export_fault(self) -> str:
+        """Return why an export cannot run the configuration, or an empty text."""
+        return "rewrites questions" if self.rewrite else "delivers neighbours" if self.neighbours else ""
+
     def delivery(self, primary: Metric | None = None) -> Cut:
         """Return which part of a ranking is delivered: the tokens of `deliver`, else those of the primary metric's cut, else k chunks."""
-        tokens = self.retrieval.deliver or primary
-        return Cut(tokens=tokens.tokens) if tokens and tokens.tokens is not None else Cut(k=self.retrieval.k)
+        return _delivery(self.retrieval.deliver or primary, self.k)
 
     @property
     def window(self) -> int | None:
         """Return how many tokens of a chunk's input are embedded, or None for all of them or without embeddings."""
         window = self.embedding.chunk_window() if self.embedding else NO_WINDOW
         return window if window < NO_WINDOW else None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return the settings in the table `configurations`."""
+        size, overlap = self.chunking.sizes
+        return {
+            "chunking": self.chunking.kind,
+            "size": size,
+            "overlap": overlap,
+            "tokens_counted": self.chunking.tokens,
+            "enrich": self.chunking.enrich,
+            "embedding": self.embedding.model if self.embedding else None,
+            "pooling": chunk_encoder(self.embedding).pooling if self.embedding else None,
+            "window": self.window,
+            "retrieval": self.retrieval.kind,
+            "rewrite": self.rewrite.kind if self.rewrite else None,
+            "rerank": self.rerank.kind if self.rerank else None,
+            "pool": self.rerank.pool if self.rerank else None,
+        }
+
+
+@dataclass(frozen=True)
+class TargetConfiguration:
+    """A system under test, under its own name. The stage `responses` asks it, and gives the tables of the stages that it replaces."""
+
+    provided: ClassVar[Mapping[str, str]] = {"chunks": "responses", "hits": "responses"}
+    embedding: ClassVar[None] = None
+    rerank: ClassVar[None] = None
+    rewrite: ClassVar[None] = None
+    window: ClassVar[None] = None
+    evaluated: ClassVar[str] = "exact"
+    fuses: ClassVar[bool] = False
+    neighbours: ClassVar[int] = 0
+    calls_model: ClassVar[bool] = False
+    export_fault: ClassVar[str] = "is a target"
+
+    target: Target
+    context: ContextPacking | None = None
+    answering: Generator | None = None
+
+    @classmethod
+    def of(cls, target: Target) -> Self:
+        """Return the configuration of a target. If it answers, the contexts that it is given are packed as usual."""
+        return cls(target, ContextPacking(), TargetGenerator(target=target)) if target.answers else cls(target)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the target."""
+        return self.target.name
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Return the target."""
+        return (self.target,)
+
+    @property
+    def takes_context(self) -> bool:
+        """Return whether the target answers from a given context."""
+        return self.target.takes_context
+
+    @property
+    def pipeline(self) -> PipelineConfiguration:
+        """Raise InputError: the components of a target are not known."""
+        raise InputError(
+            f"{self.name} is a target, which is only asked by a sweep", "choose a configuration of the workbench's own pipeline"
+        )
+
+    def system(self, build: Callable[[PipelineConfiguration], T]) -> Target | T:
+        """Return the target."""
+        return self.target
+
+    @property
+    def components(self) -> Mapping[str, Component]:
+        """Return the target, and the packing of the contexts that it is given."""
+        packed = {"context": self.context} if self.context and self.takes_context else {}
+        return {"target": self.target, **packed}
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the functions and programs that asking the target runs."""
+        return code_named_by(self.components.values())
+
+    @property
+    def k(self) -> int:
+        """Return how many hits are asked for."""
+        return self.target.k
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Return the setting of a model that the target lets Workbench call, if it has no prices."""
+        return (f"sampling of {self.name}",) if self.target.unpriced else ()
+
+    def delivery(self, primary: Metric | None = None) -> Cut:
+        """Return which part of a ranking is delivered: the tokens of the primary metric's cut, else k hits."""
+        return _delivery(primary, self.k)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return the settings in the table `configurations`."""
+        return {"chunking": "target", "tokens_counted": "model", "enrich": False, "retrieval": "target"}
+
+
+Configuration = PipelineConfiguration | TargetConfiguration
+
+
+def _delivery(cut: TokenCut | Metric | None, k: int) -> Cut:
+    return Cut(tokens=cut.tokens) if cut and cut.tokens is not None else Cut(k=k)

@@ -52,11 +52,16 @@ class Graph:
 
         `stages` and `variants` restrict them to some stages and variants of the run.
         """
+        chosen = None if stages is None else {configuration.provided.get(name, name) for name in stages}
         for name, stage in self.stages.items():
-            if (stages is None or name in stages) and stage.applies(configuration, self.run):
+            if (chosen is None or name in chosen) and self.has(configuration, stage):
                 wanted = (each for each in (self.run.variants if variants is None else variants) if stage.includes(each, self.run))
                 for variant in dict.fromkeys(map(stage.variant, wanted)):
                     yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
+
+    def has(self, configuration: Configuration, stage: Stage) -> bool:
+        """Return whether a stage computes results of a configuration, and no other stage gives them."""
+        return stage.name not in configuration.provided and stage.applies(configuration, self.run)
 
     def before(self, node: Node) -> list[Node]:
         """Return the nodes that are inputs of a node: their results for all variants of the run that share the node's result."""
@@ -113,7 +118,9 @@ class Graph:
         for need in self.before(node):
             known = (entries or {}).get(need.stage, {}).get(need.result_id)
             obtained.setdefault(need.stage, {})[need.result_id] = known or self.obtain(need, entries)
-        return Inputs(self.run, node, key, obtained, lambda: self._pending(node), lambda: self._check(node))
+        return Inputs(
+            self.run, node, key, _with_provided(obtained, node.configuration), lambda: self._pending(node), lambda: self._check(node)
+        )
 
     def _pending(self, node: Node) -> list[Inputs]:
         pending = []
@@ -137,7 +144,7 @@ class Graph:
             if (seconds := self.precomputed.pop(self.task(node), None)) is not None:
                 entry = replace(entry, seconds=seconds, computed=True)
             entries.setdefault(node.stage, {})[node.result_id] = entry
-        return entries
+        return _with_provided(entries, configuration)
 
     def fingerprint(self, configuration: Configuration) -> str:
         """Hash the keys of all results of a configuration."""
@@ -147,7 +154,12 @@ class Graph:
         """Fingerprint the settings and versions of each group of stages, without their inputs, for the history."""
         groups: dict[str, list[object]] = {}
         for name, stage in self.stages.items():
-            recorded = stage.recorded(configuration, self.run) if stage.applies(configuration, self.run) else None
+            recorded = stage.recorded(configuration, self.run) if self.has(configuration, stage) else None
             if recorded is not None:
                 groups.setdefault(stage.setting or name, []).append([stage.version, recorded])
         return {group: fingerprint(parts) for group, parts in groups.items()}
+
+
+def _with_provided(entries: Entries, configuration: Configuration) -> Entries:
+    """Add the results of stages that give the tables of others, under the names of these."""
+    return {**entries, **{name: entries[stage] for name, stage in configuration.provided.items() if stage in entries}}

@@ -11,7 +11,7 @@ from workbench.context.context_packing import ContextPacking
 from workbench.context.delivered_slices import passage_of
 from workbench.core.display import excerpt, table_html
 from workbench.errors import InputError, RunError
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext
 from workbench.records import Hit, Passage, Query, Variant
 
@@ -61,7 +61,7 @@ class SingleAnswer:
         return table_html(self.text, rows)
 
 
-def single_answer(question: Query, hits: Sequence[Hit], configuration: Configuration, run: RunContext) -> SingleAnswer:
+def single_answer(question: Query, hits: Sequence[Hit], configuration: PipelineConfiguration, run: RunContext) -> SingleAnswer:
     """Pack the hits into the context of a question, and answer it."""
     generator = configuration.answering
     if generator is None:

@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.context.neighbours import with_neighbours
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import MemoryVectorCache
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.searched_queries import SearchedQueries
 from workbench.records import Query
 from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, SearchDepth
@@ -19,7 +19,7 @@ from workbench.storage.vector_cache import Vectors
 
 
 def ranked_chunks(
-    question: Query, configuration: Configuration, corpus: Corpus, depth: SearchDepth, filters: DocumentFilters | None = None
+    question: Query, configuration: PipelineConfiguration, corpus: Corpus, depth: SearchDepth, filters: DocumentFilters | None = None
 ) -> pd.DataFrame:
     """Return the table query, rank, chunk, score of a question, which is query 0."""
     retriever, reranker = configuration.retrieval, configuration.rerank
@@ -32,7 +32,7 @@ def ranked_chunks(
     return with_neighbours(ranking.hits, corpus.doc, retriever.neighbours)
 
 
-def _searched(question: Query, original: QueryBatch, configuration: Configuration, corpus: Corpus) -> SearchedQueries:
+def _searched(question: Query, original: QueryBatch, configuration: PipelineConfiguration, corpus: Corpus) -> SearchedQueries:
     """Return what is searched for a question: what its rewriter makes of it, or the question."""
     rewriter = configuration.rewrite
     if isinstance(rewriter, TextRewriter):

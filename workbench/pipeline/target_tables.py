@@ -10,7 +10,7 @@ from workbench.metrics.answers.registry import NO_SOURCES
 from workbench.metrics.inputs import Labels
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats
-from workbench.targets.base import Target, TargetHit
+from workbench.targets.base import TargetHit
 from workbench.targets.matching import HitMatcher
 
 RETURNED = {
@@ -105,13 +105,13 @@ def about_rows(hits: pd.DataFrame, queries: int) -> pd.DataFrame:
     return table.rename_axis("query").reset_index().assign(tied=False)
 
 
-def unscored_reasons(responses: Responses, family: str, queries: int, searches: bool) -> list[str]:
+def unscored_reasons(responses: Responses, family: str, queries: int) -> list[str]:
     """Return for each question why a metric of a family has no value, or an empty text. What an answer without sources was made from is not known.
 
     A request that failed gives none. A hit whose characters are not known gives none to metrics of chunks and spans: they would count it as if
     it had not been returned.
     """
-    named = set(responses.values("named"))
+    searches, named = responses.values("searched"), set(responses.values("named"))
     reasons = ["" if searches or query in named else NO_SOURCES for query in range(queries)]
     returned, failures = responses.table("hits"), responses.table("failures")
     if family != "documents":
@@ -122,11 +122,11 @@ def unscored_reasons(responses: Responses, family: str, queries: int, searches: 
     return reasons
 
 
-def unknown_questions(responses: Responses, target: Target, family: str, queries: int) -> list[int]:
+def unknown_questions(responses: Responses, family: str, queries: int) -> list[int]:
     """Return the questions of which a target did not return enough to know what it missed by a metric of the family."""
     if family != "documents" and not gives_text(responses):
         return list(range(queries))
-    return [query for query, reason in enumerate(unscored_reasons(responses, family, queries, target.searches)) if reason]
+    return [query for query, reason in enumerate(unscored_reasons(responses, family, queries)) if reason]
 
 
 def gives_text(responses: Responses) -> bool:
@@ -135,13 +135,13 @@ def gives_text(responses: Responses) -> bool:
     return returned.empty or bool(((returned["start"] >= 0) | (returned["text"] != "")).any())
 
 
-def without_unscored(scores: pd.DataFrame, family: str, responses: Responses, searches: bool) -> pd.DataFrame:
+def without_unscored(scores: pd.DataFrame, family: str, responses: Responses) -> pd.DataFrame:
     """Return the scores of a target without those of questions of which it did not return enough to score."""
-    if not searches and not responses.values("named"):
+    if not responses.values("searched") and not responses.values("named"):
         return with_reasons(scores, [NO_SOURCES] * len(scores), "not_applicable")
     if family != "documents" and not gives_text(responses):
         return with_reasons(scores, [NO_TEXT] * len(scores), "not_applicable")
-    return with_reasons(scores, unscored_reasons(responses, family, len(scores), searches), "unscored")
+    return with_reasons(scores, unscored_reasons(responses, family, len(scores)), "unscored")
 
 
 def with_reasons(scores: pd.DataFrame, reasons: Sequence[str], state: str) -> pd.DataFrame:

@@ -98,9 +98,9 @@ class LiveResponses:
         """Return `hits` or `failures`."""
         return self.failures if name == "failures" else self.hits
 
-    def values(self, name: str) -> list[int]:
-        """Return no value: nothing is answered."""
-        return []
+    def values(self, name: str) -> list[int] | bool:
+        """Return that the hits are those of a search, and no question whose answer names sources."""
+        return True if name == "searched" else []
 
 
 def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usual: Sequence[Metric] = ()) -> SystemRun:
@@ -130,7 +130,7 @@ def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usua
         )
     chosen = metrics or [metric for metric in usual if metric.family == "documents" or gives_text(responses)]
     rows = evaluate(labels, retrieved, chosen)
-    tables = [without_unscored(rows[rows["metric"] == str(metric)], metric.family, responses, searches=True) for metric in chosen]
+    tables = [without_unscored(rows[rows["metric"] == str(metric)], metric.family, responses) for metric in chosen]
     return SystemRun(retrieved, pd.concat(tables, ignore_index=True), (*_notes(responses, dataset), *left_running()))
 
 

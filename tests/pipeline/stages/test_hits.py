@@ -4,7 +4,7 @@ import pytest
 from hashed_embedder import HashedEmbedder
 
 from workbench.chunking.fixed import FixedChunker
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.hits import corpus_of
@@ -16,7 +16,7 @@ from workbench.retrieval.dense import DenseRetriever
 def test_a_damaged_index_is_rebuilt_before_it_is_searched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     documents = tuple(Document(f"d{number}", f"Cat number {number} sleeps.") for number in range(9))
     run = RunContext(Workspace.at(tmp_path), Dataset("cats", documents, (), ()), (), "exact")
-    configuration = Configuration("ann", FixedChunker(size=64), HashedEmbedder(), DenseRetriever(search="ann"))
+    configuration = PipelineConfiguration("ann", FixedChunker(size=64), HashedEmbedder(), DenseRetriever(search="ann"))
     entries = Graph(run).walk(configuration, ["chunks", "vectors", "index"])
     folder = entries["index"][""].folder
     (folder / "chroma.sqlite3").write_bytes(b"")

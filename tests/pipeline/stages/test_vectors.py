@@ -8,7 +8,7 @@ from workbench.embedding.base import Role
 from workbench.embedding.embed import text_keys
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import RunError
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset, Document, Query
@@ -22,5 +22,5 @@ def test_a_cached_vector_that_is_not_a_unit_vector_is_never_stored(tmp_path: Pat
     run.workspace.vectors.put(text_keys([text], embedder, role), np.full((1, 384), 0.1, np.float32))
     graph = Graph(run)
     with pytest.raises(RunError, match=r"the array to store has a vector of length 1\.96 \(row 0\)"):
-        graph.walk(Configuration("whole", WholeChunker(), embedder, DenseRetriever()), ["chunks", stage])
+        graph.walk(PipelineConfiguration("whole", WholeChunker(), embedder, DenseRetriever()), ["chunks", stage])
     assert not list(run.workspace.store_root.glob(f"{stage}/*/entry.json"))

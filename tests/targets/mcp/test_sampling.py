@@ -18,7 +18,7 @@ from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import SampledCall, TargetAnswer, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.mcp.target import McpTarget
-from workbench.targets.target_components import _generated
+from workbench.targets.target_generator import _generated
 
 DOCUMENTS = [Document("cats", "Cats purr when content.", title="Cats"), Document("dogs", "Dogs bark at strangers.", title="Dogs")]
 CATS = Query("q1", "why do cats purr")

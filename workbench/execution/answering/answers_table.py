@@ -44,7 +44,8 @@ def context_slices(context: RunContext, result: Result) -> pd.DataFrame:
 def foreign_passages(context: RunContext, result: Result) -> pd.DataFrame:
     """Return the passages `doc_id, start, text` of contexts that are in no document of the dataset: those that a target has read."""
     columns = ["doc_id", "start", "text"]
-    tables = [contexts.table("passages")[columns] for _, contexts, _ in _entries(context, result)] if result.configuration.target else []
+    given = _entries(context, result) if "responses" in result.entries else ()
+    tables = [contexts.table("passages")[columns] for _, contexts, _ in given]
     passages = pd.concat(tables, ignore_index=True).drop_duplicates() if tables else pd.DataFrame(columns=columns)
     return passages[~passages["doc_id"].isin(context.doc_ids)]
 

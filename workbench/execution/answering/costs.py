@@ -44,7 +44,7 @@ def bounds_of(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[
     for configuration in configurations:
         generator, context = configuration.answering, configuration.context
         # What a target spends is its own.
-        if generator is None or context is None or configuration.target or not generator.calls_model:
+        if generator is None or context is None or not configuration.calls_model:
             continue
         missing = {graph.key(node) for node in graph.nodes(configuration, ["answers"]) if not graph.is_stored(node)} - counted
         counted |= missing

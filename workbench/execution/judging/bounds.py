@@ -87,7 +87,7 @@ class _Planned:
         if "contexts" in self._stored:
             return passages_of(self._stored["contexts"])
         configuration = self.node.configuration
-        cut, size = configuration.delivery(self._run.primary), configuration.chunking.sizes[0] or _CHUNK
+        cut, size = configuration.delivery(self._run.primary), configuration.fields.get("size") or _CHUNK
         number = cut.k or -(-(cut.tokens or 0) // size)
         budget = configuration.context.budget if configuration.context else number * size
         passage = Passage("", 0, 0, _text(max(1, budget // max(1, number))))

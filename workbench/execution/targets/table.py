@@ -18,9 +18,9 @@ _LISTED = 10
 
 def targets_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return the row of a target: what it was asked, what failed, and what could not be matched. Empty for another configuration."""
-    target = result.configuration.target
-    if target is None:
+    if "responses" not in result.entries:
         return empty(SCHEMAS["targets"])
+    (target,) = result.configuration.targets
     responses = result.entry("responses")
     hits, failures = responses.table("hits"), responses.table("failures")
     faulty = hits[hits["fault"] != ""]

@@ -19,7 +19,7 @@ class ChunkFaultsStage(Stage):
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the run has a primary metric, and the configuration chunks of its own. A run that only screens explains nothing."""
-        return run.primary is not None and configuration.target is None
+        return run.primary is not None and "chunks" not in configuration.provided
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Count the faults."""

@@ -10,7 +10,6 @@ from workbench.pipeline.chunk_table import chunk_tables
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.target_tables import chunk_rows
 from workbench.storage.result_store import ResultWriter
 
 
@@ -18,25 +17,22 @@ class ChunksStage(Stage):
     """Table `chunks`: doc, start, end, delivered_start, delivered_end, header, tokens (of the delivered slice, budget vocabulary)."""
 
     name = "chunks"
-    inputs = ("corpus", "responses")
+    inputs = ("corpus",)
     setting = "chunking"
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the chunker's settings, and the vocabulary in which budgets are counted."""
-        return Identity(node.configuration.chunking.identity(), model_fingerprint(BUDGET_VOCABULARY))
+        return Identity(node.configuration.pipeline.chunking.identity(), model_fingerprint(BUDGET_VOCABULARY))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Split every document. Sentences that a chunker compares are embedded through the vector cache. A target has split them."""
-        if inputs.configuration.target:
-            writer.table("chunks", chunk_rows(inputs.entry("responses").table("hits"), inputs.run.labels))
-            return
+        """Split every document. Sentences that a chunker compares are embedded through the vector cache."""
         with using_vector_cache(inputs.run.workspace.vectors):
-            writer.tables("chunks", chunk_tables(inputs.run.dataset.searched, inputs.configuration.chunking))
+            writer.tables("chunks", chunk_tables(inputs.run.dataset.searched, inputs.configuration.pipeline.chunking))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
         """Return the embedder with which the chunker compares texts."""
-        return configuration.chunking.compared_by
+        return configuration.pipeline.chunking.compared_by
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
         """Return the texts that the chunker compares."""
-        return [text for document in inputs.run.dataset.searched for text in inputs.configuration.chunking.compared(document)]
+        return [text for document in inputs.run.dataset.searched for text in inputs.configuration.pipeline.chunking.compared(document)]

@@ -61,5 +61,4 @@ class ExplanationsStage(Stage):
 
 def _unknown(inputs: Inputs, family: str) -> list[int]:
     """Return the questions of which a target did not return enough to know what it missed or delivered."""
-    target = inputs.configuration.target
-    return unknown_questions(inputs.entry("responses"), target, family, inputs.run.labels.queries) if target else []
+    return unknown_questions(inputs.entry("responses"), family, inputs.run.labels.queries) if "responses" in inputs.entries else []

@@ -29,12 +29,12 @@ class FeedbackStage(Stage):
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the settings of the rewriter and of the retriever, which makes the first search, and the documents that each question may find."""
-        rewriter, retriever = node.configuration.rewrite, node.configuration.retrieval
+        rewriter, retriever = node.configuration.rewrite, node.configuration.pipeline.retrieval
         return Identity([rewriter.identity() if rewriter else None, retriever.identity()], run.filters.identity if run.filters else None)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Search once and expand every question."""
-        rewriter, configuration = inputs.configuration.rewrite, inputs.configuration
+        rewriter, configuration = inputs.configuration.rewrite, inputs.configuration.pipeline
         if not isinstance(rewriter, FeedbackRewriter):
             raise RunError(f"{configuration.name} expands no question", "run the sweep again")
         queries, corpus = original_queries(inputs.run, inputs.entries), corpus_of(inputs.run, inputs.entries)

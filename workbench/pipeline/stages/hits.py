@@ -8,7 +8,6 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import searched_queries
 from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
-from workbench.pipeline.target_tables import about_rows, hit_rows
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
@@ -27,12 +26,12 @@ class HitsStage(Stage):
 
     name = "hits"
     version = 6
-    inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback", "responses")
+    inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback")
     setting = "retrieval"
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the retriever's settings and models, the seed of ties, how texts are fused, and the depth to which rankings are read."""
-        configuration, depth = node.configuration, search_depth(node.configuration, run)
+        configuration, depth = node.configuration.pipeline, search_depth(node.configuration, run)
         fused = {"fusion": [CONSTANT, POOL]} if isinstance(configuration.rewrite, TextRewriter) else {}
         settings = {"retriever": configuration.retrieval.identity(), "ties": SEED, **fused}
         return Identity(
@@ -41,10 +40,7 @@ class HitsStage(Stage):
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Rank chunks and documents for all queries with every search."""
-        if inputs.configuration.target:
-            _write_returned(inputs, writer)
-            return
-        configuration, searched = inputs.configuration, searched_queries(inputs.run, inputs.entries)
+        configuration, searched = inputs.configuration.pipeline, searched_queries(inputs.run, inputs.entries)
         retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
         ranked = searched.searches(retrieval, corpus, depth)
         for search, ranking in ranked.items():
@@ -57,16 +53,6 @@ class HitsStage(Stage):
         writer.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
-def _write_returned(inputs: Inputs, writer: ResultWriter) -> None:
-    """Write the ranking of a target as that of an exact search."""
-    labels, search = inputs.run.labels, inputs.configuration.retrieval.evaluated
-    hits, ranking = hit_rows(inputs.entry("responses").table("hits"), inputs.entry("chunks").table("chunks"), labels)
-    writer.table(f"{search}_hits", hits)
-    writer.table(f"{search}_ranking", ranking)
-    writer.table(f"{search}_about", about_rows(hits, labels.queries))
-    writer.values("searches", {"names": [search], "index_bytes": 0, "overlap": None})
-
-
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     """Return the search depth that metrics and delivery require. 100 documents are listed, for margins and run files."""
     slices = [metric.k for metric in run.metrics if metric.bounded_by_k and metric.k is not None]
@@ -75,7 +61,7 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     if run.primary is not None:
         budgets.append(configuration.delivery(run.primary).tokens or 0)
     pool = configuration.rerank.pool if configuration.rerank else 0
-    return SearchDepth(max([configuration.retrieval.k, pool, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
+    return SearchDepth(max([configuration.k, pool, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
 
 
 def corpus_of(run: RunContext, entries: Entries) -> Corpus:

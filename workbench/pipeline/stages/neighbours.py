@@ -19,17 +19,17 @@ class NeighboursStage(Stage):
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration delivers neighbours."""
-        return configuration.retrieval.neighbours > 0
+        return configuration.neighbours > 0
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the number of neighbours on each side."""
-        return Identity(node.configuration.retrieval.neighbours)
+        return Identity(node.configuration.neighbours)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Add the neighbours to the ranking of every search."""
         ranked, doc = final_hits(inputs.entries), inputs.entry("chunks").table("chunks")["doc"].to_numpy(np.int64)
         for search in ranked.values("searches")["names"]:
-            writer.table(f"{search}_hits", with_neighbours(ranked.table(f"{search}_hits"), doc, inputs.configuration.retrieval.neighbours))
+            writer.table(f"{search}_hits", with_neighbours(ranked.table(f"{search}_hits"), doc, inputs.configuration.neighbours))
             for table in ("ranking", "about"):
                 writer.table(f"{search}_{table}", ranked.table(f"{search}_{table}"))
         writer.values("searches", ranked.values("searches"))

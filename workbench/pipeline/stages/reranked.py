@@ -31,7 +31,12 @@ class RerankedStage(Stage):
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score the pool of every query and order it again."""
-        reranker, retrieval, run, hits = inputs.configuration.rerank, inputs.configuration.retrieval, inputs.run, inputs.entry("hits")
+        reranker, retrieval, run, hits = (
+            inputs.configuration.rerank,
+            inputs.configuration.pipeline.retrieval,
+            inputs.run,
+            inputs.entry("hits"),
+        )
         if reranker is None:
             raise RunError(f"{inputs.configuration.name} has no reranker", "run the sweep again")
         before, queries, corpus = (

@@ -9,10 +9,12 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
+from workbench.models.files import model_fingerprint
+from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.target_tables import returned_table
+from workbench.pipeline.target_tables import about_rows, chunk_rows, hit_rows, returned_table
 from workbench.storage.result_store import ResultWriter
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetHit, TargetResources
@@ -28,37 +30,39 @@ class ResponsesStage(Stage):
     answer. Table `sources`: the sources of its answers, if it names any, and values `named`: the questions for which it does. Table `failures`:
     query, error, and `unanswered`: the same of its answers. Table `samples`: query, number, prompt, reply of the texts that it asked its client
     for. Values `seconds`: those of each reply.
-    Values `unread`: the names of the parts of answers that are no text.
+    Values `unread`: the names of the parts of answers that are no text. Value `searched`: whether the hits are those of a search.
+
+    It also gives the tables and values of the stages `chunks` and `hits`.
     """
 
     name = "responses"
     # 2: a document outside the dataset keeps its place and score in the ranking, and a reply the names of its parts that are no text.
-    # 4: the failures of answers.
-    version = 4
+    # 4: the failures of answers. 5: the chunks and the ranking.
+    version = 5
     inputs = ("corpus", "questions")
     setting = "target"
     uses_cache: ClassVar[bool] = True
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration is a target."""
-        return configuration.target is not None
+        return bool(configuration.targets)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the target's settings with how hits are matched, and what it can read of the dataset."""
-        target, dataset = node.configuration.target, run.dataset
+        """Return the target's settings with how hits are matched, what it can read of the dataset, and the vocabulary in which budgets are counted."""
+        (target,), dataset = node.configuration.targets, run.dataset
         fields, filters = [dict(document.metadata) for document in dataset.documents], [dict(query.where) for query in dataset.queries]
         read = [run.questions_identity, fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
-        settings = [target.identity(), target.match] if target else None
-        return Identity(settings, [*read, *([fingerprint(filters)] if any(filters) else [])])
+        read += [model_fingerprint(BUDGET_VOCABULARY)]
+        return Identity([target.identity(), target.match], [*read, *([fingerprint(filters)] if any(filters) else [])])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Ask the questions. If a request failed, the next run asks again."""
-        target, run = inputs.configuration.target, inputs.run
-        if target is None:
-            raise RunError(f"{inputs.configuration.name} is no target", "run the sweep again")
+        (target,), run = inputs.configuration.targets, inputs.run
         matcher, replies = HitMatcher(run.dataset.documents, target.match), _replies(target, inputs)
         searched = replies["search" if target.searches else "answer"]
-        writer.table("hits", returned_table([(place, _found(reply)) for place, reply in enumerate(searched)], matcher))
+        returned = returned_table([(place, _found(reply)) for place, reply in enumerate(searched)], matcher)
+        writer.table("hits", returned)
+        _write_ranking(returned, inputs, writer)
         answers = [(place, reply.answer.sources) for place, reply in enumerate(replies.get("answer", ())) if reply.answer]
         sources = [(place, named) for place, named in answers if named is not None]
         writer.table("sources", returned_table(sources, matcher))
@@ -66,10 +70,23 @@ class ResponsesStage(Stage):
         writer.table("unanswered", _failures(replies.get("answer", ())))
         writer.table("samples", _samples(replies.get("answer", ())))
         writer.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
+        writer.values("searched", target.searches)
         writer.values("named", [place for place, _ in sources])
         writer.values("unread", [name for reply in replies.get("answer", ()) if reply.answer for name in reply.answer.unread])
         if any(reply.error for given in replies.values() for reply in given):
             writer.mark_incomplete()
+
+
+def _write_ranking(returned: pd.DataFrame, inputs: Inputs, writer: ResultWriter) -> None:
+    """Write the tables of the stages `chunks` and `hits`: the returned slices, and their ranking as that of an exact search."""
+    labels, search = inputs.run.labels, inputs.configuration.evaluated
+    chunks = chunk_rows(returned, labels)
+    hits, ranking = hit_rows(returned, chunks, labels)
+    writer.table("chunks", chunks)
+    writer.table(f"{search}_hits", hits)
+    writer.table(f"{search}_ranking", ranking)
+    writer.table(f"{search}_about", about_rows(hits, labels.queries))
+    writer.values("searches", {"names": [search], "index_bytes": 0, "overlap": None})
 
 
 def _failures(replies: Sequence[TargetReply]) -> pd.DataFrame:

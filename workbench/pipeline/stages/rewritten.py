@@ -64,7 +64,7 @@ class RewrittenVectorsStage(EmbeddingStage):
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether retrieval searches vectors of rewritten texts."""
-        return isinstance(configuration.rewrite, TextRewriter) and configuration.retrieval.needs_vectors
+        return isinstance(configuration.rewrite, TextRewriter) and configuration.pipeline.retrieval.needs_vectors
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return everything that determines the vector of a text in either role."""

@@ -42,14 +42,13 @@ class ScoresStage(Stage):
         metric, chunks, hits = Metric.parse(inputs.node.part), inputs.entry("chunks"), final_hits(inputs.entries)
         searches = hits.values("searches")["names"]
         tables = {search: score(_case(inputs.run, inputs.configuration, chunks, hits, search), metric) for search in searches}
-        writer.table("scores", _scored(tables[inputs.configuration.retrieval.evaluated], metric, inputs))
+        writer.table("scores", _scored(tables[inputs.configuration.evaluated], metric, inputs))
         writer.values("change", _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None)
 
 
 def _scored(scores: pd.DataFrame, metric: Metric, inputs: Inputs) -> pd.DataFrame:
     """Return the scores of a configuration, for a target without those of questions of which it did not return enough to score."""
-    target = inputs.configuration.target
-    return scores if target is None else without_unscored(scores, metric.family, inputs.entry("responses"), target.searches)
+    return without_unscored(scores, metric.family, inputs.entry("responses")) if "responses" in inputs.entries else scores
 
 
 def retrieved(configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str = "") -> Retrieved:
@@ -57,11 +56,11 @@ def retrieved(configuration: Configuration, chunks: StoredResult, hits: StoredRe
 
     The spread is taken over all scores, which only an exact search sees.
     """
-    search = search or configuration.retrieval.evaluated
+    search = search or configuration.evaluated
     names = hits.values("searches")["names"]
     spread: Floats = hits.table(f"{'exact' if 'exact' in names else search}_about")["spread"].to_numpy(np.float64)
     tables = chunks.table("chunks"), hits.table(f"{search}_hits"), hits.table(f"{search}_ranking")
-    return Retrieved(*tables, spread, whole_index=configuration.target is None)
+    return Retrieved(*tables, spread, whole_index="chunks" not in configuration.provided)
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,7 @@ from workbench.datasets.fingerprints import corpus_fingerprint
 from workbench.errors import InputError, WorkbenchError
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.pipeline.chunk_table import chunk_tables
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.records import Dataset, Document
 from workbench.results.run_tables import RunTables
 
@@ -41,7 +41,7 @@ class RunDataset:
         Nothing is embedded, so those of a splitter that compares texts are not known, nor those of code that an experiment names.
         """
         chosen = self._configurations.get(configuration)
-        if self.documents is None or chosen is None or chosen.target or chosen.chunking.compared_by or chosen.chunking.named_code:
+        if self.documents is None or chosen is None or chosen.chunking.compared_by or chosen.chunking.named_code:
             return None
         documents = Dataset("", tuple(self.documents), (), ()).searched
         table = pd.concat(chunk_tables(documents, chosen.chunking), ignore_index=True)
@@ -57,8 +57,9 @@ class RunDataset:
             return None
 
     @cached_property
-    def _configurations(self) -> dict[str, Configuration]:
-        return {each.name: each for each in self._experiment.configurations} if self._experiment else {}
+    def _configurations(self) -> dict[str, PipelineConfiguration]:
+        own = self._experiment.configurations if self._experiment else ()
+        return {each.name: each.pipeline for each in own if not each.targets}
 
     @cached_property
     def _found(self) -> tuple[Sequence[Document] | None, str]:

@@ -11,7 +11,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.errors import InputError
 from workbench.judging.settings import Judging
 from workbench.llm.session import CallResources
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.single_answer import SingleAnswer
 from workbench.printable import printable_line
 from workbench.records import Dataset, Document
@@ -59,8 +59,8 @@ def replies(target: Target, requests: Sequence[TargetRequest], dataset: Dataset 
     return [found[place] for place in range(len(requests))]
 
 
-def pipeline_of(configuration: Configuration) -> Pipeline:
-    """Return the pipeline of a configuration that is no target."""
+def pipeline_of(configuration: PipelineConfiguration) -> Pipeline:
+    """Return the pipeline of a configuration."""
     return Pipeline(
         chunking=configuration.chunking,
         embedding=configuration.embedding or SentenceTransformerEmbedder(),

@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.execution.local import check_code, context_of
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.metrics.names import tokens
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext
 from workbench.results.run_tables import MANIFEST, RunTables
 
@@ -67,18 +67,15 @@ class LiveSearch:
         configuration = next((each for each in self._experiment.configurations if each.name == name), None)
         if configuration is None:
             raise InputError(f"the experiment of {self.folder} no longer describes {name}", _AGAIN)
-        if configuration.target:
-            raise InputError(
-                f"{name} is a target, which is only asked by a sweep", "choose a configuration of the workbench's own pipeline"
-            )
+        own = configuration.pipeline
         check_code(replace(self._experiment, configurations=(configuration,), judging=None, allow_code=self.allow_code))
         context = self._context
         if not context.workspace.store_root.is_dir():
             raise InputError(f"the run's store {context.workspace.store_root} does not exist", _AGAIN)
-        return _pipeline(configuration, context).index(context.dataset, self._outputs)
+        return _pipeline(own, context).index(context.dataset, self._outputs)
 
 
-def _pipeline(configuration: Configuration, context: RunContext) -> Pipeline:
+def _pipeline(configuration: PipelineConfiguration, context: RunContext) -> Pipeline:
     """Return the pipeline of a configuration that delivers what its sweep delivered."""
     cut = configuration.delivery(context.primary)
     retrieval = configuration.retrieval

@@ -95,7 +95,7 @@ class AnswersStage(Stage):
 
 def _failed(inputs: Inputs) -> dict[int, GeneratedAnswer]:
     """Return the answers that a target failed to give with its sources. Asked again, it would answer from sources that are not known."""
-    if inputs.configuration.target is None or inputs.node.variant != Variant(RETRIEVED):
+    if "responses" not in inputs.entries:
         return {}
     return {query: GeneratedAnswer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
 

@@ -27,7 +27,7 @@ from workbench.perturb.planting import PlantedContext, plant
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.answering.target_contexts import own_contexts, uses_own_context
+from workbench.pipeline.stages.answering.target_contexts import own_contexts
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.records import Passage, Variant
@@ -106,17 +106,18 @@ class ContextsStage(Stage):
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Make the context of every question."""
         variant, maker = inputs.node.variant, _maker(inputs)
-        own = uses_own_context(inputs.configuration.target, variant)
-        made = own_contexts(inputs) if own else [_made(maker, variant, query) for query in range(len(maker.labels))]
+        made = own_contexts(inputs) or [_made(maker, variant, query) for query in range(len(maker.labels))]
         about = (_about(maker, variant, query, context) for query, context in enumerate(made))
         writer.table("contexts", _table(about, _CONTEXTS))
         writer.table("passages", _table((row for query, context in enumerate(made) for row in _passage_rows(query, context)), _PASSAGES))
-        writer.values("unknown", _unknown(inputs, made) if own and variant.condition == RETRIEVED else [])
+        writer.values("unknown", _unknown(inputs, made))
         writer.table("cuts", _table((row for query, context in enumerate(made) for row in _cut_rows(query, context)), _CUTS))
 
 
 def _unknown(inputs: Inputs, made: Sequence[PlantedContext]) -> list[int]:
     """Return the questions for which a target named no sources, or none that could be placed. An empty list of sources is known."""
+    if inputs.node.variant.condition != RETRIEVED or "responses" not in inputs.entries:
+        return []
     responses = inputs.entry("responses")
     empty = set(responses.values("named")) - set(responses.table("sources")["query"].tolist())
     return [query for query, context in enumerate(made) if not context.packed.passages and query not in empty]

@@ -13,22 +13,21 @@ from workbench.perturb.planting import PlantedContext
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs
 from workbench.pipeline.target_tables import RETURNED
-from workbench.records import Passage, Variant
-from workbench.targets.base import Target
+from workbench.records import Passage
 
 CANNOT_BE_GIVEN = "the target cannot be given a context"
 
 
-def uses_own_context(target: Target | None, variant: Variant) -> bool:
-    """Return whether a target makes the context of a variant itself, or cannot be given one."""
-    return target is not None and (variant.condition == RETRIEVED or not target.takes_context)
-
-
 def own_contexts(inputs: Inputs) -> list[PlantedContext]:
-    """Return the context of each question: the sources that the target's answer names, else what its search returns."""
+    """Return the context of each question: the sources that the target's answer names, else what its search returns.
+
+    Empty if the contexts of the variant are packed, and not the target's own.
+    """
     run = inputs.run
     if inputs.node.variant.condition != RETRIEVED:
-        return [PlantedContext(reason=CANNOT_BE_GIVEN)] * len(run.dataset.queries)
+        return [] if inputs.configuration.takes_context else [PlantedContext(reason=CANNOT_BE_GIVEN)] * len(run.dataset.queries)
+    if "responses" not in inputs.entries:
+        return []
     responses = inputs.entry("responses")
     named, sources, hits = set(responses.values("named")), responses.table("sources"), responses.table("hits")
     rows = pd.concat([sources, hits[~hits["query"].isin(named)]])

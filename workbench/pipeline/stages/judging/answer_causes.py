@@ -103,9 +103,9 @@ def _judges_relevance(inputs: Inputs) -> bool:
 
 def _unknown(inputs: Inputs) -> Sequence[int]:
     """Return the questions of which a target does not say what it retrieved."""
-    target, run = inputs.configuration.target, inputs.run
+    run = inputs.run
     family = run.primary.family if run.primary else "documents"
-    return unknown_questions(inputs.entry("responses"), target, family, run.labels.queries) if target else ()
+    return unknown_questions(inputs.entry("responses"), family, run.labels.queries) if "responses" in inputs.entries else ()
 
 
 def _causes(
