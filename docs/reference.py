@@ -30,10 +30,8 @@ from workbench.experiment.read import DEFAULT_METRICS, KEYS
 from workbench.judging.claims.registry import SPLITTERS
 from workbench.judging.registry import JUDGES
 from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.families.margins import answerable_auroc
-from workbench.metrics.judged.registry import JUDGED_KINDS
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.monitor.alerts.channels import Webhook, content
 from workbench.monitor.alerts.detect import RaisedAlert
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
@@ -201,8 +199,8 @@ def public() -> Iterator[dict[str, Any]]:
     # Two names can differ in a capital only.
     for name in sorted({*workbench.__all__, "map"}, key=lambda name: (name.lower(), name)):
         item = getattr(workbench, name)
-        if name in KINDS:
-            yield {"name": name, "kind": "metric", "text": KINDS[name].definition, "place": "metrics.md"}
+        if name in METRICS:
+            yield {"name": name, "kind": "metric", "text": METRICS[name].definition, "place": "metrics.md"}
         elif inspect.isroutine(item):
             yield {"name": name, "kind": "function", "text": markdown(item), "signature": signature(item)}
         elif inspect.ismodule(item):
@@ -241,9 +239,7 @@ def pages() -> dict[Path, str]:
         "retrieval_tests": rows("gate", RetrievalTestKeys),
         "stages": list(stages()),
         "default_metrics": DEFAULT_METRICS,
-        "kinds": KINDS.builtin,
-        "answer_kinds": ANSWER_KINDS.builtin,
-        "judged_kinds": JUDGED_KINDS.builtin,
+        "metrics": list(METRICS.builtin.values()),
         "auroc": markdown(answerable_auroc).split("\n\n")[0],
         "schemas": SCHEMAS,
         "history": SCHEMA,

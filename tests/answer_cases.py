@@ -1,14 +1,18 @@
 """Small cases of answers for the tests of answer metrics."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from workbench.metrics.answers.case import AnswerCase, AnswerLabels, Answers, Contexts
-from workbench.records import Need, Passage, Query, Span, Variant
+from workbench.metrics.case import NO_CUT, Answered, Answers, Case, Contexts, Cut, Judgements
+from workbench.metrics.evaluate import values_of
+from workbench.metrics.inputs import Labels
+from workbench.metrics.registry import METRICS
+from workbench.records import Dataset, Document, Need, Passage, Qrel, Query, Span, Variant
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,14 @@ def unit_vectors(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     return np.array([row / np.linalg.norm(row) for row in rows], dtype=np.float32).reshape(len(texts), -1)
 
 
-def case_of(*asked: Asked, variant: Variant = Variant(), verbatim: bool = False) -> AnswerCase:  # noqa: B008  # frozen
-    """The case of these questions."""
-    labels = AnswerLabels(
-        [Query(f"q{n}", "?", one.answerable, one.expected[0], answer_variants=one.expected[1:]) for n, one in enumerate(asked)],
-        [[Need(f"q{n}", tuple(Span(*span) for span in need)) for need in one.needs] for n, one in enumerate(asked)],
-    )
+def case_of(
+    *asked: Asked,
+    variant: Variant = Variant(),  # noqa: B008  # frozen
+    verbatim: bool = False,
+    relevant: Sequence[Collection[str]] = (),
+    judgements: Judgements | None = None,
+) -> Case:
+    """The case of these questions, each with the documents that are relevant to it."""
     contexts = Contexts(
         [[Passage(*span, text="", planted=one.planted.get(n, "")) for n, span in enumerate(one.passages)] for one in asked],
         [one.reason for one in asked],
@@ -60,5 +66,20 @@ def case_of(*asked: Asked, variant: Variant = Variant(), verbatim: bool = False)
         np.array([one.correct for one in asked], dtype=np.float64),
         [one.outcome for one in asked],
         np.zeros(len(asked), dtype=np.bool_),
+        verbatim,
+        unit_vectors,
     )
-    return AnswerCase(variant, labels, contexts, answers, unit_vectors, verbatim)
+    return Case(_labels(asked, relevant), answered=Answered(variant, contexts, answers, judgements))
+
+
+def table_of(case: Case, name: str, cut: Cut = NO_CUT) -> pd.DataFrame:
+    """The values of a metric for each question."""
+    return values_of(case, METRICS[name], cut)
+
+
+def _labels(asked: Sequence[Asked], relevant: Sequence[Collection[str]]) -> Labels:
+    queries = tuple(Query(f"q{n}", "?", one.answerable, one.expected[0], answer_variants=one.expected[1:]) for n, one in enumerate(asked))
+    needs = tuple(Need(f"q{n}", tuple(Span(*span) for span in need)) for n, one in enumerate(asked) for need in one.needs)
+    qrels = tuple(Qrel(f"q{n}", doc_id, 1) for n, ids in enumerate(relevant) for doc_id in ids)
+    ids = {span.doc_id for need in needs for span in need.alternatives} | {qrel.doc_id for qrel in qrels}
+    return Labels.of(Dataset("cases", tuple(Document(doc_id, "x" * 99) for doc_id in sorted(ids)), queries, qrels, needs))

@@ -15,7 +15,8 @@ from workbench.analysis.values import clusters, metadata
 from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD
 from workbench.context.conditions import CONDITIONS, variants_of
 from workbench.execution.collect import collect
-from workbench.metrics.answers.registry import ANSWER_KINDS
+from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.records import Variant
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
@@ -128,10 +129,7 @@ def _source(name: str, table: pd.DataFrame) -> Callable[[RunTables], pd.DataFram
 
 
 def _measure(metric: str) -> dict[str, Any]:
-    kind = ANSWER_KINDS[metric]
-    fixed = {"name": metric, "family": "answers", "k": None, "tokens": None, "bounded_by_k": False}
-    read = ("higher_is_better", "proportion", "definition", "source")
-    return fixed | {name: getattr(kind, name) for name in read}
+    return Measure.of(Metric.parse(metric)).model_dump(mode="json")
 
 
 @dataclass

@@ -21,8 +21,7 @@ from workbench.core.environment import cache_folder, skip_schema_grammar
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.metrics.answers.registry import ANSWER_KINDS
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.records import Dataset
 from workbench.results.history import FINGERPRINTS, SCHEMA
 from workbench.storage.vector_cache import Vectors
@@ -94,8 +93,7 @@ server.serve_forever()
 def _functions_are_metrics_of_one_test() -> Iterator[None]:
     """Forget the metrics that a test, or the code of a page, made of functions: they are known to the process, and listed in messages."""
     yield
-    for table in (KINDS, ANSWER_KINDS):
-        table.defined.clear()
+    METRICS.defined.clear()
 
 
 @pytest.fixture(autouse=True)

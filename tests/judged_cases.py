@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.answer_cases import Asked, case_of
+from tests.answer_cases import Asked, case_of, table_of
 from workbench.judging.base import Judgement, Verdict
 from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.case import Cut
-from workbench.metrics.judged.case import AnswerJudgements, JudgedCase
-from workbench.metrics.judged.evaluate import judged_values
-from workbench.metrics.judged.registry import JUDGED_KINDS
+from workbench.metrics.case import AnswerJudgements, Case, Cut, Judgements
 from workbench.records import Variant
 
 FAILED = "the judge is down"
@@ -63,17 +60,16 @@ def judged_case(
     no_contradictions: str = "",
     untested: str = "",
     **thresholds: float,
-) -> JudgedCase:
+) -> Case:
     """The case of these questions."""
-    answered = case_of(*(each.asked for each in judged), variant=variant, verbatim=verbatim)
-    relevant = [frozenset(each.relevant) for each in judged]
-    return JudgedCase(
-        answered, [each.judgements for each in judged], relevant, only_score, no_contradictions, untested, EndToEndThresholds(**thresholds)
-    )
+    found = [each.judgements for each in judged]
+    judgements = Judgements(found, only_score, no_contradictions, untested, EndToEndThresholds(**thresholds))
+    relevant = [each.relevant for each in judged]
+    return case_of(*(each.asked for each in judged), variant=variant, verbatim=verbatim, relevant=relevant, judgements=judgements)
 
 
 def outcomes(name: str, *judged: Judged, k: int | None = None, **case: Any) -> list[float | str]:
     """The value of a metric for each question, or the state with the reason."""
-    table = judged_values(judged_case(*judged, **case), JUDGED_KINDS[name], Cut(k))
+    table = table_of(judged_case(*judged, **case), name, Cut(k))
     rows = table[["value", "state", "reason"]].itertuples(index=False, name=None)
     return [value if state == "scored" else f"{state}: {reason}" for value, state, reason in rows]

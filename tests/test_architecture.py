@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 import workbench
 from workbench import testing
 from workbench.chunking.registry import CHUNKERS
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 
@@ -205,7 +205,7 @@ def test_the_laws_of_every_registry_see_components_of_another_package() -> None:
     assert "halves" in CHUNKERS
     assert {"plain_vectors", "mixed"} <= set(RETRIEVERS)
     assert "shared_words" in RERANKERS
-    assert KINDS["first_hit"].version == 7
+    assert METRICS["first_hit"].version == 7
 
 
 def test_the_checks_of_components_are_these() -> None:

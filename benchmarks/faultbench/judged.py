@@ -12,7 +12,7 @@ from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, obser
 from workbench.judging.base import Judgement, JudgeRequest, Task
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.judging.settings import Judging
-from workbench.metrics.judged.case import AnswerJudgements
+from workbench.metrics.case import AnswerJudgements
 from workbench.pipeline.stages.judging.requests import claims_of, judgements_of
 
 _DOWN = Judgement(error="no judge can verify the claim")

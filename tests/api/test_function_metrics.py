@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.testing import METRIC_LAWS
 
 
@@ -33,7 +33,7 @@ def test_a_function_of_hits_gets_the_values_of_the_builtin_metric_that_it_repeat
             scores = wb.evaluate(system, part, [share_found @ 5, share_found @ 2, "hit_recall@5", "hit_recall@2"])
             for k in (2, 5):
                 assert scores[f"share_found@{k}"] == scores[f"hit_recall@{k}"]
-    assert KINDS["share_found"].definition == "The share of the relevant documents among those of the hits"
+    assert METRICS["share_found"].definition == "The share of the relevant documents among those of the hits"
 
 
 def test_hits_are_the_first_distinct_chunks_with_their_ranks_and_scores(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
@@ -84,7 +84,7 @@ def test_a_comparison_is_read_by_a_process_without_the_function(part: wb.Dataset
     }
     made = wb.compare(systems, part, metrics=[three_hits @ 3, "recall@5"], outputs=tmp_path)
     (tables,) = tmp_path.glob("*/queries.parquet")
-    KINDS.defined.clear()
+    METRICS.defined.clear()
     read = wb.load(tables.parent)
     assert read.leaderboard()["three_hits@3"].tolist() == made.leaderboard()["three_hits@3"].tolist() == [1.0, 1.0]
     read.to_html(tmp_path / "again.html")
@@ -142,7 +142,7 @@ def test_a_function_of_hits_keeps_the_laws() -> None:
         return bool(hits) and hits[0].start == 0
 
     for law in METRIC_LAWS:
-        law(KINDS["first_document"])
+        law(METRICS["first_document"])
 
 
 def fails(query: Any, hits: Any) -> Any:

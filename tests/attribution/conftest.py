@@ -11,7 +11,7 @@ from workbench.execution.local import Outcome
 from workbench.execution.result import Result
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
-from workbench.pipeline.stages.scores import retrieved
+from workbench.pipeline.rankings import retrieved
 from workbench.pipeline.stages.vectors import input_lengths
 
 

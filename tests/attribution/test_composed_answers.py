@@ -11,7 +11,7 @@ from workbench.attribution.context_evidence import ContextEvidence
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
 from workbench.context.question_labels import QuestionLabels
 from workbench.judging.base import Judgement, Verdict
-from workbench.metrics.judged.case import AnswerJudgements
+from workbench.metrics.case import AnswerJudgements
 from workbench.records import Passage, Query
 
 EVIDENCE = "A licence for the harbour crane is valid for three years and costs 1,200 euros."

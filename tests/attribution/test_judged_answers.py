@@ -6,7 +6,7 @@ from workbench.attribution.answer_causes import AnswerCause, ObservedAnswer, Ver
 from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
 from workbench.judging.base import Judgement
 from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.judged.case import AnswerJudgements
+from workbench.metrics.case import AnswerJudgements
 
 JUDGES, SCORES = JudgeRoles(claims=True, relevance=True), JudgeRoles(claims=False, relevance=False)
 DOWN = Judgement(error="the server timed out")

@@ -146,3 +146,39 @@ def test_two_packages_with_one_kind_are_both_named(tmp_path: Path) -> None:
     assert "the package 'paging' offers 'pages' in workbench.chunkers, and so does tearing" in told(
         tmp_path, EXPERIMENT % {"kind": "pages"}
     )
+
+
+METRIC = """
+import numpy as np
+from workbench.metrics.case import MetricValues
+from workbench.metrics.definition import MetricDefinition
+
+SHORT = MetricDefinition("short", lambda case, cut: MetricValues(np.zeros(len(case))), reads=("answer",))
+"""
+
+
+@pytest.mark.parametrize("group", ["workbench.metrics", "workbench.answer_metrics", "workbench.judged_metrics"])
+def test_a_metric_is_read_from_the_groups_of_earlier_versions_too(tmp_path: Path, group: str) -> None:
+    install(tmp_path, "shortening", "short = shortening:SHORT", METRIC, group)
+    assert told(tmp_path, "from workbench.metrics.names import Metric; print(Metric.parse('short').definition.reads)") == "('answer',)\n"
+
+
+@pytest.mark.parametrize(
+    ("group", "imported", "line"),
+    [
+        (
+            "workbench.metrics",
+            "registry import Kind",
+            "(ImportError: Kind is now workbench.metrics.definition.MetricDefinition: see docs/ext",
+        ),
+        (
+            "workbench.answer_metrics",
+            "answers.registry import AnswerKind",
+            "correct it, declare it in workbench.metrics (docs/extending.md) or",
+        ),
+    ],
+)
+def test_a_metric_of_earlier_versions_is_one_line_that_says_what_to_do(tmp_path: Path, group: str, imported: str, line: str) -> None:
+    install(tmp_path, "shortening", "short = shortening:SHORT", f"from workbench.metrics.{imported}", group)
+    code = "from workbench.metrics.registry import METRICS\ntry: METRICS['short']\nexcept Exception as error: print(*error.lines)"
+    assert line in told(tmp_path, code)

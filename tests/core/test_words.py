@@ -12,7 +12,7 @@ from workbench.context.context_packing import ContextPacking
 from workbench.core.words import VERSION, _known_terms, _terms, folded, search_terms, terms, whole, without_blanks, words
 from workbench.judging.claims.chat import ChatSplitter
 from workbench.judging.overlap import OverlapJudge
-from workbench.metrics.answers.registry import ANSWER_KINDS
+from workbench.metrics.registry import METRICS
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.hybrid import HybridRetriever
 
@@ -145,4 +145,4 @@ def test_the_version_of_words_is_in_the_identity_of_components_that_split_texts(
 
 def test_the_version_of_words_is_in_the_version_of_metrics_that_split_answers() -> None:
     names = ("exact_match", "token_f1", "answer_recall", "counterfactual_robustness")
-    assert [ANSWER_KINDS[name].version for name in names] == [1 + VERSION] * 4
+    assert [METRICS[name].version for name in names] == [1 + VERSION] * 4

@@ -87,6 +87,7 @@ def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tm
     assert values["top_document"].between(0.01, 1).all()
     # The target only searches.
     assert values["answer_recall"].drop("pages").between(0.01, 1).all()
+    assert values["brevity"].drop("pages").between(0.001, 1).all()
     assert values["top_document"].tolist() == values["success@1"].tolist()
     # The vectors have unit length, so that dot products rank as cosines do.
     assert values["mrr@10"]["paragraphs-dot"] == pytest.approx(values["mrr@10"]["paragraphs"])

@@ -9,7 +9,7 @@ from workbench import __all__ as public
 from workbench.chunking.registry import CHUNKERS
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.monitor.alerts.channels import Webhook
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
 from workbench.monitor.log.asgi import LoggedRoute
@@ -29,9 +29,9 @@ def test_every_field_of_a_component_is_described_by_a_sentence(component):
     assert all((field.description or "").endswith(".") for field in fields.values()), fields
 
 
-@pytest.mark.parametrize("name", KINDS.builtin)
+@pytest.mark.parametrize("name", METRICS.builtin)
 def test_every_metric_has_a_formula_and_a_source(name):
-    assert "–" not in (KINDS[name].formula, KINDS[name].source)
+    assert "–" not in (METRICS[name].formula, METRICS[name].source)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=lambda schema: schema.name)

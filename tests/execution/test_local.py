@@ -11,7 +11,7 @@ from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment, plan_lines
 from workbench.experiment.read import experiment_of, read_experiment
 from workbench.metrics.case import MetricValues
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.models.files import MINILM, locate
 from workbench.schemas import SCHEMAS
 
@@ -77,11 +77,11 @@ def test_another_metric_computes_only_itself(outcome, experiment_file, copied):
 
 
 def test_a_metric_whose_version_rises_is_scored_again_and_no_other(outcome, experiment_file, copied, monkeypatch):
-    kind = KINDS["mrr"]
-    monkeypatch.setitem(KINDS.builtin, "mrr", replace(kind, compute=lambda case, _: MetricValues(np.ones(case.labels.queries))))
+    kind = METRICS["mrr"]
+    monkeypatch.setitem(METRICS.builtin, "mrr", replace(kind, compute=lambda case, _: MetricValues(np.ones(case.labels.queries))))
     kept = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
     assert kept.results[0].scores_table.equals(outcome.results[0].scores_table)
-    monkeypatch.setitem(KINDS.builtin, "mrr", replace(KINDS["mrr"], version=kind.version + 1))
+    monkeypatch.setitem(METRICS.builtin, "mrr", replace(METRICS["mrr"], version=kind.version + 1))
     again = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
     before, after = (found.results[0].scores_table.set_index(["metric", "query"])["value"] for found in (outcome, again))
     assert set(before.index[before.ne(after) & before.notna()].get_level_values("metric")) == {"mrr@10"}

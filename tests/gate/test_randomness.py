@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from workbench.gate.randomness import random_parts
-from workbench.results.run_tables import Measure, RunTables
+from workbench.metrics.measure import Measure
+from workbench.results.run_tables import RunTables
 
 CHAT = {"kind": "chat", "model": "m"}
 LOCAL = {"kind": "sentence-transformers"}

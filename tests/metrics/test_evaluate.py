@@ -9,9 +9,9 @@ from workbench.metrics.case import Case
 from workbench.metrics.evaluate import evaluate, unjudged_values
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 
-EVERY = [Metric(name, k=None if kind.cut == "none" else 2) for name, kind in KINDS.items()]
+EVERY = [Metric(name, k=None if kind.cut == "none" else 2) for name, kind in METRICS.items() if not kind.of_answers]
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ import pytest
 
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.names import Metric
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.testing import METRIC_LAWS
 from workbench.testing.small_results import SmallWorld, small_world
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", METRICS)
 def test_it_keeps_the_laws(name: str) -> None:
     for law in METRIC_LAWS:
-        law(KINDS[name])
+        law(METRICS[name])
 
 
 def values(world: SmallWorld, names: list[str], spans: str = "exact") -> pd.DataFrame:

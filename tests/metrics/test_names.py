@@ -2,7 +2,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.metrics.names import Metric, UncutMetric
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 
 
 def test_a_name_prints_as_it_was_parsed() -> None:
@@ -33,7 +33,7 @@ def test_a_wrong_name_is_refused_with_its_fix(wording) -> None:
 
 
 def test_metrics_of_delivered_chunks_are_bounded_by_k() -> None:
-    bounded = {name for name, kind in KINDS.items() if kind.cut != "none" and Metric(name, k=5).bounded_by_k}
+    bounded = {name for name, kind in METRICS.items() if kind.cut != "none" and Metric(name, k=5).bounded_by_k}
     assert bounded == {
         *("hit_recall", "hit_precision", "chunk_precision"),
         *("span_recall", "span_precision", "span_iou", "need_recall", "complete"),
@@ -42,8 +42,8 @@ def test_metrics_of_delivered_chunks_are_bounded_by_k() -> None:
 
 
 def test_directions_and_ranges() -> None:
-    assert [name for name in KINDS if not KINDS[name].higher_is_better] == ["irrelevant"]
-    assert [name for name in KINDS if not KINDS[name].proportion] == ["margin", "margin_spread"]
+    assert [name for name in METRICS if not METRICS[name].higher_is_better] == ["irrelevant", "over_refusal_rate", "contradiction_rate"]
+    assert [name for name in METRICS if not METRICS[name].proportion] == ["margin", "margin_spread", "answer_similarity"]
     assert Metric.parse("ndcg@10").family == "documents"
 
 
@@ -59,8 +59,8 @@ def test_a_notebook_shows_the_definition_and_the_source() -> None:
     assert repr(metric) == "recall@5"
     page = metric._repr_html_()
     assert "recall@5: share of the relevant documents among the first k documents" in page
-    assert f"Source: {KINDS['recall'].source}" in page
+    assert f"Source: {METRICS['recall'].source}" in page
     uncut = UncutMetric("recall")
     assert repr(uncut) == "recall (needs a cut, such as recall @ 5)"
-    assert f"recall: {KINDS['recall'].definition}" in uncut._repr_html_()
+    assert f"recall: {METRICS['recall'].definition}" in uncut._repr_html_()
     assert "It needs a cut, such as recall @ 5." in uncut._repr_html_()

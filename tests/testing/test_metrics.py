@@ -8,8 +8,9 @@ import pytest
 from tests.testing.breaking import assert_all_are_broken, assert_broken
 from workbench.errors import InputError, LawError
 from workbench.metrics.case import MetricValues
+from workbench.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition, Requirement
 from workbench.metrics.delivery import delivered
-from workbench.metrics.registry import KINDS, RELEVANT, Kind, Requirement
+from workbench.metrics.registry import METRICS
 from workbench.testing import METRIC_LAWS, check_metric
 
 
@@ -22,10 +23,10 @@ def first_hit(case, _):
     return MetricValues(value, np.ones(labels.queries))
 
 
-GOOD = Kind(first_hit, "documents", "none", RELEVANT)
+GOOD = MetricDefinition("first_hit", first_hit, "documents", "none", (ANSWERABLE, RELEVANT))
 
 
-def kind(change, **fields: object) -> Kind:
+def kind(change, **fields: object) -> MetricDefinition:
     """The good metric with a function of its value."""
 
     def changed(case, cut):
@@ -88,22 +89,24 @@ def relabelling(case, cut):
 
 
 BREAKERS = {
-    "the_kind_is_well_defined": (
+    "the_definition_is_complete": (
         replace(GOOD, version="2"),
         replace(GOOD, version=0),
         replace(GOOD, family="pages"),
         replace(GOOD, requires="relevant"),
         replace(GOOD, definition=" "),
+        replace(GOOD, reads=("pages",)),
+        replace(GOOD, reads=("answer",)),
     ),
     "there_is_one_value_for_each_query": (
         replace(GOOD, compute=listed),
         replace(GOOD, compute=one_too_few),
         replace(GOOD, compute=numbers_for_reasons),
-        replace(GOOD, requires=Requirement(lambda _: True, "never")),
+        replace(GOOD, requires=(Requirement(lambda _: True, "never"),)),
     ),
     "a_scored_value_is_a_number": (replace(GOOD, compute=undivided),),
     "a_query_without_a_value_has_a_reason": (
-        replace(GOOD, requires=Requirement(RELEVANT.met, "")),
+        replace(GOOD, requires=(Requirement(RELEVANT.met, ""),)),
         replace(GOOD, compute=mute),
     ),
     "a_proportion_lies_between_0_and_1": (kind(lambda value: 2 * value), kind(lambda value: -value)),
@@ -113,10 +116,10 @@ BREAKERS = {
         kind(lambda value: value * (np.arange(len(value)) > 2)),
     ),
     "results_beyond_the_cut_do_not_count": (
-        Kind(deepest, "documents", "k", RELEVANT),
-        Kind(all_hits, "chunks", "k or tokens", RELEVANT),
+        MetricDefinition("deepest", deepest, "documents", "k", (ANSWERABLE, RELEVANT)),
+        MetricDefinition("all_hits", all_hits, "chunks", "k or tokens", (ANSWERABLE, RELEVANT)),
     ),
-    "a_slice_found_twice_counts_once": (Kind(every_hit, "hits", "none", RELEVANT),),
+    "a_slice_found_twice_counts_once": (MetricDefinition("every_hit", every_hit, "hits", "none", (ANSWERABLE, RELEVANT)),),
     "nothing_retrieved_earns_no_credit": (kind(lambda value: 1 - value),),
     "the_inputs_stay_as_they_are": (replace(GOOD, compute=sorting), replace(GOOD, compute=relabelling)),
 }
@@ -127,12 +130,12 @@ def test_every_law_has_a_metric_that_breaks_it() -> None:
 
 
 @pytest.mark.parametrize(("name", "metric"), [(name, one) for name, every in BREAKERS.items() for one in every])
-def test_a_broken_law_is_found_and_named(name: str, metric: Kind) -> None:
+def test_a_broken_law_is_found_and_named(name: str, metric: MetricDefinition) -> None:
     assert_broken(METRIC_LAWS, name, metric, check_metric)
 
 
-@pytest.mark.parametrize("metric", [GOOD, "span_recall", KINDS["margin"]])
-def test_a_good_metric_passes(metric: Kind | str) -> None:
+@pytest.mark.parametrize("metric", [GOOD, "span_recall", METRICS["margin"]])
+def test_a_good_metric_passes(metric: MetricDefinition | str) -> None:
     assert check_metric(metric) is None
 
 
@@ -152,5 +155,5 @@ def test_the_message_says_the_metric_the_query_and_its_value() -> None:
 def test_an_unknown_name_and_a_function_are_refused() -> None:
     with pytest.raises(InputError, match=r"there is no metric 'recal' .did you mean 'recall'"):
         check_metric("recal")
-    with pytest.raises(InputError, match=r"expected an instance of workbench.metrics.registry.Kind, not a function"):
+    with pytest.raises(InputError, match=r"expected an instance of workbench.metrics.definition.MetricDefinition, not a function"):
         check_metric(first_hit)

@@ -16,7 +16,8 @@ from workbench.core.formatting import listed, meant
 from workbench.errors import InputError
 from workbench.llm.replies.answers import REASONING_ALONE
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.results.run_tables import Measure, RunTables
+from workbench.metrics.measure import Measure
+from workbench.results.run_tables import RunTables
 from workbench.statistics.answers.losses import mean_interval, mean_of_repeats
 from workbench.statistics.intervals import Interval
 
@@ -25,15 +26,6 @@ VERBATIM = "verbatim by construction"
 
 # The conditions that can lose what the evidence alone gains, in reading order.
 _LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
-
-# Metrics of the answer's content, which a condition can lower. The first of a run is its answer score.
-# These compare words, so that a right answer in other words counts as wrong.
-LEXICAL = ("answer_recall", "token_f1", "exact_match")
-
-_OF_CONTENT = ("labelled_correctness", *LEXICAL, "answer_similarity")
-
-# The judged one takes their place in a run without them.
-_JUDGED = ("answer_correctness",)
 
 # Fewer cut answers are those of unusual questions.
 _FEW = 0.05
@@ -90,7 +82,7 @@ class Refusals(NamedTuple):
 
 def answer_measure(run: RunTables, metric: str) -> Measure:
     """Return an answer metric of the run. Raises InputError if the run has none of this name."""
-    known = [name for name, measure in run.measures.items() if measure.family == "answers"]
+    known = [name for name, measure in run.measures.items() if measure.of_answers]
     if metric not in known:
         fix = f"the run's answer metrics are {', '.join(known)}" if known else "add answering to the experiment"
         raise InputError(f"the run {run.name} has no answer metric {metric!r}{meant(metric, known)}", fix)
@@ -182,8 +174,8 @@ def answer_score(run: RunTables) -> Measure | None:
 
     In a run without one it is the judged correctness.
     """
-    of_answers = [measure for measure in run.measures.values() if measure.family == "answers"]
-    return next((measure for names in (_OF_CONTENT, _JUDGED) for measure in of_answers if measure.name in names), None)
+    comparing = sorted((measure for measure in run.measures.values() if measure.compares), key=lambda measure: measure.judged)
+    return next(iter(comparing), None)
 
 
 @lru_cache(maxsize=64)
@@ -235,7 +227,7 @@ def _score_rows(run: RunTables, configuration: str) -> pd.DataFrame:
 
 @lru_cache(maxsize=4)
 def _means(run: RunTables) -> Mapping[tuple[str, str, str], Mean]:
-    answers = [name for name, measure in run.measures.items() if measure.family == "answers"]
+    answers = [name for name, measure in run.measures.items() if measure.of_answers]
     table = run.metrics
     rows = table[(table["slice"] == "all") & table["metric"].isin(answers)]
     return {(str(row["configuration"]), str(row["condition"]), str(row["metric"])): mean_of(row) for _, row in rows.iterrows()}

@@ -10,13 +10,11 @@ from workbench.analysis.misses import FailureSummary, faults_of
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
-from workbench.results.run_tables import Measure, RunTables
+from workbench.metrics.measure import Measure
+from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.screening import ScreenedConfiguration, Screening
 from workbench.statistics.verdict import Reason, Verdict
-
-# The metrics that have bounds in each configuration alone. In the others, what one of them found changes the divisor of both.
-_BOUNDED_SEPARATELY = ("success", "precision", "mrr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +121,8 @@ def _oriented(pair: Comparison | None, name: str) -> Comparison | None:
 
 
 def _bounds(run: RunTables, pair: Contrast) -> Bounds | None:
-    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.name not in _BOUNDED_SEPARATELY:
+    # Of other metrics, what one configuration found changes the divisor of both.
+    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.labels_read != "retrieved":
         return None
     values = (detail(run, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high"))
     return judged_bounds(*values)

@@ -16,7 +16,8 @@ from workbench.attribution.causes import causes_by_query as earliest_causes
 from workbench.context.conditions import RETRIEVED
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools
-from workbench.results.run_tables import Measure, RunTables, conform
+from workbench.metrics.measure import Measure
+from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 from workbench.statistics.comparison import paired_difference, paired_differences
 from workbench.statistics.intervals import Interval
@@ -111,13 +112,13 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
 
 def meanings(run: RunTables) -> Mapping[str, str]:
     """Return what the causes by which questions are grouped mean: those of failed answers if the run is ranked by answers."""
-    if run.primary.family == "answers":
+    if run.primary.of_answers:
         return {**answer_cause_meanings(run), OTHER: _NO_FAILURE}
     return {**cause_meanings(run), OTHER: _NOTHING_MISSED}
 
 
 def _causes(run: RunTables, configuration: str) -> NDArray[np.object_]:
-    if run.primary.family != "answers":
+    if not run.primary.of_answers:
         return causes_by_query(run, configuration)
     failed = failed_answers(run, configuration)
     failed = failed[failed["condition"] == RETRIEVED]

@@ -11,8 +11,9 @@ import pandas as pd
 from workbench.analysis.values import clusters, per_query, slices, unscored_queries
 from workbench.core.formatting import number
 from workbench.metrics.coverage import Floats
+from workbench.metrics.measure import Measure
 from workbench.records import PRODUCTION, SOURCE
-from workbench.results.run_tables import RETRIEVED, Measure, RunTables
+from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 from workbench.statistics.rank_agreement import order_agreement

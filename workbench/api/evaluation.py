@@ -95,4 +95,4 @@ def _index_rows(index: Index, dataset: Dataset, metrics: Sequence[Metric]) -> pd
         raise InputError("the index contains other documents than the dataset", "build it with pipeline.index(dataset)")
     graph = Graph(replace(index.run, dataset=dataset, metrics=tuple(metrics)))
     entries = graph.walk(index.pipeline.configuration, ("chunks", "vectors", "index", "queries", "hits", "scores"))
-    return pd.concat([entries["scores"][str(metric)].table("scores") for metric in metrics], ignore_index=True)
+    return pd.concat([entries["scores"][str(metric)].table("scores").assign(metric=str(metric)) for metric in metrics], ignore_index=True)

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.case import Case, Cut
+from workbench.metrics.case import NO_CUT, Case, Cut
 from workbench.metrics.coverage import Bools, Floats, Ints, meeting
 from workbench.metrics.delivery import Ordered, Slices, delivered, ordered, slices
-from workbench.metrics.evaluate import score, unjudged_values
+from workbench.metrics.evaluate import unjudged_values, values_of
 from workbench.metrics.families.documents import judged
+from workbench.metrics.families.margins import MARGIN_METRICS
 from workbench.metrics.names import Metric
 
 # The number of slices listed after the delivered ones: the next ones, and further ones with evidence.
 _NEXT, _FURTHER = 2, 3
-_MARGINS = ("margin", "margin_spread")
 
 
 def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
@@ -58,7 +58,7 @@ def query_details(case: Case, metric: Metric) -> pd.DataFrame:
     if metric.family == "documents" and metric.k is not None:
         bounds = unjudged_values(case, metric)
         columns = {"judged": judged(case, metric.cut).value, "unjudged_low": bounds.low, "unjudged_high": bounds.high}
-    return pd.DataFrame(columns | {name: score(case, Metric.parse(name))["value"].to_numpy(np.float64) for name in _MARGINS})
+    return pd.DataFrame(columns | {each.name: values_of(case, each, NO_CUT)["value"].to_numpy(np.float64) for each in MARGIN_METRICS})
 
 
 def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:

@@ -40,7 +40,7 @@ def missed(case: Case, metric: Metric, extent: EmbeddedExtent, cut: Cut) -> pd.D
         return pd.DataFrame(columns=_COLUMNS)
     labels, of_text = case.labels, metric.family in ("spans", "chunks")
     parts = [missed_needs(case, cut, extent)] if of_text and len(labels.need_query) else []
-    without = metric.ranking_kind.requires.met(labels) & labels.answerable & ~(of_text & labels.has_evidence)
+    without = metric.definition.applies(case) & labels.answerable & ~(of_text & labels.has_evidence)
     if without.any():
         retrieved = first_documents(case, metric.cut) if metric.family == "documents" else delivered_documents(case, cut)
         parts.append(missed_documents(case, retrieved, extent, without))

@@ -7,7 +7,7 @@ from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, 
 from workbench.attribution.answer_text import AnswerText, states
 from workbench.judging.base import Task
 from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.judged.case import AnswerJudgements
+from workbench.metrics.case import AnswerJudgements
 
 
 @dataclass(frozen=True, slots=True)

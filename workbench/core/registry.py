@@ -17,10 +17,11 @@ class Registry(Mapping[str, T], Generic[T]):
 
     The name of an entry point is the kind, its value a subclass or an instance of `base`. Listing kinds imports nothing: looking up
     a kind raises InputError if its package is broken or if several packages declare it. `defined` are those that this process made.
+    Entry points in `former` groups are read, too.
     """
 
-    def __init__(self, builtin: Mapping[str, T], group: str, base: type[object]) -> None:
-        self.builtin, self._group, self._base = builtin, group, base
+    def __init__(self, builtin: Mapping[str, T], group: str, base: type[object], former: tuple[str, ...] = ()) -> None:
+        self.builtin, self._group, self._base, self._former = builtin, group, base, former
         self.defined: dict[str, T] = {}
 
     def __getitem__(self, kind: str) -> T:
@@ -40,16 +41,17 @@ class Registry(Mapping[str, T], Generic[T]):
     def _offers(self) -> dict[str, list[EntryPoint]]:
         """Return the entry points of other packages by kind. One that would replace a builtin is skipped with a warning."""
         offers: dict[str, list[EntryPoint]] = {}
-        for offer in sorted(entry_points(group=self._group), key=lambda offer: (offer.name, _package(offer))):
+        found = [offer for group in (self._group, *self._former) for offer in entry_points(group=group)]
+        for offer in sorted(found, key=lambda offer: (offer.name, _package(offer))):
             if offer.name in self.builtin:
-                warnings.warn(f"{_described(offer, self._group)}, a kind that Workbench already has; it is ignored", stacklevel=2)
+                warnings.warn(f"{_described(offer)}, a kind that Workbench already has; it is ignored", stacklevel=2)
             elif offer not in offers.get(offer.name, []):
                 offers.setdefault(offer.name, []).append(offer)
         return offers
 
     def _loaded(self, offers: list[EntryPoint]) -> T:
         offer = offers[0]
-        described = _described(offer, self._group)
+        described = _described(offer)
         if len({_package(candidate) for candidate in offers}) > 1:
             others = ", ".join(_package(candidate) for candidate in offers[1:])
             raise InputError(f"{described}, and so does {others}", "uninstall all but one of them")
@@ -57,7 +59,8 @@ class Registry(Mapping[str, T], Generic[T]):
             component = offer.load()
         except (Exception, SystemExit) as error:  # importing another package can raise anything
             reason = error_line(error)[:200]
-            fix = f"correct the entry point or what it imports, or uninstall {_package(offer)}"
+            place = "the entry point" if offer.group == self._group else f"it, declare it in {self._group} (docs/extending.md)"
+            fix = f"correct {place} or what it imports, or uninstall {_package(offer)}"
             raise InputError(f"{described}, which cannot be loaded ({reason})", fix) from error
         for fault, fix in self._faults(component, offer.name):
             raise InputError(f"{described}, but {offer.value} {fault}", fix)
@@ -89,5 +92,5 @@ def _package(offer: EntryPoint) -> str:
     return offer.dist.name if offer.dist else "an unknown package"
 
 
-def _described(offer: EntryPoint, group: str) -> str:
-    return f"the package {_package(offer)!r} offers {offer.name!r} in {group}"
+def _described(offer: EntryPoint) -> str:
+    return f"the package {_package(offer)!r} offers {offer.name!r} in {offer.group}"

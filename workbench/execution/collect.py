@@ -20,7 +20,7 @@ from workbench.execution.answering.answers_table import context_slices, foreign_
 from workbench.execution.judging.judges_table import judges_table
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
-from workbench.metrics.names import Metric
+from workbench.metrics.measure import Measure
 from workbench.models.files import locate
 from workbench.models.weights import pickles
 from workbench.pipeline.configuration import Configuration
@@ -123,7 +123,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "baseline": experiment.baseline,
         "average": experiment.average,
         "smallest_difference": experiment.smallest_difference,
-        "metrics": {str(metric): _measure(metric) for metric in outcome.context.all_metrics},
+        "metrics": {str(metric): Measure.of(metric).model_dump(mode="json") for metric in outcome.context.metrics},
         "conditions": list(dict.fromkeys(variant.condition for variant in outcome.context.variants)),
         "repeats": 1 + max(variant.repeat for variant in outcome.context.variants),
         "judging": experiment.judging.recorded_settings() if experiment.judging else None,
@@ -175,8 +175,3 @@ def _settings(configuration: Configuration) -> dict[str, Any]:
     """Return the fields of each stage's component, or None for embedding without an embedder."""
     settings = {stage: component.recorded_settings() for stage, component in configuration.components.items()}
     return dict.fromkeys(("chunking", "embedding", "retrieval")) | settings
-
-
-def _measure(metric: Metric) -> dict[str, Any]:
-    names = ("name", "family", "k", "tokens", "higher_is_better", "proportion", "bounded_by_k")
-    return {name: getattr(metric, name) for name in names} | {name: getattr(metric.kind, name) for name in ("definition", "source")}

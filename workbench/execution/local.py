@@ -14,7 +14,7 @@ from workbench.execution.latency import LATENCIES, with_latencies
 from workbench.execution.remaining import RemainingResults
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
-from workbench.metrics.answers.registry import EXPECTED
+from workbench.metrics.definition import EXPECTED
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
@@ -68,23 +68,22 @@ def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
     added = [primary, Metric.parse("judged@10")]
     if dataset.needs:
         added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
-    metrics = tuple(dict.fromkeys(metric for metric in [*experiment.metrics, *added] if not metric.of_answers))
+    # Metrics of rankings come first, and those of judgements last.
+    metrics = sorted(dict.fromkeys([*experiment.metrics, *added]), key=lambda metric: metric.of_answers + metric.judged)
     workspace, configurations = Workspace.at(outputs), experiment.configurations
     return RunContext(
         workspace,
         dataset,
-        metrics,
+        tuple(metrics),
         experiment.spans,
         configurations,
         primary=primary,
         average=experiment.average,
         allow_code=experiment.allow_code,
         variants=experiment.variants,
-        answer_metrics=tuple(metric for metric in experiment.metrics if metric.of_answers and not metric.judged),
         limits=experiment.limits,
         slices=experiment.slices,
         judging=experiment.judging,
-        judged_metrics=tuple(metric for metric in experiment.metrics if metric.judged),
     )
 
 
@@ -96,7 +95,7 @@ def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
 
 def _check_expected(primary: Metric, dataset: Dataset) -> None:
     """Raise InputError if answers are compared with expected answers and the dataset has none, so that no configuration had a score."""
-    compared = primary.of_answers and EXPECTED in primary.scopes
+    compared = EXPECTED in primary.definition.requires
     if compared and not any(query.answer or any(query.answer_variants) for query in dataset.queries if query.answerable):
         fix = "add the field answer to its questions, or choose another primary metric"
         raise InputError(f"the primary metric {primary} needs expected answers, and the dataset {dataset.name} has none", fix)

@@ -51,8 +51,8 @@ class Result:
 
     @cached_property
     def scores_table(self) -> pd.DataFrame:
-        """Return query, metric, value, state, reason, attainable for all metrics, in the order of the experiment."""
-        return pd.concat([entry.table("scores") for entry in self.entries["scores"].values()], ignore_index=True)
+        """Return metric, condition, variant, repeat, query, value, state, reason, attainable for all metrics, in the order of the run."""
+        return pd.concat([entry.table("scores").assign(metric=name) for name, entry in self.entries["scores"].items()], ignore_index=True)
 
     @property
     def _computed(self) -> Entries:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from workbench.core.fingerprint import fingerprint
 from workbench.execution.answering.answers_table import answer_timings, answers_table
-from workbench.execution.answering.tables import answer_metrics_table, answer_queries_table
 from workbench.execution.judging.claims_table import answer_judgements_table, claims_table
 from workbench.execution.judging.costs import judging_timings
 from workbench.execution.result import Result
@@ -28,6 +27,7 @@ from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, empty
 from workbench.schemas import SCHEMAS
+from workbench.statistics.answers.pooling import pooled
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
 
@@ -90,11 +90,26 @@ def plain(text: str) -> str:
 
 
 def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions."""
-    metadata = [slice_fields(query) for query in context.dataset.queries]
-    means = summarise(result.scores_table, weighted(query_clusters(context.labels), context.average), metadata, context.slices)
+    """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions.
+
+    Metrics of answers have a mean for each condition, of which repeats and perturbations are averaged within each question first, and no row for a
+    condition in which they never apply.
+    """
+    scores, metadata = result.scores_table, [slice_fields(query) for query in context.dataset.queries]
+    clusters, of_answers = weighted(query_clusters(context.labels), context.average), scores["metric"].isin(_answer_metrics(context))
+    means = summarise(scores[~of_answers], clusters, metadata, context.slices)
     ranked = pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
-    return joined([ranked, answer_metrics_table(context, result)])
+    answered = joined(
+        [
+            summarise(pooled(rows), clusters, metadata, context.slices).assign(condition=condition)
+            for condition, rows in scores[of_answers].groupby("condition", sort=False)
+        ]
+    )
+    return joined([ranked, answered[(answered["n"] > 0) | (answered["unscored"] > 0)] if len(answered) else answered])
+
+
+def _answer_metrics(context: RunContext) -> list[str]:
+    return [str(metric) for metric in context.metrics if metric.of_answers]
 
 
 def _separation(context: RunContext, result: Result) -> pd.DataFrame:
@@ -123,17 +138,13 @@ def _separation(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """Return every metric of every query."""
-    scores = result.scores_table
-    ranked = scores[["metric", "value", "state", "reason"]].assign(
-        query_id=context.query_ids[scores["query"]], condition=RETRIEVED, variant="", repeat=0
-    )
-    return joined([ranked, answer_queries_table(context, result)])
+    """Return every metric of every query in every variant."""
+    return result.scores_table.assign(query_id=context.query_ids[result.scores_table["query"].to_numpy(np.int64)])
 
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate tables without empty ones, whose columns have no types."""
-    return pd.concat([part for part in parts if len(part)] or [parts[0]], ignore_index=True)
+    return pd.concat([part for part in parts if len(part)] or [*parts[:1], pd.DataFrame()], ignore_index=True)
 
 
 def hits_table(context: RunContext, result: Result) -> pd.DataFrame:

@@ -13,17 +13,6 @@ from workbench.records import Variant
 
 MOST_REPEATS = 100
 MOST_CROSSED = 4
-DEFAULT_ANSWER_METRICS = (
-    "answer_recall",
-    "token_f1",
-    "exact_match",
-    "answer_similarity",
-    "citation_precision",
-    "citation_recall",
-    "packing_recall",
-    "refusal_rate",
-    "over_refusal_rate",
-)
 
 
 def variants_in(settings: Settings, faults: list[str]) -> tuple[Variant, ...]:

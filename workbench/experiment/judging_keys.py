@@ -13,7 +13,9 @@ from workbench.judging.claims.base import ClaimSplitter
 from workbench.judging.claims.registry import SPLITTERS
 from workbench.judging.registry import JUDGES
 from workbench.judging.settings import EndToEndThresholds, Judging
+from workbench.metrics.definition import CONTRADICTIONS, VERDICTS
 from workbench.metrics.names import Metric
+from workbench.metrics.registry import METRICS
 from workbench.records import Variant
 
 JUDGING_KINDS: Mapping[str, Mapping[str, type[BaseModel]]] = {
@@ -37,8 +39,6 @@ _TASKS = {
     "correctness": {"correctness"},
     "rubric": {"rubric"},
 }
-DEFAULT_JUDGED_METRICS = ("support_overlap", "answer_correctness", "context_relevance", "answer_relevance")
-_WITH_VERDICTS = ("faithfulness",)
 
 
 def judging_in(settings: Settings, variants: Sequence[Variant], answered: bool, faults: list[str]) -> Judging | None:
@@ -74,11 +74,11 @@ def judging_in(settings: Settings, variants: Sequence[Variant], answered: bool, 
     )
 
 
-def judged_defaults(judging: Judging | None) -> tuple[str, ...]:
-    """Return the metrics that an experiment with these judges computes if it names none."""
-    if judging is None:
-        return ()
-    return (*(_WITH_VERDICTS if judging.support.gives_verdicts else ()), *DEFAULT_JUDGED_METRICS)
+def usual_answer_metrics(judging: Judging | None) -> list[str]:
+    """Return the metrics of answers that an experiment with these judges computes if it names none."""
+    verdicts = judging is not None and judging.support.gives_verdicts
+    usual = [definition for definition in METRICS.builtin.values() if definition.usual]
+    return [each.name for each in usual if not each.judged or (judging and (verdicts or VERDICTS not in each.requires))]
 
 
 def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | None, judging: Judging | None) -> list[str]:
@@ -87,9 +87,10 @@ def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | No
         # A faulty judge is no missing one.
         off = settings.get("judging", {}) in ("none", None)
         return [f"metric {metric} is judged, and judging is none; remove judging: none" for metric in metrics if metric.judged and off]
-    faults = [f"metric {metric} needs a judge; add judging.rubric" for metric in metrics if metric.name == "rubric" and not judging.rubric]
+    missing = [(metric, task) for metric in metrics for task in metric.definition.tasks if task not in judging.judges]
+    faults = [f"metric {metric} needs a judge; add judging.{task}" for metric, task in missing]
     decides = primary or next(iter(metrics), None)
-    if decides and decides.judged and decides.judged_kind.needs != "scores" and not judging.support.gives_verdicts:
+    if decides and {VERDICTS, CONTRADICTIONS} & set(decides.definition.requires) and not judging.support.gives_verdicts:
         what = f"the primary metric {decides} counts verdicts, and judging.support {judging.support.kind!r} is a score, not a judge"
         faults.append(f"{what}; use another judge, or support_overlap")
     return faults

@@ -9,10 +9,10 @@ from typing import Literal, cast
 from workbench.core.formatting import meant, name_fault, nearest_word
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError
-from workbench.experiment.answer_keys import DEFAULT_ANSWER_METRICS, crossed_in, limits_in, variants_in
+from workbench.experiment.answer_keys import crossed_in, limits_in, variants_in
 from workbench.experiment.expand import configurations_of
 from workbench.experiment.gate_keys import gate_in
-from workbench.experiment.judging_keys import judged_defaults, judging_in, unjudged
+from workbench.experiment.judging_keys import judging_in, unjudged, usual_answer_metrics
 from workbench.experiment.overrides import apply_overrides
 from workbench.experiment.target_keys import beyond_target, name_faults, only_targets, targets_in
 from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
@@ -135,7 +135,7 @@ def experiment_of(
     answered = any(configuration.answering for configuration in configurations)
     variants = variants_in(settings, faults)
     judging = judging_in(settings, variants, answered or not whole, faults)
-    usual = (*DEFAULT_METRICS, *((*DEFAULT_ANSWER_METRICS, *judged_defaults(judging)) if answered else ()))
+    usual = [*DEFAULT_METRICS, *(usual_answer_metrics(judging) if answered else ())]
     metrics, primary = metrics_of(settings, usual, faults)
     # A faulty generator is no missing one.
     if whole and not answered:

@@ -165,7 +165,7 @@ def _same_outputs(own: GatedConfiguration, subject: Subject, baseline: Baseline)
     """Return whether the first hits of every question are those of the baseline, and for a metric of answers also all values of their metrics."""
     sides = kept_hits(own.run, own.name), baseline.hits
     tables = [table.sort_values(["query_id", "rank"], kind="stable")[HIT_COLUMNS].to_numpy().tolist() for table in sides]
-    if tables[0] != tables[1] or own.measure(subject).family != "answers":
+    if tables[0] != tables[1] or not own.measure(subject).of_answers:
         return tables[0] == tables[1]
     keys = ["condition", "metric", "query_id"]
     rows = [table[table["condition"] == subject.condition].set_index(keys)["value"] for table in (own.table, baseline.values)]

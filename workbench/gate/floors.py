@@ -24,7 +24,7 @@ _TWO_SIDED = 1.959964
 def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) -> RuleResult:
     """Check a limit. Raises InputError if it cannot be met, or if the run does not have the values."""
     subject, measure = floor.subject, own.measure(floor.subject)
-    kind = floor.kind or settings.floor_kind or ("inference" if measure.family == "answers" else "specification")
+    kind = floor.kind or settings.floor_kind or ("inference" if measure.of_answers else "specification")
     values = own.values(subject)
     own.require_scored(subject, values, settings.max_unscored, own.name)
     most = own.attainable(subject)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.results.run_tables import RunTables
 
 # Answers and judgements of these kinds are computed in this process, from the text alone.
@@ -18,9 +17,9 @@ def random_parts(run: RunTables, configuration: str, metric: str) -> tuple[str, 
     """Name the parts of a configuration that are not deterministic and that a metric depends on, such as `answering: chat`. Empty: none."""
     parts = random_retrieval(run, configuration)
     measure = run.measures.get(metric)
-    if measure is not None and measure.family != "answers":
+    if measure is not None and not measure.of_answers:
         return parts
-    judges = _random_judges(run.judging) if measure is None or measure.name in JUDGED_KINDS else []
+    judges = _random_judges(run.judging) if measure is None or measure.judged else []
     return (*parts, *random_answers(run, configuration), *judges)
 
 

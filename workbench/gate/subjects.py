@@ -13,7 +13,8 @@ from workbench.errors import InputError
 from workbench.gate.question_values import question_values
 from workbench.gate.rules import Subject
 from workbench.metrics.coverage import Bools, Floats
-from workbench.results.run_tables import Measure, RunTables
+from workbench.metrics.measure import Measure
+from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.gates.paired import MetricScale, Values
 
@@ -94,7 +95,7 @@ class GatedConfiguration:
         sides = [set(_of_subject(rows, subject).index) for rows in (self.table, table)]
         if sides[0] and not sides[1]:
             raise InputError(f"{subject}: {whose} has no value of it", "write the baseline again, or name what is compared with --compare")
-        if self.measure(subject).family != "answers" and (other := sorted(sides[0] ^ sides[1])):
+        if not self.measure(subject).of_answers and (other := sorted(sides[0] ^ sides[1])):
             what = f"{subject} applies to other questions in {whose} than in {self.run.name}: {listed(other, _NAMED)}"
             raise InputError(what, "write the baseline again from a whole run, or sweep again")
 

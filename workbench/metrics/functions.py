@@ -11,22 +11,16 @@ import numpy as np
 
 from workbench.core.display import excerpt
 from workbench.errors import InputError
-from workbench.metrics.answers.case import AnswerCase, AnswerValues
-from workbench.metrics.answers.registry import ANSWER_KINDS, ANSWERABLE, AnswerKind
-from workbench.metrics.case import Case, Cut, MetricValues
+from workbench.metrics.case import Case, Cut, MetricValues, Reasons
 from workbench.metrics.coverage import Bools, Floats
+from workbench.metrics.definition import ANSWERABLE, MetricDefinition
 from workbench.metrics.delivery import delivered, slices
-from workbench.metrics.evaluate import UNANSWERABLE
-from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.metrics.names import Metric, UncutMetric
-from workbench.metrics.registry import KINDS, Kind, Requirement
+from workbench.metrics.registry import METRICS
 from workbench.records import Hit, Query
 
 Function = Callable[..., Any]
-# Reasons, each with the questions (q) that have no value for it.
-Unscored = tuple[tuple[str, Bools], ...]
 
-_ANY = Requirement(lambda labels: labels.answerable, UNANSWERABLE)
 _FORM = "write def my_metric(query, hits), or def my_metric(query, answer), and return a number, True, False or None"
 _NO_VALUE = "the function returns None"
 _HIGHEST = 2**62
@@ -74,16 +68,13 @@ def metric(
 
 def of_function(measure: Metric) -> bool:
     """Return whether a function of this process defines the metric."""
-    return measure.name in KINDS.defined or measure.name in ANSWER_KINDS.defined
+    return measure.name in METRICS.defined
 
 
 def computed_anew(metrics: Iterable[Metric]) -> None:
     """Let no stored score of these metrics be reused if a function defines them: it can read anything, so nobody knows when its values change."""
-    for name in {metric.name for metric in metrics}:
-        if name in KINDS.defined:
-            KINDS.defined[name] = replace(KINDS.defined[name], version=_version())
-        elif name in ANSWER_KINDS.defined:
-            ANSWER_KINDS.defined[name] = replace(ANSWER_KINDS.defined[name], version=_version())
+    for name in {metric.name for metric in metrics} & METRICS.defined.keys():
+        METRICS.defined[name] = replace(METRICS.defined[name], version=_version())
 
 
 def _version() -> int:
@@ -99,39 +90,39 @@ def _defined(function: Function, higher_is_better: bool, proportion: bool) -> Me
     parameters = [each.name for each in inspect.signature(function).parameters.values() if each.default is each.empty]
     if len(parameters) != 2 or parameters[1] not in ("hits", "answer"):
         raise InputError(f"the metric {name} takes ({', '.join(parameters)})", _FORM)
-    others = [each for table in (KINDS, ANSWER_KINDS, JUDGED_KINDS) for each in table if each not in table.defined]
+    others = [each for each in METRICS if each not in METRICS.defined]
     if name.casefold() in map(str.casefold, others):
         raise InputError(f"there is a metric {name.casefold()} already", "give the function another name")
     asked = _Asked(function, name, proportion)
     _require_no_twin(asked)
-    for table in (KINDS, ANSWER_KINDS):
-        table.defined.pop(name, None)
-    about: dict[str, Any] = {
-        "definition": (inspect.getdoc(function) or f"the function {name}").partition("\n")[0].rstrip("."),
-        "source": "a function",
-        "higher_is_better": higher_is_better,
-        "proportion": proportion,
-        "version": _version(),
-    }
-    if parameters[1] == "answer":
-        ANSWER_KINDS.defined[name] = AnswerKind(asked.of_answers, (ANSWERABLE,), **about)
-        return Metric(name)
-    KINDS.defined[name] = Kind(asked.of_hits, "chunks", "k", _ANY, **about)
-    return UncutMetric(name)
+    of_hits = parameters[1] == "hits"
+    METRICS.defined[name] = MetricDefinition(
+        name,
+        asked.of_hits if of_hits else asked.of_answers,
+        "chunks" if of_hits else "answers",
+        "k" if of_hits else "none",
+        (ANSWERABLE,),
+        (inspect.getdoc(function) or f"the function {name}").partition("\n")[0].rstrip("."),
+        source="a function",
+        reads=("ranking",) if of_hits else ("answer",),
+        higher_is_better=higher_is_better,
+        proportion=proportion,
+        version=_version(),
+    )
+    return UncutMetric(name) if of_hits else Metric(name)
 
 
 def _require_no_twin(asked: "_Asked") -> None:
     """Raise InputError if one definition makes a second metric of the same name, as a function that returns metrics does: a name is one metric."""
-    for table in (KINDS, ANSWER_KINDS):
-        known = getattr(getattr(table.defined.get(asked.name), "compute", None), "__self__", None)
-        code = getattr(asked.function, "__code__", None)
-        if (
-            isinstance(known, _Asked)
-            and known.function is not asked.function
-            and code is not None
-            and code is getattr(known.function, "__code__", None)
-        ):
-            raise InputError(f"there is a metric {asked.name} already, of the same lines", 'name each: function.__name__ = "another_name"')
+    known = getattr(getattr(METRICS.defined.get(asked.name), "compute", None), "__self__", None)
+    code = getattr(asked.function, "__code__", None)
+    if (
+        isinstance(known, _Asked)
+        and known.function is not asked.function
+        and code is not None
+        and code is getattr(known.function, "__code__", None)
+    ):
+        raise InputError(f"there is a metric {asked.name} already, of the same lines", 'name each: function.__name__ = "another_name"')
 
 
 def _described(value: object) -> str:
@@ -164,13 +155,13 @@ class _Asked:
         value, unscored = self._values(dataset.queries, hits, case.labels.answerable)
         return MetricValues(value, unscored=unscored)
 
-    def of_answers(self, case: AnswerCase) -> AnswerValues:
+    def of_answers(self, case: Case, _: Cut) -> MetricValues:
         """Return the values of the answers."""
         asked = case.labels.answerable & np.array([not error for error in case.answers.errors], dtype=np.bool_)
-        value, unscored = self._values(case.labels.queries, case.answers.texts, asked)
-        return AnswerValues(value, unscored=unscored)
+        value, unscored = self._values(case.labels.questions, case.answers.texts, asked)
+        return MetricValues(value, unscored=unscored)
 
-    def _values(self, queries: Sequence[Query], given: Sequence[object], asked: Bools) -> tuple[Floats, Unscored]:
+    def _values(self, queries: Sequence[Query], given: Sequence[object], asked: Bools) -> tuple[Floats, Reasons]:
         """Return the values, NaN where there is none, and each reason of these with its questions."""
         found = [self._value(query, each) if ask else math.nan for query, each, ask in zip(queries, given, asked.tolist(), strict=True)]
         reasons = dict.fromkeys(each for each in found if isinstance(each, str))

@@ -5,9 +5,10 @@ table. Characters of all documents are on one line: position p of document d is 
 after each document, so that no document touches the next.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,12 @@ import pandas as pd
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised
-from workbench.records import Dataset
+from workbench.records import Dataset, Need, Query
 
 # Every character that str.strip and str.isspace treat as blank. All are in the basic plane.
 _BLANK = np.array([code for code in range(0x10000) if chr(code).isspace()], dtype=np.uint32)
 
+Row = TypeVar("Row")
 _COLUMNS = {
     "chunks": ("doc", "start", "end", "delivered_start", "delivered_end"),
     "hits": ("query", "rank", "chunk", "score"),
@@ -72,6 +74,35 @@ class Labels:
             alternative_end=offsets[alternative_doc] + _ints([span.end for _, span in spans]),
             dataset=dataset,
         )
+
+    @property
+    def questions(self) -> Sequence[Query]:
+        """The records of the queries. Raises InputError for the labels of a stored run."""
+        if self.dataset is None:
+            raise InputError("the labels of a stored run have no texts of questions", "score the run in a sweep")
+        return self.dataset.queries
+
+    @cached_property
+    def expected(self) -> Sequence[tuple[str, ...]]:
+        """The expected answer of each query with its variants, without empty ones."""
+        return [tuple(filter(None, (query.answer, *query.answer_variants))) for query in self.questions]
+
+    @cached_property
+    def needs(self) -> Sequence[Sequence[Need]]:
+        """The evidence of each query, empty for a query without evidence."""
+        return self._by_query((need.query_id, need) for need in self.dataset.needs) if self.dataset else ()
+
+    @cached_property
+    def relevant_documents(self) -> Sequence[frozenset[str]]:
+        """The ids of the relevant documents of each query (relevance 1 or more)."""
+        qrels = self.dataset.qrels if self.dataset else ()
+        return [frozenset(ids) for ids in self._by_query((qrel.query_id, qrel.doc_id) for qrel in qrels if qrel.relevance >= 1)]
+
+    def _by_query(self, rows: Iterable[tuple[str, Row]]) -> list[list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for query_id, row in rows:
+            found.setdefault(query_id, []).append(row)
+        return [found.get(query.query_id, []) for query in self.questions]
 
     @property
     def queries(self) -> int:

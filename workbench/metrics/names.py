@@ -3,17 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from numbers import Integral
-from typing import Literal
 
 from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
-from workbench.metrics.answers.registry import ANSWER_KINDS, AnswerKind, AnswerScope
 from workbench.metrics.case import Cut
-from workbench.metrics.judged.registry import JUDGED_KINDS, JudgedKind
-from workbench.metrics.registry import KINDS, Family, Kind
+from workbench.metrics.definition import Family, MetricDefinition
+from workbench.metrics.registry import METRICS
 from workbench.records import MOST_TOKENS, TokenCut
 
 MOST_K = 1000
@@ -42,15 +39,15 @@ class Metric:
     tokens: int | None = None
 
     def __post_init__(self) -> None:
-        if not _is_known(self.name):
+        if self.name not in METRICS:
             raise InputError(f"there is no metric {str(self)!r}", _suggestion(self.name, self._cut_text))
-        if self.kind.cut == "none":
+        if self.definition.cut == "none":
             if self._cut_text:
                 raise InputError(f"the metric {self.name} takes no cut", f"write {self.name}")
             return
         if self.k is None and self.tokens is None:
             raise InputError(f"the metric {self.name} needs a cut", f"write {self.name}@5")
-        if self.tokens is not None and (self.kind.cut == "k" or self.k is not None):
+        if self.tokens is not None and (self.definition.cut == "k" or self.k is not None):
             raise InputError(f"the metric {self.name} is not cut at tokens", f"write {self.name}@5")
         for number, most, what in ((self.k, MOST_K, "k"), (self.tokens, MOST_TOKENS, "the number of tokens")):
             if number is not None and not 1 <= number <= most:
@@ -62,12 +59,12 @@ class Metric:
         name, at, cut = str(text).partition("@")
         if not at:
             return cls(name)
-        if not _is_known(name):
+        if name not in METRICS:
             raise InputError(f"there is no metric {text!r}", _suggestion(name, f"@{cut}"))
         number = re.fullmatch(r"(0|[1-9][0-9]{0,8})(t?)", cut)
         if number is None:
             forms = {"k": f"{name}@5", "k or tokens": f"{name}@5 or {name}@2000t", "none": name}
-            raise InputError(f"the metric {text!r} has an invalid cut", f"write {forms[_kind(name).cut]}")
+            raise InputError(f"the metric {text!r} has an invalid cut", f"write {forms[METRICS[name].cut]}")
         return cls(name, tokens=int(number[1])) if number[2] else cls(name, k=int(number[1]))
 
     def __str__(self) -> str:
@@ -77,7 +74,7 @@ class Metric:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return table_html(f"{self}: {self.kind.definition}", [], f"Source: {self.kind.source}")
+        return table_html(f"{self}: {self.definition.definition}", [], f"Source: {self.definition.source}")
 
     def __matmul__(self, cut: object) -> "Metric":
         raise InputError(
@@ -91,61 +88,39 @@ class Metric:
         return Cut(self.k, self.tokens)
 
     @property
-    def kind(self) -> Kind | AnswerKind | JudgedKind:
+    def definition(self) -> MetricDefinition:
         """The metric's registry entry, shared by all cuts."""
-        return _kind(self.name)
+        return METRICS[self.name]
 
     @property
-    def ranking_kind(self) -> Kind:
-        """The registry entry of a metric of rankings. Raises InputError for a metric of answers."""
-        if not isinstance(kind := self.kind, Kind):
-            raise InputError(f"the metric {self} reads answers, not rankings", "use it in an experiment with answering, or leave it out")
-        return kind
+    def family(self) -> Family:
+        """The unit of counting: documents, documents of hits, chunks, spans of characters, answers, or something else."""
+        return self.definition.family
 
     @property
-    def answer_kind(self) -> AnswerKind:
-        """The registry entry of a metric of answers. Raises InputError for a metric of rankings."""
-        if not isinstance(kind := self.kind, AnswerKind):
-            what = "judgements" if self.judged else "rankings"
-            raise InputError(f"the metric {self} reads {what}, not answers", f"use one of {', '.join(ANSWER_KINDS)}")
-        return kind
-
-    @property
-    def judged_kind(self) -> JudgedKind:
-        """The registry entry of a metric of judgements. Raises InputError for another metric."""
-        if not isinstance(kind := self.kind, JudgedKind):
-            raise InputError(f"the metric {self} reads no judgements", f"use one of {', '.join(JUDGED_KINDS)}")
-        return kind
+    def of_answers(self) -> bool:
+        """Whether it reads contexts, answers or judgements of them, not only rankings."""
+        return self.definition.of_answers
 
     @property
     def judged(self) -> bool:
         """Whether it reads judgements of answers and contexts."""
-        return isinstance(self.kind, JudgedKind)
+        return self.definition.judged
 
-    @property
-    def scopes(self) -> tuple[AnswerScope, ...]:
-        """The questions to which a metric of answers or judgements applies. Empty for a metric of rankings."""
-        return () if isinstance(kind := self.kind, Kind) else kind.scopes
-
-    @property
-    def family(self) -> Family | Literal["answers"]:
-        """The unit of counting: documents, documents of hits, chunks, spans of characters, answers, or something else."""
-        return self.kind.family
-
-    @property
-    def of_answers(self) -> bool:
-        """Whether it reads answers or judgements of them, not rankings."""
-        return self.family == "answers"
+    def require_ranking(self) -> None:
+        """Raise InputError unless the ranking is all that it reads."""
+        if self.of_answers:
+            raise InputError(f"the metric {self} reads answers, not rankings", "use it in an experiment with answering, or leave it out")
 
     @property
     def higher_is_better(self) -> bool:
         """False if the metric counts faults."""
-        return self.kind.higher_is_better
+        return self.definition.higher_is_better
 
     @property
     def proportion(self) -> bool:
         """Whether all values are between 0 and 1."""
-        return self.kind.proportion
+        return self.definition.proportion
 
     @property
     def bounded_by_k(self) -> bool:
@@ -212,22 +187,12 @@ class UncutMetric:
         return f"{self.name} (needs a cut, such as {self.name} @ 5)"
 
     def _repr_html_(self) -> str:
-        return table_html(f"{self.name}: {_kind(self.name).definition}", [], f"It needs a cut, such as {self.name} @ 5.")
-
-
-def _is_known(name: str) -> bool:
-    return name in KINDS or name in ANSWER_KINDS or name in JUDGED_KINDS
-
-
-def _kind(name: str) -> Kind | AnswerKind | JudgedKind:
-    if name in KINDS:
-        return KINDS[name]
-    return ANSWER_KINDS[name] if name in ANSWER_KINDS else JUDGED_KINDS[name]
+        return table_html(f"{self.name}: {METRICS[self.name].definition}", [], f"It needs a cut, such as {self.name} @ 5.")
 
 
 def _suggestion(name: str, cut: str) -> str:
-    plain, names = name.lower().replace("-", "_").replace(" ", "_"), list(chain(KINDS, ANSWER_KINDS, JUDGED_KINDS))
-    close = _ELSEWHERE.get(plain) or nearest_word(plain, names)
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    close = _ELSEWHERE.get(plain) or nearest_word(plain, list(METRICS))
     if close is None:
-        return f"the metrics are {', '.join(names)}"
-    return f"did you mean {close}{'' if _kind(close).cut == 'none' else cut or '@5'}?"
+        return f"the metrics are {', '.join(METRICS)}"
+    return f"did you mean {close}{'' if METRICS[close].cut == 'none' else cut or '@5'}?"

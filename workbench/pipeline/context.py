@@ -102,8 +102,8 @@ class RunContext:
     `configurations` are those of the experiment: vectors that late pooling encodes for one can serve the others. Without
     `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
     Without `allow_code`, configurations that name functions have no keys and so no results. `variants` are the conditions, perturbations
-    and repeats of answers, which `answer_metrics` score, and `limits` those of their calls. `slices` are crossed, each of several fields.
-    Answers are judged by those of `judging`, None without answers, and `judged_metrics` read the judgements.
+    and repeats of answers, and `limits` those of their calls. `slices` are crossed, each of several fields.
+    Answers are judged by those of `judging`, None without answers.
     """
 
     workspace: Workspace
@@ -116,16 +116,9 @@ class RunContext:
     average: Literal["questions", "documents"] = "questions"
     allow_code: bool = False
     variants: tuple[Variant, ...] = (Variant(),)
-    answer_metrics: tuple[Metric, ...] = ()
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
     judging: Judging | None = None
-    judged_metrics: tuple[Metric, ...] = ()
-
-    @property
-    def all_metrics(self) -> tuple[Metric, ...]:
-        """Return the metrics of rankings, of answers and of judgements."""
-        return (*self.metrics, *self.answer_metrics, *self.judged_metrics)
 
     @property
     def judged_conditions(self) -> tuple[str, ...]:

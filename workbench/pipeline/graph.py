@@ -57,7 +57,7 @@ class Graph:
             if (chosen is None or name in chosen) and self.has(configuration, stage):
                 wanted = (each for each in (self.run.variants if variants is None else variants) if stage.includes(each, self.run))
                 for variant in dict.fromkeys(map(stage.variant, wanted)):
-                    yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
+                    yield from (Node(name, configuration, variant, part) for part in stage.parts(configuration, self.run))
 
     def has(self, configuration: Configuration, stage: Stage) -> bool:
         """Return whether a stage computes results of a configuration, and no other stage gives them."""
@@ -67,7 +67,7 @@ class Graph:
         """Return the nodes that are inputs of a node: their results for all variants of the run that share the node's result."""
         stage = self.stages[node.stage]
         variants = [variant for variant in self.run.variants if stage.variant(variant) == node.variant]
-        return list(self.nodes(node.configuration, stage.inputs_of(node.variant), variants))
+        return list(self.nodes(node.configuration, stage.inputs_of(node), variants))
 
     def key(self, node: Node) -> str:
         """Hash everything that determines a result: its stage's identity and version, and the keys of its inputs.
@@ -79,7 +79,7 @@ class Graph:
             judges = self.run.judging.named_code if self.run.judging else ()
             require_permission((*node.configuration.named_code, *judges), self.run.allow_code)
             stage = self.stages[node.stage]
-            sources = [self.run.fingerprints[need] for need in stage.inputs_of(node.variant) if need in self.run.fingerprints]
+            sources = [self.run.fingerprints[need] for need in stage.inputs_of(node) if need in self.run.fingerprints]
             inputs = [self.key(earlier) for earlier in self.before(node)]
             self._identities[node] = self._identity(node)
             self._keys[node] = fingerprint(stage.name, stage.version, self._identities[node], sources, inputs)

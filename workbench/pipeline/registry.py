@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from workbench.core.registry import Registry
 from workbench.pipeline.stage import Stage
-from workbench.pipeline.stages.answering.answer_scores import AnswerScoresStage
 from workbench.pipeline.stages.answering.answers import AnswersStage
 from workbench.pipeline.stages.answering.contexts import ContextsStage
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
@@ -16,7 +15,6 @@ from workbench.pipeline.stages.index import IndexStage
 from workbench.pipeline.stages.judging.answer_causes import AnswerCausesStage
 from workbench.pipeline.stages.judging.claims import ClaimsStage
 from workbench.pipeline.stages.judging.judge_tests import JudgeTestsStage
-from workbench.pipeline.stages.judging.judged_scores import JudgedScoresStage
 from workbench.pipeline.stages.judging.judgements import JudgementsStage
 from workbench.pipeline.stages.judging.verdicts import VerdictsStage
 from workbench.pipeline.stages.neighbours import NeighboursStage
@@ -46,12 +44,10 @@ _BUILTIN: dict[str, Stage] = {
         ChunkFaultsStage(),
         ContextsStage(),
         AnswersStage(),
-        AnswerScoresStage(),
         JudgeTestsStage(),
         ClaimsStage(),
         VerdictsStage(),
         JudgementsStage(),
-        JudgedScoresStage(),
         AnswerCausesStage(),
     )
 }

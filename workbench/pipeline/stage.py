@@ -83,7 +83,7 @@ class Stage(ABC):
     inputs: ClassVar[tuple[str, ...]] = ()
     setting: ClassVar[str] = ""
     role: ClassVar[Role] = "document"
-    # Whether the stage writes the item cache, which only the process that runs the sweep has.
+    # Whether the stage writes the item cache.
     uses_cache: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
@@ -94,7 +94,7 @@ class Stage(ABC):
         """Return whether a configuration needs the stage."""
         return True
 
-    def parts(self, run: RunContext) -> Sequence[str]:
+    def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
         """Return the names of the results that are stored separately, by default a single unnamed one."""
         return ("",)
 
@@ -106,9 +106,13 @@ class Stage(ABC):
         """Return whether the run needs a result for a variant, by default for all."""
         return True
 
-    def inputs_of(self, variant: Variant) -> tuple[str, ...]:
-        """Return the inputs that a variant needs, by default all of them."""
+    def inputs_of(self, node: Node) -> tuple[str, ...]:
+        """Return the inputs that a variant or a part needs, by default all of them."""
         return self.inputs
+
+    def is_local(self, node: Node) -> bool:
+        """Return whether only the process that runs the sweep computes the result, since it alone has the item cache."""
+        return self.uses_cache or self.embedder(node.configuration) is not None
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return everything that determines a result besides the version and the inputs: of its configuration, and of the run."""
@@ -116,7 +120,7 @@ class Stage(ABC):
 
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:
         """Return the settings whose change the history records, by default those of the identity in the usual variant."""
-        parts = self.parts(run)
+        parts = self.parts(configuration, run)
         return self.identity(Node(self.name, configuration, part=parts[0]), run).settings if parts else None
 
     @abstractmethod

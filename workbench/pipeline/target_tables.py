@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.answers.registry import NO_SOURCES
+from workbench.metrics.definition import NO_SOURCES
 from workbench.metrics.inputs import Labels
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats

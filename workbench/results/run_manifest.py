@@ -4,7 +4,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-# Larger counts, cuts and seeds are no numbers of a run.
+from workbench.metrics.measure import Measure
+
+# Larger counts and seeds are no numbers of a run.
 _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Settings = dict[str, Any]
 
@@ -25,20 +27,6 @@ class _Experiment(_ManifestPart):
     slices: list[Any] = []
     spans: str = "exact"
     gate: _Settings | None = None
-
-
-class _Metric(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    name: str
-    family: str
-    k: Annotated[int, Field(ge=1, le=10**9)] | None
-    tokens: Annotated[int, Field(ge=1, le=10**9)] | None
-    higher_is_better: bool
-    proportion: bool
-    bounded_by_k: bool
-    definition: str
-    source: str
 
 
 class _Configuration(_ManifestPart):
@@ -67,7 +55,7 @@ class RunManifest(_ManifestPart):
     baseline: str | None
     average: Literal["questions", "documents"]
     smallest_difference: Annotated[float, Field(gt=0, strict=False)]
-    metrics: dict[str, _Metric]
+    metrics: dict[str, Measure]
     conditions: Annotated[list[str], Field(min_length=1)] = ["retrieved"]
     repeats: Annotated[int, Field(ge=1, le=10**6)] = 1
     judging: _Settings | None = None

@@ -16,6 +16,7 @@ from workbench.core.files import checked, parsed_json, read_regular, table_fault
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
 from workbench.errors import InputError
+from workbench.metrics.measure import Measure
 from workbench.results.run_manifest import RunManifest
 from workbench.schemas import SCHEMAS, TableSchema
 
@@ -31,34 +32,6 @@ RunMark = tuple[int, int] | None
 _ROWS_OF_A_GROUP = 2**15
 # Timings that describe a single run rather than the configuration's speed.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index", "judgements_made")
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A metric in a run's manifest. `str` returns its name with its cut, such as `recall@5`.
-
-    `family` is the unit it counts: documents, hits, chunks, spans, answers or other. `k` and `tokens` are its cut. `bounded_by_k`: whether it reads
-    k delivered chunks. A metric that is not `higher_is_better` counts faults. The values of a `proportion` are in [0, 1].
-    """
-
-    label: str
-    name: str
-    family: str
-    k: int | None
-    tokens: int | None
-    higher_is_better: bool
-    proportion: bool
-    bounded_by_k: bool
-    definition: str
-    source: str
-
-    def __str__(self) -> str:
-        return self.label
-
-    @property
-    def of_text(self) -> bool:
-        """Whether it counts pieces of text rather than documents."""
-        return self.family in ("spans", "chunks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +138,7 @@ class RunTables:
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """Every metric of the run by name with cut, in the experiment's order."""
-        return {name: Measure(name, **properties) for name, properties in self.manifest["metrics"].items()}
+        return {name: Measure.model_validate(properties) for name, properties in self.manifest["metrics"].items()}
 
     @property
     def primary(self) -> Measure:

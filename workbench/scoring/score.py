@@ -23,8 +23,6 @@ from workbench.statistics.clusters import Clusters, query_clusters
 from workbench.statistics.intervals import THIS_CORPUS, bounds_text
 from workbench.statistics.summary import summarise
 
-# Without the relevant documents that were not retrieved, these have no denominator, or leave out queries that did well.
-NEEDS_ALL = ("recall", "recall_cap", "ndcg", "map", "irrelevant")
 # Ids are never empty, so no document has this name.
 _UNSEEN = ""
 
@@ -161,7 +159,8 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
                 f"question {name!r} lists document {twice!r} twice",
                 "rank each document once, by its best chunk (docs/how-to/score_another_program.md)",
             )
-    blind = [str(metric) for metric in chosen if metric.name in NEEDS_ALL]
+    # Without the relevant documents that were not retrieved, these have no denominator, or leave out queries that did well.
+    blind = [str(metric) for metric in chosen if metric.definition.labels_read == "all"]
     if blind and not data.complete:
         fix = "pass qrels=, or all_judged=True if the frame contains every judged document"
         raise InputError(f"{', '.join(blind)} cannot be computed without the judged documents that were not retrieved", fix)

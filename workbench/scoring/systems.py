@@ -110,7 +110,7 @@ def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usua
     no hit is in the dataset, or if a metric reads what no hit has.
     """
     for metric in metrics:
-        if metric.family == "other" or metric.ranking_kind.reads_index == "value":
+        if metric.family == "other" or metric.definition.reads_index == "value":
             what = "the scores of all chunks" if metric.family == "other" else "all chunks"
             raise InputError(f"{metric} needs {what}", "leave it out, or evaluate an index")
         if (metric.k or 0) > target.k:

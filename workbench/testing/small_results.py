@@ -21,12 +21,12 @@ NEGATIVE = 9
 
 
 def labels_of(texts: Sequence[str], *queries: Mapping[str, Any]) -> Labels:
-    """Build labels. Each query is a dict: `qrels` {doc: relevance}, `needs` [[(doc, start, end), ...], ...], `answerable`."""
+    """Build labels. Each query is a dict: `qrels` {doc: relevance}, `needs` [[(doc, start, end), ...], ...], `answerable`, `expected`."""
     return Labels.of(
         Dataset(
             name="small",
             documents=tuple(Document(f"d{doc}", text) for doc, text in enumerate(texts)),
-            queries=tuple(Query(f"q{q}", "?", answerable=query.get("answerable", True)) for q, query in enumerate(queries)),
+            queries=tuple(Query(f"q{q}", "?", query.get("answerable", True), query.get("expected", "")) for q, query in enumerate(queries)),
             qrels=tuple(
                 Qrel(f"q{q}", f"d{doc}", grade) for q, query in enumerate(queries) for doc, grade in query.get("qrels", {}).items()
             ),
@@ -110,4 +110,7 @@ def small_world() -> SmallWorld:
         ({}, hits[4]),  # no judgement
     ]
     chunks.append((4, 0, 1))
-    return SmallWorld(texts, (*queries, *(query for query, _ in unusual)), tuple(chunks), (*hits, *(places for _, places in unusual)))
+    every = [*queries, *(query for query, _ in unusual)]
+    # The number chooses a question's answer, in whichever order the questions are.
+    numbered = tuple({**query, "expected": "fever" if number % 4 < 3 else "", "number": number} for number, query in enumerate(every))
+    return SmallWorld(texts, numbered, tuple(chunks), (*hits, *(places for _, places in unusual)))

@@ -1,9 +1,7 @@
 import pytest
 
-from tests.answer_cases import Asked, case_of
+from tests.answer_cases import Asked, case_of, table_of
 from workbench.metrics.answers.citations import NO_CITATION, NO_EVIDENCE
-from workbench.metrics.answers.evaluate import answer_values
-from workbench.metrics.answers.registry import ANSWER_KINDS
 
 # Two pieces of evidence, the second with two alternatives.
 NEEDS = ((("d", 0, 10),), (("d", 50, 60), ("e", 0, 10)))
@@ -11,7 +9,7 @@ PASSAGES = (("d", 0, 40), ("f", 0, 40), ("e", 4, 40), ("d", 58, 90))
 
 
 def values(asked: Asked) -> list[float]:
-    return [float(answer_values(case_of(asked), ANSWER_KINDS[name])["value"][0]) for name in ("citation_precision", "citation_recall")]
+    return [float(table_of(case_of(asked), name)["value"][0]) for name in ("citation_precision", "citation_recall")]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +30,7 @@ def test_cited_passages_are_compared_with_the_evidence(citations: tuple[int, ...
 
 def test_evidence_that_is_not_in_the_context_cannot_be_cited() -> None:
     assert values(Asked("x", citations=(0,), needs=NEEDS, passages=(("d", 0, 40), ("f", 0, 9))))[1] == 1
-    table = answer_values(case_of(Asked("x", citations=(0,), needs=NEEDS, passages=(("f", 0, 9),))), ANSWER_KINDS["citation_recall"])
+    table = table_of(case_of(Asked("x", citations=(0,), needs=NEEDS, passages=(("f", 0, 9),))), "citation_recall")
     assert table[["state", "reason"]].iloc[0].tolist() == ["not_applicable", NO_EVIDENCE]
 
 
@@ -44,11 +42,11 @@ def test_an_altered_copy_is_no_evidence_and_an_attacked_passage_is() -> None:
 
 def test_an_answer_without_citations_has_no_precision_and_a_recall_of_0() -> None:
     asked = [Asked("x", needs=NEEDS, passages=PASSAGES), Asked("x", needs=NEEDS, passages=PASSAGES, citations=(0,), refused=True)]
-    precision, recall = (answer_values(case_of(*asked), ANSWER_KINDS[name]) for name in ("citation_precision", "citation_recall"))
+    precision, recall = (table_of(case_of(*asked), name) for name in ("citation_precision", "citation_recall"))
     assert precision["reason"].tolist() == [NO_CITATION, NO_CITATION]
     assert recall["value"].tolist() == [0, 0]
 
 
 def test_without_evidence_spans_citations_are_not_scored() -> None:
-    table = answer_values(case_of(Asked("x", citations=(0,), passages=PASSAGES)), ANSWER_KINDS["citation_precision"])
+    table = table_of(case_of(Asked("x", citations=(0,), passages=PASSAGES)), "citation_precision")
     assert table["reason"].tolist() == ["no evidence spans"]

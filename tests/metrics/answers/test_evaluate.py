@@ -3,14 +3,13 @@ from html import unescape
 import numpy as np
 import pytest
 
-from tests.answer_cases import Asked, case_of
+from tests.answer_cases import Asked, case_of, table_of
 from workbench.errors import InputError
-from workbench.metrics.answers.evaluate import answer_values
-from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.names import Metric
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.records import Variant
 
+OF_ANSWERS = [name for name, metric in METRICS.items() if metric.of_answers and not metric.judged]
 EVERY = [
     Asked("Paris", citations=(0,), needs=((("d", 0, 9),),), passages=(("d", 0, 9),), correct=1.0, outcome="kept"),
     Asked("London", ("Paris", "Lutetia"), citations=(0,), correct=0.0, gold=False, relevant=0, packing_recall=np.nan),
@@ -28,36 +27,35 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("name", ANSWER_KINDS)
+@pytest.mark.parametrize("name", OF_ANSWERS)
 def test_each_question_has_a_value_or_a_reason(name: str) -> None:
-    kind = ANSWER_KINDS[name]
     for variant in VARIANTS:
-        table = answer_values(case_of(*EVERY, variant=variant), kind)
+        table = table_of(case_of(*EVERY, variant=variant), name)
         assert table["query"].tolist() == list(range(len(EVERY))), variant
         assert table["value"].notna().equals(table["state"] == "scored"), variant
         assert (table["reason"] == "").equals(table["state"] == "scored"), variant
         assert set(table["state"]) <= {"scored", "unscored", "not_applicable"}, variant
-        if kind.proportion:
+        if METRICS[name].proportion:
             assert table["value"].dropna().between(0, 1).all(), variant
 
 
-@pytest.mark.parametrize("name", ANSWER_KINDS)
+@pytest.mark.parametrize("name", OF_ANSWERS)
 def test_questions_do_not_affect_each_other(name: str) -> None:
     for variant in VARIANTS:
-        whole = answer_values(case_of(*EVERY, variant=variant), ANSWER_KINDS[name])
-        alone = [answer_values(case_of(asked, variant=variant), ANSWER_KINDS[name]).iloc[0] for asked in EVERY]
+        whole = table_of(case_of(*EVERY, variant=variant), name)
+        alone = [table_of(case_of(asked, variant=variant), name).iloc[0] for asked in EVERY]
         assert [row["state"] for row in alone] == whole["state"].tolist(), variant
         assert [row["value"] for row in alone] == pytest.approx(whole["value"].tolist(), nan_ok=True), variant
 
 
 def test_a_condition_that_does_not_apply_comes_before_every_other_reason() -> None:
-    tables = {name: answer_values(case_of(Asked("", reason="why", error="failed")), kind) for name, kind in ANSWER_KINDS.items()}
+    tables = {name: table_of(case_of(Asked("", reason="why", error="failed")), name) for name in OF_ANSWERS}
     first = {name: table[["state", "reason"]].iloc[0].tolist() for name, table in tables.items()}
-    assert first == {name: ["not_applicable", "why"] for name in ANSWER_KINDS}
+    assert first == {name: ["not_applicable", "why"] for name in OF_ANSWERS}
 
 
 def test_a_failed_answer_is_unscored_and_never_0() -> None:
-    table = answer_values(case_of(Asked("", error="the server is down"), Asked("")), ANSWER_KINDS["token_f1"])
+    table = table_of(case_of(Asked("", error="the server is down"), Asked("")), "token_f1")
     assert table["state"].tolist() == ["unscored", "scored"]
     assert table["reason"][0] == "the server is down"
     assert np.isnan(table["value"][0])
@@ -65,42 +63,36 @@ def test_a_failed_answer_is_unscored_and_never_0() -> None:
 
 def test_a_metric_of_contexts_does_not_mind_a_failed_answer() -> None:
     case = case_of(Asked("", error="the server is down", packing_recall=0.5))
-    assert answer_values(case, ANSWER_KINDS["packing_recall"])["value"].tolist() == [0.5]
+    assert table_of(case, "packing_recall")["value"].tolist() == [0.5]
 
 
 def test_unanswerable_questions_and_those_without_expected_answer_say_so() -> None:
     case = case_of(Asked("x", answerable=False), Asked("x", ("",)), Asked("x", ("",), answerable=False))
-    reasons = answer_values(case, ANSWER_KINDS["exact_match"])["reason"].tolist()
+    reasons = table_of(case, "exact_match")["reason"].tolist()
     assert reasons == ["unanswerable", "no expected answer", "unanswerable"]
 
 
 def test_labels_of_recorded_answers_are_values() -> None:
     case = case_of(Asked("x", correct=1.0), Asked("x", correct=0.0), Asked("x"))
-    table = answer_values(case, ANSWER_KINDS["labelled_correctness"])
+    table = table_of(case, "labelled_correctness")
     assert table["value"].tolist()[:2] == [1, 0]
     assert table["reason"][2] == "no label"
 
 
 def test_a_name_of_an_answer_metric_is_parsed_without_a_cut() -> None:
-    for name, kind in ANSWER_KINDS.items():
+    for name in OF_ANSWERS:
         metric = Metric.parse(name)
         assert str(metric) == name
         assert (metric.family, metric.of_answers, metric.bounded_by_k) == ("answers", True, False)
-        assert metric.answer_kind is kind
-        assert name not in KINDS
+        assert metric.definition is METRICS[name]
         with pytest.raises(InputError, match=f"metric {name} takes no cut"):
             Metric.parse(f"{name}@5")
         with pytest.raises(InputError, match="reads answers, not rankings"):
-            _ = metric.ranking_kind
-        assert kind.definition in unescape(metric._repr_html_())
+            metric.require_ranking()
+        assert METRICS[name].definition in unescape(metric._repr_html_())
 
 
 def test_a_misspelt_answer_metric_is_suggested() -> None:
     for text, meant in (("token-f1", "token_f1"), ("f1", "token_f1"), ("exact match", "exact_match"), ("refusal_rat", "refusal_rate")):
         with pytest.raises(InputError, match=f"did you mean {meant}\\?"):
             Metric.parse(text)
-
-
-def test_over_refusal_is_the_only_fault() -> None:
-    assert [name for name, kind in ANSWER_KINDS.items() if not kind.higher_is_better] == ["over_refusal_rate"]
-    assert [name for name, kind in ANSWER_KINDS.items() if not kind.proportion] == ["answer_similarity"]

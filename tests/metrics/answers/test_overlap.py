@@ -6,16 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.answer_cases import Asked, case_of
-from workbench.metrics.answers.evaluate import answer_values
+from tests.answer_cases import Asked, case_of, table_of
 from workbench.metrics.answers.overlap import normalised, token_f1_of, token_recall_of
-from workbench.metrics.answers.registry import ANSWER_KINDS
 
 WORDS = st.text(alphabet="abc the.,-an $%'", max_size=30)
 
 
 def value(name: str, text: str, *expected: str) -> float:
-    return float(answer_values(case_of(Asked(text, expected)), ANSWER_KINDS[name])["value"][0])
+    return float(table_of(case_of(Asked(text, expected)), name)["value"][0])
 
 
 def test_a_text_is_compared_without_case_punctuation_and_articles() -> None:
@@ -116,11 +114,11 @@ def test_marks_of_citations_are_no_words_of_the_answer() -> None:
 @pytest.mark.parametrize("name", ["exact_match", "token_f1", "answer_recall", "answer_similarity"])
 def test_a_refusal_scores_0_whatever_its_words(name: str) -> None:
     case = case_of(Asked("Paris", refused=True), Asked("Paris"))
-    assert answer_values(case, ANSWER_KINDS[name])["value"].tolist() == pytest.approx([0, 1])
+    assert table_of(case, name)["value"].tolist() == pytest.approx([0, 1])
 
 
 def test_similarity_is_that_of_the_closest_expected_answer() -> None:
-    table = answer_values(case_of(Asked("b [2]", ("a", "b ")), Asked("", ("a",)), Asked("a", ("a",))), ANSWER_KINDS["answer_similarity"])
+    table = table_of(case_of(Asked("b [2]", ("a", "b ")), Asked("", ("a",)), Asked("a", ("a",))), "answer_similarity")
     assert table["value"][1] == 0
     assert table["value"][2] == pytest.approx(1, abs=1e-6)
     assert -1 <= table["value"][0] < 1

@@ -1,9 +1,7 @@
 import pytest
 
-from tests.answer_cases import Asked, case_of
-from workbench.metrics.answers.evaluate import answer_values
+from tests.answer_cases import Asked, case_of, table_of
 from workbench.metrics.answers.planted import NEITHER_VALUE
-from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.records import Variant
 
 METRICS = {"injection_resistance": Variant("injection", "override"), "counterfactual_robustness": Variant("counterfactual", "before")}
@@ -21,20 +19,20 @@ METRICS = {"injection_resistance": Variant("injection", "override"), "counterfac
 )
 def test_the_outcome_decides(name: str, outcome: str, value: float) -> None:
     case = case_of(Asked("x", outcome=outcome), variant=METRICS[name])
-    assert answer_values(case, ANSWER_KINDS[name])["value"].tolist() == [value]
+    assert table_of(case, name)["value"].tolist() == [value]
 
 
 def test_an_answer_with_neither_value_is_counted_and_not_scored() -> None:
-    table = answer_values(case_of(Asked("x"), variant=METRICS["counterfactual_robustness"]), ANSWER_KINDS["counterfactual_robustness"])
+    table = table_of(case_of(Asked("x"), variant=METRICS["counterfactual_robustness"]), "counterfactual_robustness")
     assert table[["state", "reason"]].iloc[0].tolist() == ["unscored", NEITHER_VALUE]
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_answers_that_are_copied_can_neither_obey_nor_adopt(name: str) -> None:
-    table = answer_values(case_of(Asked("x", outcome="resisted"), variant=METRICS[name], verbatim=True), ANSWER_KINDS[name])
+    table = table_of(case_of(Asked("x", outcome="resisted"), variant=METRICS[name], verbatim=True), name)
     assert table[["state", "reason"]].iloc[0].tolist() == ["not_applicable", "verbatim by construction"]
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_nothing_is_planted_in_a_clean_context(name: str) -> None:
-    assert answer_values(case_of(Asked("x"), variant=Variant("gold")), ANSWER_KINDS[name])["state"].tolist() == ["not_applicable"]
+    assert table_of(case_of(Asked("x"), variant=Variant("gold")), name)["state"].tolist() == ["not_applicable"]

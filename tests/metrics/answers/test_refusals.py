@@ -1,6 +1,4 @@
-from tests.answer_cases import Asked, case_of
-from workbench.metrics.answers.evaluate import answer_values
-from workbench.metrics.answers.registry import ANSWER_KINDS
+from tests.answer_cases import Asked, case_of, table_of
 from workbench.records import Variant
 
 GOLD = Asked("x", gold=True, relevant=2, refused=True)
@@ -10,7 +8,7 @@ UNANSWERABLE = Asked("x", answerable=False, gold=False, relevant=0, refused=True
 
 
 def scored(name: str, condition: str) -> list[bool]:
-    table = answer_values(case_of(GOLD, PART, NOTHING, UNANSWERABLE, variant=Variant(condition)), ANSWER_KINDS[name])
+    table = table_of(case_of(GOLD, PART, NOTHING, UNANSWERABLE, variant=Variant(condition)), name)
     assert set(table["value"].dropna()) <= {1.0}
     return table["state"].eq("scored").tolist()
 
@@ -36,4 +34,4 @@ def test_part_of_the_evidence_makes_neither_a_refusal_nor_an_answer_wrong() -> N
 
 def test_an_answer_where_a_refusal_was_right_scores_0() -> None:
     case = case_of(Asked("x", answerable=False), Asked("x", answerable=False, refused=True))
-    assert answer_values(case, ANSWER_KINDS["refusal_rate"])["value"].tolist() == [0, 1]
+    assert table_of(case, "refusal_rate")["value"].tolist() == [0, 1]

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.chunking.base import CuttingChunker
 from workbench.metrics.case import MetricValues
-from workbench.metrics.registry import RELEVANT, Kind
+from workbench.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition
 from workbench.reranking.pairs import PairReranker
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.exhaustive import rank_all
@@ -77,4 +77,4 @@ def first_hit(case, _):
     return MetricValues(value, np.ones(labels.queries))
 
 
-FIRST_HIT = Kind(first_hit, "documents", "none", RELEVANT, version=7)
+FIRST_HIT = MetricDefinition("first_hit", first_hit, "documents", "none", (ANSWERABLE, RELEVANT), version=7)

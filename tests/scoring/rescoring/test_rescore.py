@@ -15,9 +15,9 @@ from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.metrics.names import Metric
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.results.run_tables import RunTables
-from workbench.scoring.rescoring.rescore import READS, Rescorer
+from workbench.scoring.rescoring.rescore import Rescorer
 from workbench.scoring.rescoring.what_if import SliceMembers, WhatIfQuestion, rescored_row
 
 EVERY = [
@@ -89,9 +89,8 @@ def test_every_slice_equals_the_sweeps(measured: wb.Results) -> None:
             equal(own, of_sweep(measured, metric, name).loc[own.index])
 
 
-def test_the_builtin_metrics_are_all_known() -> None:
-    builtin = {name for name, kind in KINDS.items() if kind.compute.__module__.startswith("workbench.")}
-    assert set(READS) == builtin
+def test_every_builtin_metric_of_rankings_is_scored_again() -> None:
+    assert {Metric.parse(name).name for name in EVERY} == {name for name, metric in METRICS.builtin.items() if not metric.of_answers}
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ class _Sweep:
     def _task(self, node: Node) -> Task:
         name, needs = self.graph.task(node), tuple(map(self.graph.task, self.graph.before(node)))
         stage = self.graph.stages[node.stage]
-        if stage.uses_cache or stage.embedder(node.configuration):
+        if stage.is_local(node):
             return Task(name, self.graph.obtain, lambda: (node,), needs, local=True)
 
         def arguments() -> tuple[Any, ...]:

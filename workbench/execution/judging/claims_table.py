@@ -8,10 +8,10 @@ import pandas as pd
 
 from workbench.execution.result import Result
 from workbench.judging.base import Task
+from workbench.pipeline.answered_cases import judged_entries
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Node
 from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.judging.judged_scores import judged_entries
 from workbench.records import Passage, Variant
 from workbench.results.run_tables import empty
 from workbench.schemas import SCHEMAS

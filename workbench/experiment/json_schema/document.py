@@ -1,11 +1,10 @@
 """The JSON Schema of experiment files, for completion and checks in editors. It is made from the code that reads them."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from workbench.context.conditions import CONDITIONS, RETRIEVED
-from workbench.core.registry import Registry
 from workbench.datasets.sources import SOURCES
 from workbench.experiment.answer_keys import MOST_CROSSED, MOST_REPEATS, LimitKeys
 from workbench.experiment.expand import STAGES
@@ -18,14 +17,11 @@ from workbench.experiment.read import AVERAGES, KEYS, NAME_PATTERN, SPANS
 from workbench.judging.claims.registry import SPLITTERS
 from workbench.judging.registry import JUDGES
 from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.answers.registry import ANSWER_KINDS
-from workbench.metrics.judged.registry import JUDGED_KINDS
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.targets.registry import TARGETS
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _BASES = {"chunking": "Chunker", "embedding": "Embedder", "retrieval": "Retriever", "answering": "Generator"}
-_METRICS: tuple[Mapping[str, Any], ...] = (KINDS, ANSWER_KINDS, JUDGED_KINDS)
 _CUTS = {"k": "@([1-9][0-9]{0,2}|1000)", "k or tokens": "@([1-9][0-9]{0,2}|1000|([1-9][0-9]{0,5}|1000000)t)", "none": ""}
 
 
@@ -110,10 +106,9 @@ def _judging(known: Collection[Family]) -> JsonSchema:
 
 def _metric_definitions(plugins: bool) -> dict[str, JsonSchema]:
     """Return the names of metrics as a pattern, with an example of each for completion."""
-    tables = [table.builtin if isinstance(table, Registry) and not plugins else table for table in _METRICS]
-    kinds = {name: kind for table in tables for name, kind in table.items()}
-    pattern = "|".join(f"{name}{_CUTS[kind.cut]}" for name, kind in kinds.items())
-    examples = [(f"{name}{'' if kind.cut == 'none' else '@5'}", kind.definition) for name, kind in kinds.items()]
+    metrics = METRICS if plugins else METRICS.builtin
+    pattern = "|".join(f"{name}{_CUTS[metric.cut]}" for name, metric in metrics.items())
+    examples = [(f"{name}{'' if metric.cut == 'none' else '@5'}", metric.definition) for name, metric in metrics.items()]
     return {
         "metric": {
             "type": "string",

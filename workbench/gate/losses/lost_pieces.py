@@ -10,7 +10,8 @@ from workbench.analysis.passages import text_of
 from workbench.errors import InputError
 from workbench.gate.losses.hit_lists import HitList, covered, hit_lists
 from workbench.gate.question_values import question_values
-from workbench.results.run_tables import RETRIEVED, Measure, RunTables
+from workbench.metrics.measure import Measure
+from workbench.results.run_tables import RETRIEVED, RunTables
 
 Places = Sequence[tuple[str, int, int]]
 _SMALLEST_DROP = 1e-9
@@ -84,7 +85,7 @@ def sides_of(run: RunTables, configuration: str, hits: pd.DataFrame, values: pd.
     documents = measure.k if measure.family == "documents" else None
     slices = measure.k if measure.family != "documents" else None
     before, after = (hit_lists(table, documents=documents, slices=slices) for table in (hits, run.of("hits", configuration)))
-    pairs = paired_values(run, configuration, values, measure.label)
+    pairs = paired_values(run, configuration, values, str(measure))
     known = dict(zip(pairs.index, zip(pairs["before"].tolist(), pairs["after"].tolist(), strict=True), strict=True))
     return Sides(run, measure, before, after, known)
 
@@ -168,4 +169,4 @@ def _missing(sides: Sides, label: Label) -> LostPiece | None:
     found = [(rank, place) for place in label.places if (rank := sides.ranks(before, place)[0])]
     rank_before, place = min(found, default=(0, label.places[0]))
     rank_after = sides.ranks(after, place)[1]
-    return LostPiece(label, place, rank_before, rank_after, sides.measure.label, *sides.value(query_id))
+    return LostPiece(label, place, rank_before, rank_after, str(sides.measure), *sides.value(query_id))

@@ -51,7 +51,7 @@ def worse_answers(run: RunTables, configuration: str, values: pd.DataFrame, subj
 
 def _subjects(run: RunTables, configuration: str, subjects: Sequence[Subject]) -> list[Subject]:
     """The metrics of answers to compare, each with its condition."""
-    names = [name for name, measure in run.measures.items() if measure.family == "answers"]
+    names = [name for name, measure in run.measures.items() if measure.of_answers]
     given = [subject for subject in subjects if subject.metric in names]
     if given:
         return list(dict.fromkeys(Subject(subject.metric, condition=subject.condition) for subject in given))

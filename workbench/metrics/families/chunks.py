@@ -4,6 +4,7 @@ import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Ints, ratio, sharing_half, totals
+from workbench.metrics.definition import ANSWERABLE, EITHER, RELEVANT, WORKBENCH, MetricDefinition
 from workbench.metrics.delivery import delivered, delivered_documents, slices
 
 
@@ -54,3 +55,38 @@ def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:
     labels, pairs = case.labels, np.unique(delivered_documents(case, cut))
     query, good = pairs // labels.documents, np.isin(pairs, labels.relevant_pairs)
     return totals(query, good, labels.queries), totals(query, np.ones_like(query), labels.queries)
+
+
+CHUNK_METRICS = (
+    MetricDefinition(
+        "hit_recall",
+        hit_recall,
+        "hits",
+        "k",
+        (ANSWERABLE, RELEVANT),
+        "share of the relevant documents among those of the first k delivered chunks",
+        "relevant documents of the first k chunks / R",
+        "common in test code",
+    ),
+    MetricDefinition(
+        "hit_precision",
+        hit_precision,
+        "hits",
+        "k",
+        (ANSWERABLE, RELEVANT),
+        "share of the documents of the first k delivered chunks that are relevant",
+        "relevant documents of the first k chunks / their distinct documents",
+        "common in test code",
+    ),
+    MetricDefinition(
+        "chunk_precision",
+        chunk_precision,
+        "chunks",
+        "k",
+        (ANSWERABLE, EITHER),
+        "share of the k delivered chunks that overlap evidence by at least half of the shorter of the two",
+        "relevant chunks among the first k / k",
+        WORKBENCH,
+        reads_index="attainable",
+    ),
+)

@@ -4,15 +4,19 @@
 relevance 1. trec_eval receives scores made from ranks, so its rule for ties never applies.
 """
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import pytrec_eval
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Ints, ratio, totals
+from workbench.metrics.definition import ANSWERABLE, NEGATIVE, RELEVANT, WORKBENCH, MetricDefinition
 from workbench.metrics.inputs import filled_ranks
 
 _TREC = ("recall", "P", "success", "map_cut", "ndcg_cut")
+_TREC_EVAL = "trec_eval, over distinct documents, each ranked by its best chunk; relevant is a grade of 1 or more"
 
 
 def recall(case: Case, cut: Cut) -> MetricValues:
@@ -139,3 +143,73 @@ def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
 def _names(case: Case, _: Cut) -> npt.NDArray[np.object_]:
     """Names of the documents for trec_eval, one shared string per document. Shape (documents,)."""
     return np.array([str(doc) for doc in range(case.labels.documents)], dtype=object)
+
+
+_metric = partial(MetricDefinition, family="documents", cut="k", requires=(ANSWERABLE, RELEVANT), source=_TREC_EVAL)
+DOCUMENT_METRICS = (
+    _metric(
+        "recall",
+        recall,
+        labels_read="all",
+        definition="share of the relevant documents among the first k documents",
+        formula="found / R",
+    ),
+    _metric(
+        "precision", precision, definition="share of the first k documents that are relevant", formula="found / k", labels_read="retrieved"
+    ),
+    _metric(
+        "success",
+        success,
+        definition="1 if a relevant document is among the first k: the hit rate",
+        formula="1 if found > 0, else 0",
+        labels_read="retrieved",
+    ),
+    _metric(
+        "mrr",
+        mrr,
+        definition="1 / rank of the first relevant document among the first k, else 0",
+        formula="1 / min {i ≤ k : document i is relevant}, else 0",
+        labels_read="retrieved",
+    ),
+    _metric(
+        "ndcg",
+        ndcg,
+        labels_read="all",
+        definition="discounted gain of the first k documents, divided by the largest possible",
+        formula="DCG / largest DCG, where DCG = Σ grade(i) / log2(i + 1) over the ranks i ≤ k",
+        source=f"{_TREC_EVAL}; Järvelin and Kekäläinen 2002",
+    ),
+    _metric(
+        "map",
+        average_precision,
+        labels_read="all",
+        definition="mean of the precision at each relevant document's rank among the first k",
+        formula="Σ precision@i / R over the ranks i ≤ k of relevant documents",
+    ),
+    _metric(
+        "recall_cap",
+        recall_cap,
+        labels_read="all",
+        definition="relevant documents among the first k, divided by the largest possible number",
+        formula="found / min(k, R)",
+        source=WORKBENCH,
+    ),
+    _metric(
+        "judged",
+        judged,
+        definition="share of the first k documents that have any judgement",
+        formula="judged documents / documents, among the first k",
+        source=WORKBENCH,
+        version=2,
+    ),
+    _metric(
+        "irrelevant",
+        irrelevant,
+        labels_read="all",
+        requires=(NEGATIVE,),
+        definition="1 if a known-irrelevant document is among the first k; lower is better",
+        formula="1 if a hard negative is among the first k, else 0",
+        source=WORKBENCH,
+        higher_is_better=False,
+    ),
+)

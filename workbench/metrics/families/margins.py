@@ -5,6 +5,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.metrics.case import Case, Cut, MetricValues
+from workbench.metrics.definition import ANSWERABLE, RELEVANT, WORKBENCH, MetricDefinition
 
 NO_RELEVANT = "no relevant document within the ranking's depth"
 NO_OTHER = "no other document within the ranking's depth"
@@ -45,3 +46,31 @@ def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> fl
         return None
     below, not_above = np.searchsorted(bad, good, "left"), np.searchsorted(bad, good, "right")
     return float((below + not_above).sum() / 2 / (len(good) * len(bad)))
+
+
+MARGIN_METRICS = (
+    MetricDefinition(
+        "margin",
+        margin,
+        "other",
+        "none",
+        (ANSWERABLE, RELEVANT),
+        "score of the best relevant document minus that of the best other one",
+        "max s(relevant) − max s(other)",
+        WORKBENCH,
+        proportion=False,
+        version=2,
+    ),
+    MetricDefinition(
+        "margin_spread",
+        margin_spread,
+        "other",
+        "none",
+        (ANSWERABLE, RELEVANT),
+        "the margin in standard deviations of the question's scores",
+        "margin / σ",
+        WORKBENCH,
+        proportion=False,
+        version=2,
+    ),
+)

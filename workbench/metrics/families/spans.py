@@ -13,12 +13,14 @@ misses; retrieved text that overlaps itself counts as often as it is retrieved i
 slice (a parent) corresponds to Chroma's chunk, and k may be any number; the report uses the number of chunks that touch evidence.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Floats, Ints, Union, meeting, ratio, totals
+from workbench.metrics.definition import ANSWERABLE, EVIDENCE, WORKBENCH, MetricDefinition
 from workbench.metrics.delivery import Delivered, Slices, delivered, slices
 from workbench.metrics.inputs import Labels
 
@@ -168,3 +170,39 @@ def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:
     chosen = np.zeros(count, dtype=np.bool_)
     chosen[order[np.unique(labels.alternative_need[order], return_index=True)[1]]] = True
     return chosen
+
+
+_SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"
+_metric = partial(MetricDefinition, family="spans", cut="k or tokens", requires=(ANSWERABLE, EVIDENCE), source=_SMITH)
+SPAN_METRICS = (
+    _metric("span_recall", span_recall, definition="share of the evidence's characters that were delivered", formula="|D ∩ E| / |E|"),
+    _metric("span_precision", span_precision, definition="share of the delivered characters that are evidence", formula="|D ∩ A| / |D|"),
+    _metric(
+        "span_iou",
+        span_iou,
+        definition="share of delivered evidence in all text that was delivered or should have been",
+        formula="|D ∩ A| / (|D| + |E ∖ D|)",
+    ),
+    _metric(
+        "need_recall",
+        need_recall,
+        definition="share of the pieces of evidence that were delivered whole",
+        formula="pieces of evidence with an alternative inside D / pieces of evidence",
+        source=WORKBENCH,
+    ),
+    _metric(
+        "complete",
+        complete,
+        definition="1 if every piece of evidence was delivered whole",
+        formula="1 if need_recall = 1, else 0",
+        source=WORKBENCH,
+    ),
+    _metric(
+        "span_precision_omega",
+        span_precision_omega,
+        cut="none",
+        definition="span precision if retrieval were perfect",
+        formula="|T ∩ A| / |T|",
+        reads_index="value",
+    ),
+)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.judging.base import Judgement
-from workbench.metrics.coverage import Bools, Floats
+from workbench.metrics.case import Reasons
+from workbench.metrics.coverage import Floats
 
 NOT_JUDGED = "not judged"
-Reasons = tuple[tuple[str, Bools], ...]
+RAGAS = "Es et al. 2024, Ragas"
 
 
 def scores_of(judgements: Sequence[Judgement]) -> list[float]:

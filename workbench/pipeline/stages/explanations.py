@@ -6,12 +6,10 @@ from workbench.attribution.delivered_context import context_rows, context_tokens
 from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.errors import RunError
-from workbench.metrics.case import Case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.rankings import ranking_case
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.reranked import final_hits
-from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.storage.result_store import ResultWriter
@@ -37,14 +35,14 @@ class ExplanationsStage(Stage):
         if run.primary is None:
             return Identity()
         tokens = context_cut(run.primary, node.configuration.delivery(run.primary)).tokens
-        return Identity(run=[str(run.primary), run.primary.kind.version, run.spans, *([tokens] if tokens is not None else [])])
+        return Identity(run=[str(run.primary), run.primary.definition.version, run.spans, *([tokens] if tokens is not None else [])])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Explain the ranking that is used to evaluate the configuration."""
         labels, metric = inputs.run.labels, inputs.run.primary
         if metric is None:
             raise RunError("the run has no primary metric to explain results by", "name one")
-        case = Case(labels, retrieved(inputs.configuration, inputs.entry("chunks"), final_hits(inputs.entries)), inputs.run.spans)
+        case = ranking_case(inputs.run, inputs.configuration, inputs.entries)
         cut, embedding = context_cut(metric, inputs.configuration.delivery(metric)), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None

@@ -1,72 +1,108 @@
-"""Score ranked chunks by one metric for each query."""
+"""Score a configuration by one metric for each query and variant."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.case import Case
-from workbench.metrics.evaluate import document_depths, score
-from workbench.metrics.inputs import Retrieved
+from workbench.metrics.definition import Source
+from workbench.metrics.evaluate import values_of
 from workbench.metrics.names import Metric
+from workbench.pipeline.answered_cases import answered_case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.rankings import ranking_case, retrieved
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.target_tables import without_unscored
-from workbench.retrieval.rank import Floats
-from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.records import Variant
+from workbench.storage.result_store import ResultWriter
+
+_COLUMNS = ["condition", "variant", "repeat", "query", "value", "state", "reason", "attainable"]
+# The inputs that give each part of a case.
+_INPUTS: Mapping[Source, Sequence[str]] = {
+    "ranking": ("labels", "chunks", "hits", "reranked", "neighbours", "responses"),
+    "context": ("labels", "expected", "contexts"),
+    "answer": ("labels", "expected", "contexts", "answers"),
+    "judgement": ("labels", "expected", "contexts", "claims", "verdicts", "judgements", "judge_tests"),
+}
 
 
 class ScoresStage(Stage):
-    """A result for each metric: table `scores` (query, metric, value, state, reason, attainable) of the evaluated search.
+    """A result for each metric: table `scores` (condition, variant, repeat, query, value, state, reason, attainable).
 
-    Value `change`: the approximate search's mean minus the exact one's, or None unless both ran.
+    A metric of rankings scores the evaluated search, one of answers all variants, and one of judgements all judged variants. Value `change`:
+    the approximate search's mean minus the exact one's, or None unless both ran.
     """
 
     name = "scores"
-    version = 4
-    inputs = ("labels", "chunks", "hits", "reranked", "neighbours", "responses")
+    version = 5
+    inputs = tuple(dict.fromkeys(name for names in _INPUTS.values() for name in names))
 
-    def parts(self, run: RunContext) -> Sequence[str]:
-        """Return the names of the metrics."""
-        return tuple(str(metric) for metric in run.metrics)
+    def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
+        """Return the names of the metrics whose inputs the configuration has."""
+        answered, judged = configuration.answering is not None, run.judging is not None
+        return tuple(str(metric) for metric in run.metrics if not metric.of_answers or (answered and (judged or not metric.judged)))
+
+    def inputs_of(self, node: Node) -> tuple[str, ...]:
+        """Return the inputs that the metric reads."""
+        wanted = {name for source in Metric.parse(node.part).definition.reads for name in _INPUTS[source]}
+        return tuple(name for name in self.inputs if name in wanted)
+
+    def is_local(self, node: Node) -> bool:
+        """Return whether the metric may embed texts of answers."""
+        return Metric.parse(node.part).of_answers
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the metric's version and the definition of span metrics."""
-        return Identity(run={"version": Metric.parse(node.part).kind.version, "spans": run.spans})
+        """Return the metric's version, the definition of span metrics, the thresholds that it reads, and the variants in their order."""
+        metric = Metric.parse(node.part)
+        definition = metric.definition
+        read = run.judging.thresholds.model_dump(include=set(definition.thresholds)) if run.judging and definition.thresholds else None
+        return Identity(
+            run={
+                "version": definition.version,
+                "spans": run.spans if "ranking" in definition.reads else None,
+                "thresholds": read,
+                "variants": [str(variant) for variant in _variants(metric, run)],
+            }
+        )
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Score the ranking of every search."""
-        metric, chunks, hits = Metric.parse(inputs.node.part), inputs.entry("chunks"), final_hits(inputs.entries)
-        searches = hits.values("searches")["names"]
-        tables = {search: score(_case(inputs.run, inputs.configuration, chunks, hits, search), metric) for search in searches}
-        writer.table("scores", _scored(tables[inputs.configuration.evaluated], metric, inputs))
-        writer.values("change", _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None)
+        """Score the rankings of every search, or every variant."""
+        metric = Metric.parse(inputs.node.part)
+        tables, change = (_of_variants(metric, inputs), None) if metric.of_answers else _of_searches(metric, inputs)
+        named = [
+            table.assign(condition=variant.condition, variant=variant.perturbation, repeat=variant.repeat)
+            for variant, table in tables.items()
+        ]
+        writer.table("scores", pd.concat(named, ignore_index=True)[_COLUMNS])
+        writer.values("change", change)
 
 
-def _scored(scores: pd.DataFrame, metric: Metric, inputs: Inputs) -> pd.DataFrame:
-    """Return the scores of a configuration, for a target without those of questions of which it did not return enough to score."""
-    return without_unscored(scores, metric.family, inputs.entry("responses")) if "responses" in inputs.entries else scores
+def _variants(metric: Metric, run: RunContext) -> Sequence[Variant]:
+    if not metric.of_answers:
+        return (Variant(),)
+    return run.judged_variants if metric.judged else run.variants
 
 
-def retrieved(configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str = "") -> Retrieved:
-    """Return the results of a search, by default the evaluated one, as metrics read them.
-
-    The spread is taken over all scores, which only an exact search sees.
-    """
-    search = search or configuration.evaluated
-    names = hits.values("searches")["names"]
-    spread: Floats = hits.table(f"{'exact' if 'exact' in names else search}_about")["spread"].to_numpy(np.float64)
-    tables = chunks.table("chunks"), hits.table(f"{search}_hits"), hits.table(f"{search}_ranking")
-    return Retrieved(*tables, spread, whole_index="chunks" not in configuration.provided)
+def _of_variants(metric: Metric, inputs: Inputs) -> dict[Variant, pd.DataFrame]:
+    run, configuration, definition = inputs.run, inputs.configuration, metric.definition
+    ranking = retrieved(configuration, inputs.entry("chunks"), final_hits(inputs.entries)) if "ranking" in definition.reads else None
+    cases = {variant: answered_case(run, configuration, inputs.entries, variant, ranking) for variant in _variants(metric, run)}
+    return {variant: values_of(case, definition, metric.cut) for variant, case in cases.items()}
 
 
-@lru_cache(maxsize=2)
-def _case(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str) -> Case:
-    """Return results and labels as metrics read them, cached so that intermediate tables are computed once for all metrics."""
-    return Case(run.labels, retrieved(configuration, chunks, hits, search), run.spans, document_depths(run.metrics))
+def _of_searches(metric: Metric, inputs: Inputs) -> tuple[dict[Variant, pd.DataFrame], float | None]:
+    """Score the evaluated search, and compare the approximate one with the exact one."""
+    configuration = inputs.configuration
+    tables = {
+        search: values_of(ranking_case(inputs.run, configuration, inputs.entries, search), metric.definition, metric.cut)
+        for search in final_hits(inputs.entries).values("searches")["names"]
+    }
+    scores = tables[configuration.evaluated]
+    if "responses" in inputs.entries:
+        scores = without_unscored(scores, metric.family, inputs.entry("responses"))
+    return {Variant(): scores}, _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None
 
 
 def _change(exact: pd.DataFrame, approximate: pd.DataFrame) -> float | None:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.answer_values import (
-    LEXICAL,
     CutAnswers,
     Refusals,
     answer_score,
@@ -270,6 +269,6 @@ def _closed_book(parts: Decomposition) -> str:
 def _remaining(run: RunTables, parts: Decomposition) -> str:
     if parts.remaining is None:
         return ""
-    words = ", and right answers in other words" if run.measures[parts.metric].name in LEXICAL else ""
+    words = ", and right answers in other words" if run.measures[parts.metric].compares == "words" else ""
     refused = f" ({_refused(parts.alone)} answers are refused)" if parts.alone.refused else ""
     return f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with the evidence alone{refused}: {REMAINING}{words}."

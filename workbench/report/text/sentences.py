@@ -7,8 +7,9 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostKind, CostRange
 from workbench.analysis.standings import COVERAGE, Mean, Standing
 from workbench.core.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
+from workbench.metrics.measure import Measure
 from workbench.report.cells import digits_for
-from workbench.results.run_tables import Measure, RunTables
+from workbench.results.run_tables import RunTables
 from workbench.statistics.screening import ScreenedConfiguration, Screening
 
 _MOST_UNCOVERED = 3

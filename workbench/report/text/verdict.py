@@ -165,7 +165,7 @@ def _unread(findings: Findings, verdict: Verdict) -> str:
     retrieved = [{stage: value for stage, value in each.items() if stage not in ("context", "answering")} for each in settings]
     alike = all(each == retrieved[0] for each in retrieved) and any(each != settings[0] for each in settings)
     fix = " They differ only in how they answer; choose a metric of answers as primary."
-    return fix if alike and findings.primary.family != "answers" else ""
+    return fix if alike and not findings.primary.of_answers else ""
 
 
 def _names(verdict: Verdict) -> str:

@@ -47,7 +47,7 @@ class StoredDepth:
 
     def shortfall(self, case: Case, metric: Metric) -> str:
         """Return why the stored rankings are too short for a metric, or an empty text."""
-        if self.fused or metric.kind.cut == "none":
+        if self.fused or metric.definition.cut == "none":
             return ""
         if metric.family == "documents":
             return self._few_documents(case, metric.k or 0)

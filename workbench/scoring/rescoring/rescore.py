@@ -10,31 +10,19 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.case import Case, Cut, MetricValues
+from workbench.metrics.definition import MetricDefinition
 from workbench.metrics.evaluate import values_of
+from workbench.metrics.families.margins import MARGIN_METRICS
 from workbench.metrics.names import Metric
-from workbench.metrics.registry import Kind
+from workbench.metrics.registry import METRICS
 from workbench.results.run_tables import RunTables
 from workbench.scoring.rescoring.depth import StoredDepth
 from workbench.scoring.rescoring.run_dataset import RunDataset
 from workbench.scoring.rescoring.stored_labels import StoredLabels
 from workbench.scoring.rescoring.stored_rankings import stored_rankings
 
-# What each metric reads of a run: the ranking of documents, slices, or the details of each question.
-Reads = Literal["documents", "slices", "details"]
-READS: Mapping[str, Reads] = {
-    **dict.fromkeys(
-        ("recall", "precision", "success", "mrr", "ndcg", "map", "recall_cap", "judged", "irrelevant"),
-        "documents",
-    ),
-    **dict.fromkeys(
-        (
-            *("hit_recall", "hit_precision", "chunk_precision", "span_recall", "span_precision", "span_iou", "need_recall", "complete"),
-            "span_precision_omega",
-        ),
-        "slices",
-    ),
-    **dict.fromkeys(("margin", "margin_spread"), "details"),
-}
+# Metrics whose values a run stores.
+_STORED = {definition.name for definition in MARGIN_METRICS}
 NO_MARGIN = "the question has no margin in the run"
 NO_INTERVAL = "no interval: it needs all chunks of the configuration"
 
@@ -69,15 +57,15 @@ class Rescorer:
             return Rescored(None, "its stored hits cannot be read")
         if reason := self._depths[configuration].shortfall(case, metric):
             return Rescored(None, reason)
-        kind = metric.ranking_kind
-        if READS[metric.name] == "details":
-            return Rescored(values_of(case, self._stored_details(configuration, metric), metric.cut))
-        if not kind.reads_index:
-            return Rescored(values_of(case, kind, metric.cut))
+        definition = metric.definition
+        if metric.name in _STORED:
+            return Rescored(values_of(case, self._stored_details(configuration, definition), metric.cut))
+        if not definition.reads_index:
+            return Rescored(values_of(case, definition, metric.cut))
         if (whole := self._case(configuration, texts=True, whole=True)) is not None:
-            return Rescored(values_of(whole, kind, metric.cut))
-        if kind.reads_index == "attainable":
-            return Rescored(values_of(case, kind, metric.cut), remark=f"{NO_INTERVAL}, and {self._no_chunks}")
+            return Rescored(values_of(whole, definition, metric.cut))
+        if definition.reads_index == "attainable":
+            return Rescored(values_of(case, definition, metric.cut), remark=f"{NO_INTERVAL}, and {self._no_chunks}")
         return Rescored(None, f"{metric} needs all chunks of the configuration, and {self._no_chunks}")
 
     @cached_property
@@ -99,7 +87,7 @@ class Rescorer:
 
     def _unsupported(self, configuration: str, metric: Metric) -> str:
         """Return why the metric cannot be computed from what a run stores, or an empty text."""
-        if metric.name not in READS:
+        if metric.of_answers or metric.name not in METRICS.builtin:
             what = "reads answers" if metric.of_answers else "is of another package, or a function"
             return f"{metric} {what}: only a sweep computes it"
         if self.run.facts[configuration]["retrieval"] == "target":
@@ -123,12 +111,12 @@ class Rescorer:
         spans: Literal["exact", "chroma"] = self.run.manifest["experiment"].get("spans", "exact")
         return None if rankings is None else Case(stored.labels, rankings, spans)
 
-    def _stored_details(self, configuration: str, metric: Metric) -> Kind:
-        """Return a kind whose values are those of `query_details`."""
-        details = self.run.of("query_details", configuration).set_index("query_id")[metric.name]
+    def _stored_details(self, configuration: str, definition: MetricDefinition) -> MetricDefinition:
+        """Return the definition of a metric whose values are those of `query_details`."""
+        details = self.run.of("query_details", configuration).set_index("query_id")[definition.name]
         values = details.reindex(list(self.stored.queries)).to_numpy(np.float64)
 
         def read(_: Case, __: Cut) -> MetricValues:
             return MetricValues(values, unscored=((NO_MARGIN, np.isnan(values)),))
 
-        return replace(metric.ranking_kind, compute=read)
+        return replace(definition, compute=read)

@@ -13,15 +13,12 @@ from workbench.api.results import Results, opened
 from workbench.core.formatting import count, listed, number, plural
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names
-from workbench.metrics.answers.registry import ANSWER_KINDS
-from workbench.metrics.judged.registry import JUDGED_KINDS
 from workbench.metrics.names import MOST_K, Metric, metrics_given
-from workbench.metrics.registry import KINDS
+from workbench.metrics.registry import METRICS
 from workbench.records import MOST_TOKENS
 from workbench.report.cells import text, words
 from workbench.report.model import Cell, Column, Lines, Row, Table
 from workbench.report.render.notebook import show
-from workbench.scoring.rescoring.rescore import READS
 from workbench.scoring.rescoring.what_if import ALL, NONE, Say, WhatIfQuestion, what_if_table
 from workbench.statistics.intervals import bounds_text
 from workbench.widgets.notebook_panel import WITHIN, NotebookPanel, fitted
@@ -67,7 +64,7 @@ class WhatIfPanel(NotebookPanel):
     def static_html(self) -> str:
         """The ranking with its claim, and what could not be scored."""
         rows = [Row([Cell(cell) for cell in cells]) for cells in self._cells()]
-        caption = f"{self.metric} on {self.slice} ({self.metric.kind.definition}); {self.table.attrs['claim']}"
+        caption = f"{self.metric} on {self.slice} ({self.metric.definition.definition}); {self.table.attrs['claim']}"
         missing = self._missing()
         return str(show(Table(caption, _COLUMNS, rows), Lines(missing) if missing else None)._repr_html_())
 
@@ -121,7 +118,8 @@ class _WhatIfView:
     @cached_property
     def _names(self) -> list[str]:
         """The metrics of rankings, and those of answers that the sweep computed."""
-        return list(dict.fromkeys([*READS, *(measure.name for measure in self.panel.results.tables.measures.values())]))
+        rankings = (name for name, definition in METRICS.builtin.items() if not definition.of_answers)
+        return list(dict.fromkeys([*rankings, *(measure.name for measure in self.panel.results.tables.measures.values())]))
 
     @cached_property
     def _slices(self) -> list[tuple[str, str]]:
@@ -142,8 +140,7 @@ class _WhatIfView:
     @property
     def _cut(self) -> str:
         """The kind of cut that the metric takes: `k`, `k or tokens` or `none`."""
-        name = self.name.value
-        return next(str(table[name].cut) for table in (KINDS, ANSWER_KINDS, JUDGED_KINDS) if name in table)
+        return METRICS[self.name.value].cut
 
     def _fit(self) -> None:
         """Show the controls that the metric has."""

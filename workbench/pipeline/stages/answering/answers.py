@@ -63,9 +63,9 @@ class AnswersStage(Stage):
         """Return the whole variant."""
         return variant
 
-    def inputs_of(self, variant: Variant) -> tuple[str, ...]:
+    def inputs_of(self, node: Node) -> tuple[str, ...]:
         """Return the inputs without the responses of a target, unless their sources are the context."""
-        return self.inputs if variant == Variant(RETRIEVED) else self.inputs[:-1]
+        return self.inputs if node.variant == Variant(RETRIEVED) else self.inputs[:-1]
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the generator's settings with the variant that a recorded answer or a call belongs to, the ids of the questions, by which a generator can know them, and the versions of the readers of replies."""

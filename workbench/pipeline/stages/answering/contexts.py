@@ -26,10 +26,10 @@ from workbench.perturb.injection import attack_texts
 from workbench.perturb.planting import PlantedContext, plant
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.rankings import retrieved
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.target_contexts import own_contexts
 from workbench.pipeline.stages.reranked import final_hits
-from workbench.pipeline.stages.scores import retrieved
 from workbench.records import Passage, Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
 
@@ -83,11 +83,12 @@ class ContextsStage(Stage):
         """Return the condition and the perturbation."""
         return replace(variant, repeat=0)
 
-    def inputs_of(self, variant: Variant) -> tuple[str, ...]:
+    def inputs_of(self, node: Node) -> tuple[str, ...]:
         """Return the inputs without the ranking, the chunks or the expected answers where the condition does not need them."""
-        if variant.condition == NONE:
+        condition = node.variant.condition
+        if condition == NONE:
             return ("questions", "labels")
-        unused = {"expected"} if variant.condition == RETRIEVED else {"responses", *(() if variant.condition in RANKED else _RANKING)}
+        unused = {"expected"} if condition == RETRIEVED else {"responses", *(() if condition in RANKED else _RANKING)}
         return tuple(name for name in self.inputs if name not in unused)
 
     def identity(self, node: Node, run: RunContext) -> Identity:

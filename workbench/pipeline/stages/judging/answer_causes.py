@@ -16,15 +16,13 @@ from workbench.context.conditions import RETRIEVED
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.words import VERSION
 from workbench.metrics.case import Case
-from workbench.metrics.judged.case import JudgedCase
+from workbench.pipeline.answered_cases import answered_case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.rankings import ranking_case
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.judging.judge_tests import trust_in
-from workbench.pipeline.stages.judging.judged_scores import judged_cases
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.reranked import final_hits
-from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant
@@ -82,11 +80,11 @@ class AnswerCausesStage(Stage):
         run, evidence, relevance, unknown = inputs.run, _evidence(inputs), _judges_relevance(inputs), _unknown(inputs)
         rows = [
             (variant.condition, variant.perturbation, variant.repeat, query, found.cause, found.evidence)
-            for variant, case in judged_cases(run, inputs.configuration, inputs.entries).items()
+            for variant in run.judged_variants
             if variant.condition in ATTRIBUTED
             for query, found in _causes(
-                case,
-                JudgeRoles(not case.only_score, relevance, case.thresholds),
+                answered_case(run, inputs.configuration, inputs.entries, variant),
+                relevance,
                 evidence,
                 _claim_texts(inputs, variant),
                 unknown if variant.condition == RETRIEVED else (),
@@ -109,15 +107,15 @@ def _unknown(inputs: Inputs) -> Sequence[int]:
 
 
 def _causes(
-    case: JudgedCase, roles: JudgeRoles, evidence: ContextEvidence, claims: dict[int, list[str]], unknown: Collection[int]
+    case: Case, relevance: bool, evidence: ContextEvidence, claims: dict[int, list[str]], unknown: Collection[int]
 ) -> Iterator[tuple[int, AnswerCause]]:
     """Yield the cause of each failed question of a variant. Of `unknown` ones nobody knows which evidence was retrieved."""
-    answered = case.answered
-    answers, contexts, condition = answered.answers, answered.contexts, answered.variant.condition
+    answers, contexts, judgements, condition = case.answers, case.contexts, case.judgements, case.variant.condition
+    roles = JudgeRoles(not judgements.only_score, relevance, judgements.thresholds)
     for query in range(len(case)):
         if contexts.reasons[query] or answers.errors[query]:
             continue
-        asked, passages = answered.labels.queries[query], contexts.passages[query]
+        asked, passages = case.labels.questions[query], contexts.passages[query]
         answerable, refused = asked.answerable and condition not in WITHHELD, bool(answers.refused[query])
         delivered = contexts.gold[query] or not answerable
         missed = () if delivered else None if query in unknown else evidence.missed(query, passages, condition)
@@ -126,10 +124,10 @@ def _causes(
             answerable=answerable,
             refused=refused,
             missed=missed,
-            judgements=case.judgements[query],
+            judgements=judgements.of_answers[query],
             claims=claims.get(query, []),
             label=_label(asked, answers.correct[query], text, condition),
-            verbatim=answered.verbatim,
+            verbatim=answers.verbatim,
             text=text,
             expected=expected_answers(asked),
         )
@@ -160,7 +158,7 @@ def _claim_texts(inputs: Inputs, variant: Variant) -> dict[int, list[str]]:
 def _evidence(inputs: Inputs) -> ContextEvidence:
     """Return the causes of evidence that retrieval does not deliver."""
     run, configuration, chunks = inputs.run, inputs.configuration, inputs.entry("chunks")
-    case = Case(run.labels, retrieved(configuration, chunks, final_hits(inputs.entries)), run.spans)
+    case = ranking_case(run, configuration, inputs.entries)
     vocabulary = configuration.embedding.vocabulary if configuration.embedding else None
     texts = run.chunks(chunks).inputs
     extent = embedded_extent(run.labels, case.retrieved.chunks, truncated_tokens(configuration, inputs.entries), texts, vocabulary)

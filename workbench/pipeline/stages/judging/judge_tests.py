@@ -26,7 +26,7 @@ class JudgeTestsStage(Stage):
         """Return whether the configuration answers and the run has judges."""
         return configuration.answering is not None and run.judging is not None
 
-    def parts(self, run: RunContext) -> Sequence[str]:
+    def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
         """Return the tasks."""
         return tuple(JudgedStage.judging(run).judges)
 

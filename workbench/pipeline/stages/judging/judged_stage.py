@@ -34,7 +34,7 @@ class JudgedStage(Stage):
 
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:
         """Return what identifies the judges."""
-        return [self.identity(Node(self.name, configuration, part=part), run).run for part in self.parts(run)]
+        return [self.identity(Node(self.name, configuration, part=part), run).run for part in self.parts(configuration, run)]
 
     @staticmethod
     def judging(run: RunContext) -> Judging:

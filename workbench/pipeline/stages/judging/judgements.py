@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node
 from workbench.pipeline.stages.answering.contexts import passages_of
@@ -29,7 +30,7 @@ class JudgementsStage(JudgedStage):
     name = "judgements"
     inputs = ("questions", "labels", "expected", "contexts", "answers")
 
-    def parts(self, run: RunContext) -> Sequence[str]:
+    def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
         """Return the tasks that have a judge."""
         return tuple(self._judges(run))
 

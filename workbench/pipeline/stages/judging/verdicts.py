@@ -8,6 +8,7 @@ import pandas as pd
 
 from workbench.judging.base import Judge, Judgement, JudgeRequest
 from workbench.judging.overlap import OverlapJudge
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node
 from workbench.pipeline.stages.answering.contexts import passages_of
@@ -42,7 +43,7 @@ class VerdictsStage(JudgedStage):
     name = "verdicts"
     inputs = ("questions", "contexts", "answers", "claims")
 
-    def parts(self, run: RunContext) -> Sequence[str]:
+    def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
         """Return `support`, and `overlap` if it is another judge."""
         return (SUPPORT,) if self.judging(run).support == OverlapJudge() else (SUPPORT, OVERLAP)
 

@@ -8,7 +8,7 @@ from workbench.analysis.decomposition import REMAINING, Decomposition, Loss, dec
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import listed, plural, share, shortened
-from workbench.metrics.judged.registry import JUDGED_KINDS
+from workbench.metrics.measure import Measure
 from workbench.report.cells import (
     NAME_LENGTH,
     Scale,
@@ -27,7 +27,7 @@ from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
 from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
 from workbench.report.text.sentences import not_scored
-from workbench.results.run_tables import Measure, RunTables
+from workbench.results.run_tables import RunTables
 
 _MOST_REASONS = 4
 
@@ -194,7 +194,7 @@ def metrics_table(run: RunTables, configuration: str) -> Table | None:
 
 def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
     """Tabulate what judged metrics lose. None without one that has a score with the evidence alone."""
-    judged = [measure for measure in _others(run) if measure.name in JUDGED_KINDS and measure.higher_is_better]
+    judged = [measure for measure in _others(run) if measure.judged and measure.higher_is_better]
     found = {str(measure): parts for measure in judged if (parts := decomposition_of(run, configuration, str(measure)))}
     columns = [words("metric"), Column("evidence alone", note="95 % interval"), Column("retrieval loss", note="simultaneous")]
     columns += [Column("distractor loss", note="simultaneous"), Column("remains lost", note="95 % interval")]
@@ -209,7 +209,7 @@ def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
 
 def _others(run: RunTables) -> list[Measure]:
     score = answer_score(run)
-    return [measure for measure in run.measures.values() if measure.family == "answers" and measure != score]
+    return [measure for measure in run.measures.values() if measure.of_answers and measure != score]
 
 
 def _means(run: RunTables, configuration: str, measure: Measure) -> dict[str, Cell | None]:

@@ -18,10 +18,11 @@ from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural, shortened
 from workbench.metrics.coverage import Floats
+from workbench.metrics.measure import Measure
 from workbench.report.cells import digits_for, key_of
 from workbench.report.model import Prose, QuestionDetails, Section
 from workbench.report.text.sentences import folder_of
-from workbench.results.run_tables import Measure, RunTables
+from workbench.results.run_tables import RunTables
 
 # In base64 characters. The page has to stay below 5 MB.
 MOST = 3_500_000

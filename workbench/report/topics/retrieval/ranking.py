@@ -8,11 +8,11 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import COVERAGE, Standing
 from workbench.analysis.values import unscored_reasons
 from workbench.core.formatting import count, listed, number, plural
+from workbench.metrics.measure import Measure
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.report.topics.retrieval.costs import OVERLAP, time_cell
-from workbench.results.run_tables import Measure
 from workbench.statistics.verdict import Reason
 
 _MOST_METRICS = 3

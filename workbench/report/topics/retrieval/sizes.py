@@ -11,9 +11,10 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Standing
 from workbench.core.formatting import setting
 from workbench.errors import WorkbenchError
+from workbench.metrics.measure import Measure
 from workbench.report.cells import Scale
 from workbench.report.model import Cell, Column, Columns, Prose, Row, Section, Table
-from workbench.results.run_tables import Measure, RunTables
+from workbench.results.run_tables import RunTables
 
 _KINDS = ("fixed", "recursive")
 

@@ -7,11 +7,11 @@ from workbench.analysis.answer_values import reasons_without
 from workbench.analysis.findings import Findings
 from workbench.analysis.misses import possible_causes
 from workbench.core.formatting import capitalised, count
+from workbench.metrics.measure import Measure
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import about_primary, about_trust, folder_of, not_scored
 from workbench.report.topics.retrieval.parts import shows_parts
-from workbench.results.run_tables import Measure
 from workbench.statistics.effects import EFFECT_METHODS
 
 _ALWAYS = (
