@@ -27,8 +27,8 @@ class Prompts(Stage):
     def variant(self, variant: Variant) -> Variant:
         return replace(variant, repeat=0)
 
-    def inputs_of(self, variant: Variant) -> tuple[str, ...]:
-        return ("questions",) if variant.condition == "none" else self.inputs
+    def inputs_of(self, node: Node) -> tuple[str, ...]:
+        return ("questions",) if node.variant.condition == "none" else self.inputs
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         return Identity(str(node.variant))

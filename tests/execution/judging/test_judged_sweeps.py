@@ -15,6 +15,7 @@ from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome
 from workbench.execution.outputs import write_outputs
 from workbench.judging.known_answers import faithfulness_cases, relevance_cases
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
@@ -79,12 +80,13 @@ def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: Jud
     asked, settings = len(judged_sweep.provider.asked), before.graph.settings(before.results[0].configuration)
     judged_sweep.prompt.write_text("Do the passages say so?", "utf-8")
     after = judged_sweep.run()
-    assert computed(after) == {"judge_tests", "verdicts", "judged_scores", "answer_causes"}
+    assert computed(after) == {"judge_tests", "verdicts", "scores", "answer_causes"}
+    assert {Metric.parse(name).judged for name, entry in after.results[0].entries["scores"].items() if entry.computed} == {True}
     again = [body["messages"] for body in judged_sweep.provider.asked[asked:]]
     assert any("lamp of room" in messages[1]["content"] for messages in again)
     assert {messages[0]["content"] for messages in again} == {"Do the passages say so?"}
     assert all(messages[1]["content"].rsplit("\n", 1)[-1].startswith("support |") for messages in again)
-    for stage in ("hits", "scores", "contexts", "answers", "claims", "judgements"):
+    for stage in ("hits", "contexts", "answers", "claims", "judgements"):
         first, second = (outcome.results[0].entries[stage] for outcome in (before, after))
         assert {slot: entry.folder for slot, entry in first.items()} == {slot: entry.folder for slot, entry in second.items()}
     # The history names what has changed.
@@ -93,7 +95,8 @@ def test_a_changed_prompt_judges_claims_again_and_nothing_else(judged_sweep: Jud
     # A threshold is no reason to ask.
     asked = len(judged_sweep.provider.asked)
     after = judged_sweep.run(judging={"thresholds": {"faithfulness": 0.5, "characters": 20}})
-    assert computed(after) == {"judged_scores"}
+    assert computed(after) == {"scores"}
+    assert [name for name, entry in after.results[0].entries["scores"].items() if entry.computed] == ["end_to_end"]
     assert len(judged_sweep.provider.asked) == asked
 
 

@@ -13,7 +13,7 @@ from workbench.pipeline.graph import Graph
 from workbench.report.topics.answers.costs import repeats_of
 from workbench.results.run_tables import RunTables
 
-OF_ANSWERS = {"contexts", "answers", "answer_scores"}
+OF_ANSWERS = {"contexts", "answers", "scores"}
 
 
 def computed(outcome: Outcome) -> set[str]:
@@ -49,7 +49,7 @@ def test_another_generator_leaves_every_ranking_and_its_scores_equal(asked_sweep
 
 def test_another_prompt_of_as_many_tokens_computes_no_context_again(asked_sweep: AskedSweep, tmp_path: Path) -> None:
     asked_sweep.run(answering={"prompt": written(tmp_path, "one.txt", "Answer")})
-    assert computed(asked_sweep.run(answering={"prompt": written(tmp_path, "two.txt", "Reply")})) == {"answers", "answer_scores"}
+    assert computed(asked_sweep.run(answering={"prompt": written(tmp_path, "two.txt", "Reply")})) == {"answers", "scores"}
     assert len(asked_sweep.provider.asked) == 24
     # A longer prompt leaves less of the budget to the passages.
     longer = written(tmp_path, "three.txt", "Answer in one sentence,")
