@@ -72,7 +72,7 @@ def raise_first(draft: DatasetDraft) -> None:
 
 
 def refused_of(row: Mapping[str, Any]) -> bool | None:
-    """Return whether the answer of a row refuses, also by the word of the handbook, or None if the row does not say."""
+    """Check whether the answer of a row refuses, also by the word of the handbook. None if the row does not say."""
     refused: bool | None = row.get("refused", row["behaviour"] == _REFUSED if "behaviour" in row else None)
     return refused
 

@@ -47,7 +47,7 @@ class GeneratedAnswer(ModelUse):
 
 @dataclass(frozen=True)
 class AnswerResources:
-    """What generators share in a run: the cache of vectors, the cache and budget of calls, and the documents of the dataset."""
+    """Resources shared by the generators of a run: the cache of vectors, the cache and budget of calls, and the documents of the dataset."""
 
     vectors: "VectorCache"
     calls: "CallResources"

@@ -45,7 +45,7 @@ class PromptedGenerator(Generator):
         count("", self.vocabulary)
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines an answer and its cost: the contents of the prompt, the settings of the call, the model and its prices."""
+        """Everything that determines an answer and its cost: the contents of the prompt, the settings of the call, the model and its prices."""
         prompt, client = self._prompt(), self.client()
         return {
             "kind": self.kind,

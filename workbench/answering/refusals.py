@@ -90,7 +90,7 @@ _ASKED = re.compile(
 
 
 def is_refusal(text: str, phrases: Iterable[str] = (), question: str = "") -> bool:
-    """Return whether an answer refuses, by its first sentence. "Sorry." and "No." are not counted as sentences.
+    """Check whether an answer refuses, by its first sentence. "Sorry." and "No." are not counted as sentences.
 
     A text that answers first, and says later what it cannot answer, is no refusal; nor is one that goes on with an answer after a word such as
     "but" or "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter. A question of yes or no
@@ -115,7 +115,7 @@ def _said(text: str) -> str:
 
 
 def _goes_on(sentence: str) -> bool:
-    """Return whether a sentence that refuses goes on with an answer after a word such as "but"."""
+    """Check whether a sentence that refuses goes on with an answer after a word such as "but"."""
     said = _OPENED.sub("", sentence)
     found = _GOES_ON.search(said) or _NEXT.search(said)
     if found is None or not _refuses(said[: found.start()], ""):

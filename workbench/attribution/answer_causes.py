@@ -66,7 +66,7 @@ class AnswerCause:
 
 
 def failed(seen: ObservedAnswer) -> bool:
-    """Whether anything shows that the question failed."""
+    """True if anything shows that the question failed."""
     if seen.text.empty:
         return True
     if not seen.answerable:
@@ -114,7 +114,7 @@ def _of_missed(missed: Sequence[MissedEvidence]) -> AnswerCause:
 
 
 def _refuses(seen: ObservedAnswer) -> bool:
-    """Whether the answer is a refusal that does not go on with something made up."""
+    """True if the answer is a refusal that does not go on with something made up."""
     return seen.refused and _made_up(seen) is None
 
 
@@ -143,7 +143,7 @@ def _denied(claims: Sequence[VerifiedClaim]) -> AnswerCause | None:
 
 
 def _faithful(seen: ObservedAnswer) -> bool:
-    """Whether every claim of the answer is known to be supported."""
+    """True if every claim of the answer is known to be supported."""
     return seen.claims is not None and all(claim.verdict == "supported" for claim in seen.claims)
 
 

@@ -1,4 +1,4 @@
-"""What the texts of a question, its context and its answer show about a failure without a judge."""
+"""Signs of a failure in the texts of a question, its context and its answer, without a judge."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ _CONTENT_LETTERS, _SHARED_WORDS = 4, 2
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """What the text of an answer shows.
+    """Signs in the text of an answer.
 
     `empty`: it has no word. `truncated`: the generator was cut off at its token limit. `expected`: it states the expected answer, which is no
     single word such as "yes". `equal`: it has the words of an expected answer and no others. `denies`: it denies what an open question takes for granted. `invented`: the first sentence after a refusal with a number that neither
@@ -66,7 +66,7 @@ def answer_text(query: Query, passages: Sequence[Passage], answer: str, *, refus
 
 
 def states(text: str, expected: Iterable[str]) -> bool:
-    """Return whether a text contains all words of an expected answer, in any order and near to each other.
+    """Check that a text contains all words of an expected answer, in any order and near to each other.
 
     Case, punctuation, articles and the form of numbers make no difference, as for `answer_recall`.
 
@@ -80,13 +80,13 @@ def states(text: str, expected: Iterable[str]) -> bool:
 
 
 def delivers(passages: Sequence[Passage], expected: Sequence[str]) -> bool:
-    """Return whether a context contains an expected answer that is long enough to be no coincidence."""
+    """Check that a context contains an expected answer that is long enough to be no coincidence."""
     telling = [each for each in expected if len(words(normalised(each))) >= FEWEST_WORDS]
     return bool(telling) and any(states(text, telling) for text in _joined(passages))
 
 
 def delivers_part(passages: Sequence[Passage], evidence: Passage, expected: Sequence[str]) -> bool:
-    """Return whether the delivered part of a piece of evidence contains an expected answer, which can be short, but not a single word."""
+    """Check that the delivered part of a piece of evidence contains an expected answer, which can be short, but not a single word."""
     telling = _telling(expected)
     near = (each for each in passages if each.doc_id == evidence.doc_id and each.start < evidence.end and evidence.start < each.end)
     parts = (
@@ -106,7 +106,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def _near(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    """Return whether a stretch of a text has all the wanted words."""
+    """Check that a stretch of a text has all the wanted words."""
     missing, width = Counter(wanted), _STRETCH * len(wanted) if len(wanted) > 1 else 1
     left = len(missing)
     if not left:

@@ -81,7 +81,7 @@ def _cut_evidence(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> Chu
 
 
 def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
-    """Whether each chunk covers several sections. Shape (chunks,), or None if no document has headings."""
+    """Mask of the chunks that cover several sections. Shape (chunks,), or None if no document has headings."""
     several = np.zeros(len(chunks), dtype=np.bool_)
     any_headings = False
     docs = chunks["doc"].to_numpy()

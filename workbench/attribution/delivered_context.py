@@ -62,7 +62,7 @@ def query_details(case: Case, metric: Metric) -> pd.DataFrame:
 
 
 def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:
-    """Whether each slice shares a character with evidence of its query. Shape (hits,)."""
+    """Mask of the slices that share a character with evidence of their query. Shape (hits,)."""
     labels, width = case.labels, case.labels.width
     starts, ends = hits.query * width + table.starts[hits.piece], hits.query * width + table.ends[hits.piece]
     evident = np.zeros(len(hits.query), dtype=np.bool_)

@@ -23,7 +23,7 @@ _COLUMNS = ["query", "need", "doc", "cause", "rank"]
 
 
 def context_cut(metric: Metric, delivery: Cut) -> Cut:
-    """Where the context ends for a metric: at its cut if it reads delivered text, else where the delivered text ends."""
+    """Cut at which the context ends for a metric: its own if it reads delivered text, else that of the delivered text."""
     reads_text = metric.family in ("spans", "chunks", "hits") and metric.cut != NO_CUT
     return metric.cut if reads_text else delivery
 
@@ -132,7 +132,7 @@ def delivered_without_repeats(case: Case, cut: Cut, queries: Ints) -> Delivered:
 
 
 def repeats(case: Case, rows: Ints) -> Bools:
-    """Whether each of these rows of `ordered` repeats an earlier one. `rows` are ascending and cover whole queries. Shape (rows,).
+    """Mask of these rows of `ordered` that repeat an earlier one. `rows` are ascending and cover whole queries. Shape (rows,).
 
     A slice is a repeat if its stripped text equals that of an earlier hit of the query, or if it shares at least half of
     the shorter of the two with an earlier hit that is not a repeat itself.

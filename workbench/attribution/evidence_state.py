@@ -1,4 +1,4 @@
-"""How much of each chunk was embedded, and how much of each piece of evidence survives indexing, chunking and embedding.
+"""The embedded part of each chunk, and the part of each piece of evidence that survives indexing, chunking and embedding.
 
 Positions of evidence count non-blank characters.
 """
@@ -42,7 +42,7 @@ def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, input
 
 
 def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str) -> Ints:
-    """Where each chunk's embedded text ends in its document. Shape (chunks,). Arguments as in `embedded_extent`."""
+    """End of each chunk's embedded text in its document. Shape (chunks,). Arguments as in `embedded_extent`."""
     # The window cuts the end of the input, so counting tokens from there avoids the prompt and special tokens.
     pairs = zip((tokens.starts for tokens in tokenise(inputs, vocabulary)), truncated.tolist(), map(len, inputs), strict=True)
     reached = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
@@ -74,7 +74,7 @@ def evidence_state(case: Case, extent: EmbeddedExtent, rows: Ints) -> EvidenceSt
 
 
 def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
-    """Whether a delivered slice contains each alternative, apart from blanks at its borders. Shape (alternatives,)."""
+    """Mask of the alternatives in a delivered slice, apart from blanks at their borders. Shape (alternatives,)."""
     starts, ends = map(labels.solid, labels.positions(chunks, "delivered_start", "delivered_end"))
     order = np.argsort(starts, kind="stable")
     # The slice that reaches farthest decides, among those that start at or before a span.
@@ -85,13 +85,13 @@ def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
 
 
 def whole_needs(labels: Labels, chunks: pd.DataFrame) -> Bools:
-    """Whether a delivered slice contains an alternative of each need, apart from blanks at its borders. Shape (needs,)."""
+    """Mask of the needs with an alternative in a delivered slice, apart from blanks at its borders. Shape (needs,)."""
     contained: Bools = np.bincount(labels.alternative_need[whole_alternatives(labels, chunks)], minlength=len(labels.need_query)) > 0
     return contained
 
 
 def _embedded_whole(case: Case, extent: EmbeddedExtent, lows: Ints, highs: Ints) -> Bools:
-    """Whether a slice contains [low, high) and no window cut any of it from the chunks that deliver the slice. Shape (n,)."""
+    """Mask of the places [low, high) in a slice from whose chunks no window cut any of them. Shape (n,)."""
     labels, table, chunks = case.labels, case.shared(slices), case.retrieved.chunks
     starts, ends = labels.solid(table.starts), labels.solid(table.ends)
     span, piece = meeting(starts, ends, lows, highs)

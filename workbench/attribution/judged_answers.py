@@ -1,4 +1,4 @@
-"""What judges make known of an answer: their judgements become the facts that decide about its cause."""
+"""Facts about an answer from its judgements, which decide about the cause of its failure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from workbench.metrics.case import AnswerJudgements
 
 @dataclass(frozen=True, slots=True)
 class JudgeRoles:
-    """What the judges of a run may decide.
+    """The decisions that the judges of a run may make.
 
     `claims` and `relevance` say whether their judges are judges, or only scores. The support score of `overlap` is low for contradicted claims and
     absent ones alike, and its relevance score is low for many right answers, so neither decides about a cause. Its correctness score does

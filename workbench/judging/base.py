@@ -1,4 +1,4 @@
-"""The base of judges: a claim, a passage or an answer becomes a judgement, or the reason why there is none."""
+"""The base of judges, which turn a claim, a passage or an answer into a judgement or the error that prevented it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class JudgeRequest:
 
 @dataclass(frozen=True)
 class Judgement(ModelUse):
-    """A judgement, or the `error` that is the reason why there is none.
+    """A judgement, or the `error` that prevented it.
 
     `score` is between 0 and 1, and better if higher. `verdict` is that of a claim, empty for other tasks and for a judge that only scores.
     `passage` is the number of the deciding passage, from 0, and [`start`, `end`) the deciding span in its text; -1 if nothing decides.
@@ -73,7 +73,7 @@ class Judge(Component, ABC):
 
     @property
     def finds_contradictions(self) -> bool:
-        """Return whether verdicts tell contradicted claims from absent ones. If not, no claim is `contradicted`."""
+        """True if verdicts tell contradicted claims from absent ones. If not, no claim is `contradicted`."""
         return self.gives_verdicts
 
     @property

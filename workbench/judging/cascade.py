@@ -73,7 +73,7 @@ class CascadeJudge(Judge):
 
     @property
     def finds_contradictions(self) -> bool:
-        """Return whether both judges find contradictions."""
+        """True if both judges find contradictions."""
         return self.cheap.finds_contradictions and self.expensive.finds_contradictions
 
     @property

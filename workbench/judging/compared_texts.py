@@ -1,4 +1,4 @@
-"""What passages contain of a text: its words, its numbers, and the sentence that is closest to it."""
+"""Comparison of a text with passages: its words, its numbers, and the sentence that is closest to it."""
 
 import itertools
 import re
@@ -31,7 +31,7 @@ _MOST_SENTENCES = 40_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """What passages contain of a text, from 0 to 1, and the sentence that is closest to it.
+    """The share of a text that passages contain, from 0 to 1, and the sentence that is closest to it.
 
     `overlap` is the largest share of the text's words times the share of its numbers in a few consecutive sentences, `cosine` the largest of a
     sentence. The closest sentence is [start, end) of the passage with this number, and its text; -1 and empty if no sentence shares anything.
@@ -74,7 +74,7 @@ class ComparedTexts:
         self._passages = _remembered(dict.fromkeys(passages), embedder, cache)
 
     def evidence(self, text: str, passages: Sequence[str]) -> Evidence:
-        """Return what passages contain of a text. A text without numbers has them all; of a text without words, nothing is contained."""
+        """Find a text in passages. A text without numbers has them all; of a text without words, nothing is contained."""
         cosines = self._cosines(text, passages)
         if not len(cosines):
             return Evidence()

@@ -30,7 +30,7 @@ class KnownAnswer:
     max_score: float | None = None
 
     def met(self, score: float) -> bool:
-        """Whether a score is within the bound (inclusive)."""
+        """Check that a score is within the bound (inclusive)."""
         return (self.min_score is None or score >= self.min_score) and (self.max_score is None or score <= self.max_score)
 
 
@@ -49,7 +49,7 @@ class FaithfulnessCase(KnownAnswer):
     pair: str | None = None
 
     def met(self, score: float) -> bool:
-        """Whether a score is within the bound. `max_score` is exclusive."""
+        """Check that a score is within the bound. `max_score` is exclusive."""
         return super().met(score) and score != self.max_score
 
 

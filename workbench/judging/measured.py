@@ -1,4 +1,4 @@
-"""How the judge `overlap` and plain words were measured: the figures that reports state, as in docs/judges.md."""
+"""Measurements of the judge `overlap` and of plain words, which reports state, as in docs/judges.md."""
 
 from typing import NamedTuple
 

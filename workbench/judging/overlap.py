@@ -30,7 +30,7 @@ def _embedder(settings: Any) -> Any:
 
 
 class OverlapJudge(Judge):
-    """How much of the words, numbers and meaning of a text appears in another. It gives scores from 0 to 1, and no verdicts.
+    """The share of the words, numbers and meaning of a text that appears in another. It gives scores from 0 to 1, and no verdicts.
 
     Support of a claim: the mean of two parts. One is the largest share of its words, times the share of its numbers, in three consecutive
     sentences of a passage; the other the largest cosine with a sentence. The score hardly sees a negation, another name or another relation.
@@ -70,7 +70,7 @@ class OverlapJudge(Judge):
 
 
 class _Read(NamedTuple):
-    """What a judgement reads of a request: the texts to find, any of which is enough, and the texts to find them in."""
+    """The texts of a request that a judgement reads: those to find, any of which is enough, and those to find them in."""
 
     task: Task
     wanted: tuple[str, ...]

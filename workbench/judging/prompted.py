@@ -56,7 +56,7 @@ class PromptedJudge(Judge):
 
     @property
     def finds_contradictions(self) -> bool:
-        """Return whether replies have verdicts, which a yes or a no has not."""
+        """True if replies have verdicts, which a yes or a no has not."""
         return self.replies == "json"
 
     def check(self) -> None:
@@ -66,7 +66,7 @@ class PromptedJudge(Judge):
         self.client().check()
 
     def identity(self, task: Task) -> dict[str, Any]:
-        """Return what determines a judgement and its cost: the contents of the task's prompt, the settings of the call, the model, its prices."""
+        """Everything that determines a judgement and its cost: the contents of the task's prompt, the settings of the call, the model, its prices."""
         prompt, client = self._prompt(task), self.client()
         return {
             "kind": self.kind,

@@ -33,7 +33,7 @@ def prompted(component: Component) -> Iterator[AsksModel]:
 
 
 class EndToEndThresholds(BaseModel):
-    """What a question must reach to pass the end-to-end test, besides a retrieved document that is expected, and no wrong refusal."""
+    """Thresholds of the end-to-end test, which also requires a retrieved document that is expected, and no wrong refusal."""
 
     # Strict, since pydantic reads `yes` as 1.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -1,4 +1,4 @@
-"""What a judge may be called: its self-test on cases with known answers, made once for each judge and kept in the store."""
+"""Qualify each judge by its self-test on cases with known answers, made once and kept in the store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -31,7 +31,7 @@ _CASES: Mapping[Task, Callable[[], Sequence[KnownAnswer]]] = {"support": faithfu
 
 @dataclass(frozen=True)
 class Trust:
-    """What a judge may be called for a task (`role`), the `reason`, and what its self-test measured.
+    """The `role` of a judge in a task, the `reason`, and the measurements of its self-test.
 
     `auroc` is the probability that a case to approve scores higher than one to reject, `polarity` the same for the two cases of a pair that
     differ in a few words or share a question: below 0.5, yes means no. `always_yes` is the share of the more frequent answer, `repeatability` the share
@@ -55,12 +55,12 @@ class Trust:
 
     @property
     def tested(self) -> bool:
-        """Return whether there are known answers for the task."""
+        """True if there are known answers for the task."""
         return self.task in _CASES
 
 
 def trust(judge: Judge, task: Task, resources: AnswerResources, store: Store) -> Trust:
-    """Return what a judge may be called for a task, from the store or by a test, which is repeated by the next run if calls failed.
+    """Qualify a judge for a task, from the store or by a test, which the next run repeats if calls failed.
 
     A judge that gives no verdicts is a score. So is one whose test has an AUROC below 0.65, over 90 % equal answers, over 10 % cases without a score, or
     a polarity below 0.5. A judge with verdicts is not tested for a task without known answers, and keeps its name.

@@ -1,4 +1,4 @@
-"""What metrics read of one configuration: labels, the ranking, and the contexts, answers and judgements of one variant."""
+"""The input of metrics for one configuration: labels, the ranking, and the contexts, answers and judgements of one variant."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ class Contexts:
 
     @property
     def known(self) -> Bools:
-        """Whether the context of each query is known. Shape (q,)."""
+        """Mask of the queries whose context is known. Shape (q,)."""
         return np.array([query not in self.unknown for query in range(len(self.reasons))], dtype=np.bool_)
 
 

@@ -114,16 +114,16 @@ class MetricDefinition:
 
     @property
     def of_answers(self) -> bool:
-        """Whether it reads more than the ranking, and so has a value for each variant of the answers."""
+        """True if it reads more than the ranking, and so has a value for each variant of the answers."""
         return self.reads != ("ranking",)
 
     @property
     def judged(self) -> bool:
-        """Whether it reads judgements."""
+        """True if it reads judgements."""
         return "judgement" in self.reads
 
     def applies(self, case: Case) -> Bools:
-        """Whether each query meets all requirements. Shape (q,)."""
+        """Mask of the queries that meet all requirements. Shape (q,)."""
         met = case.each(True)
         for requirement in self.requires:
             met &= requirement.met(case)

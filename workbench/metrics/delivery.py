@@ -87,7 +87,7 @@ def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
 
 
 def delivered_ends(labels: Labels, starts: Ints, ends: Ints, delivered_tokens: Ints, tokens: Ints) -> Ints:
-    """Where the delivered part of each slice ends, of whose `tokens` the first `delivered_tokens` are delivered. Shape (n,)."""
+    """End of the delivered part of each slice, of whose `tokens` the first `delivered_tokens` are delivered. Shape (n,)."""
     short, kept = delivered_tokens < tokens, ends.copy()
     if short.any():
         kept[short] = labels.token_starts[np.searchsorted(labels.token_starts, starts[short]) + delivered_tokens[short]]

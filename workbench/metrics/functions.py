@@ -67,7 +67,7 @@ def metric(
 
 
 def of_function(measure: Metric) -> bool:
-    """Return whether a function of this process defines the metric."""
+    """Check whether a function of this process defines the metric."""
     return measure.name in METRICS.defined
 
 

@@ -132,7 +132,7 @@ class Labels:
 
     @cached_property
     def has_evidence(self) -> Bools:
-        """Whether each query has a need. Shape (queries,)."""
+        """Mask of the queries with a need. Shape (queries,)."""
         return np.bincount(self.need_query, minlength=self.queries) > 0
 
     @cached_property
@@ -152,7 +152,7 @@ class Labels:
 
     @cached_property
     def has_negatives(self) -> Bools:
-        """Whether each query has a hard negative. Shape (queries,)."""
+        """Mask of the queries with a hard negative. Shape (queries,)."""
         return np.bincount(self.irrelevant_pairs // self.documents, minlength=self.queries) > 0
 
     @cached_property

@@ -75,15 +75,15 @@ class Measure(BaseModel):
 
     @property
     def of_text(self) -> bool:
-        """Whether it counts pieces of text rather than documents."""
+        """True if it counts pieces of text rather than documents."""
         return self.family in ("spans", "chunks")
 
     @property
     def of_answers(self) -> bool:
-        """Whether it reads contexts, answers or judgements of them, not only rankings."""
+        """True if it reads contexts, answers or judgements of them, not only rankings."""
         return self.reads != ("ranking",)
 
     @property
     def judged(self) -> bool:
-        """Whether it reads judgements."""
+        """True if it reads judgements."""
         return "judgement" in self.reads

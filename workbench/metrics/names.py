@@ -99,12 +99,12 @@ class Metric:
 
     @property
     def of_answers(self) -> bool:
-        """Whether it reads contexts, answers or judgements of them, not only rankings."""
+        """True if it reads contexts, answers or judgements of them, not only rankings."""
         return self.definition.of_answers
 
     @property
     def judged(self) -> bool:
-        """Whether it reads judgements of answers and contexts."""
+        """True if it reads judgements of answers and contexts."""
         return self.definition.judged
 
     def require_ranking(self) -> None:
@@ -119,12 +119,12 @@ class Metric:
 
     @property
     def proportion(self) -> bool:
-        """Whether all values are between 0 and 1."""
+        """True if all values are between 0 and 1."""
         return self.definition.proportion
 
     @property
     def bounded_by_k(self) -> bool:
-        """Whether it reads k delivered chunks, so that k must not exceed the `k` of the retrieval."""
+        """True if it reads k delivered chunks, so that k must not exceed the `k` of the retrieval."""
         return self.k is not None and self.family in ("hits", "chunks", "spans")
 
     @property

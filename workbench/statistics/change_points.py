@@ -55,7 +55,7 @@ class Levels:
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough different results to distinguish a change from noise."""
+        """True if there are enough different results to distinguish a change from noise."""
         return self.results >= FEWEST_RESULTS
 
 

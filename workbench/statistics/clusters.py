@@ -136,7 +136,7 @@ class Clusters:
 
     @cached_property
     def too_many_links(self) -> bool:
-        """Whether too many queries share documents to compare them all."""
+        """True if too many queries share documents to compare them all."""
         return int((np.unique(self.document, return_counts=True)[1] ** 2).sum()) > _MOST_LINKS
 
     @cached_property

@@ -95,7 +95,7 @@ def effects(
 
 
 def _could_be_undone(differences: Floats, clusters: Clusters, levels: SideLevels) -> bool:
-    """Whether documents that were not seen could undo the mean of differences (q, NaN if unscored), of which positive ones are gains.
+    """Check whether unseen documents could undo the mean of differences (q, NaN if unscored), of which positive ones are gains.
 
     If the better side lost all on a share p of the documents, which is the level L of the other side there, and gained g on the others, both would
     cancel for p = g / (g + L). That none of G documents is one of them has the probability (1 - p)^G. With several documents that lose half of L, the

@@ -1,4 +1,4 @@
-"""What unscored questions could change in a verdict, whatever their values are."""
+"""Changes that unscored questions could make to a verdict, whatever their values are."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -94,7 +94,7 @@ class Verdict:
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough questions and documents for any claim about a difference, and all questions are accepted."""
+        """True if questions and documents suffice for any claim about a difference, and all questions are accepted."""
         return enough(self.n, self.clusters) and self.reason is not Reason.DRAFTS
 
     def between(self, a: str, b: str) -> Comparison | None:
@@ -162,7 +162,7 @@ def verdict(
 
 
 def enough(n: int, clusters: int) -> bool:
-    """Return whether this many queries, from this many documents, allow any claim about a difference."""
+    """Check that this many queries, from this many documents, allow any claim about a difference."""
     return n >= FEWEST_QUERIES and clusters >= FEWEST_FOR_WINNER
 
 
@@ -192,7 +192,7 @@ def _family(pairs: Pairs, names: Sequence[str], baseline: str | None) -> Bools:
 def _power(
     pairs: Pairs, ranking: Sequence[int], names: Sequence[str], baseline: str | None, level: float, smallest: float
 ) -> Detectable | None:
-    """The power for the leader and the baseline, or the second if there is none or it leads."""
+    """The power for the leader and the baseline, or the second without a baseline or if it leads."""
     if len(ranking) < 2:
         return None
     other = names.index(baseline) if baseline is not None else ranking[0]

@@ -225,14 +225,9 @@ def _case(metric: MetricDefinition, world: SmallWorld, way: _Way) -> Case:
     if way.variant is None:
         return Case(world.labels, ranking, way.spans, depths)
     whole = answered(world, way.variant, verbatim=way.verbatim, only_score=way.only_score)
-    known = {"answers": "answer", "judgements": "judgement"}
-    return Case(
-        world.labels,
-        ranking,
-        way.spans,
-        depths,
-        replace(whole, **{name: None for name, source in known.items() if source not in metric.reads}),
-    )
+    answers = whole.answers if "answer" in metric.reads else None
+    judgements = whole.judgements if "judgement" in metric.reads else None
+    return Case(world.labels, ranking, way.spans, depths, replace(whole, answers=answers, judgements=judgements))
 
 
 def _compute(metric: MetricDefinition, case: Case, way: _Way) -> MetricValues:

@@ -1,4 +1,4 @@
-"""What the patterns of all languages are made of.
+"""Parts of the patterns of all languages.
 
 A refusal says what the sources do not say or the speaker does not know. A negative fact says what is not so in the world. These separate them:
 

@@ -50,7 +50,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
         self.client().check()
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines claims and their cost: the contents of the prompt, the settings of the call, the model and its prices."""
+        """Everything that determines claims and their cost: the contents of the prompt, the settings of the call, the model and its prices."""
         client = self.client()
         return {
             "kind": self.kind,
@@ -127,7 +127,7 @@ def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
 
 
 def _text(claim: Any) -> str:
-    """Return the text of a claim, empty if it is none, or has half of a surrogate pair, which no output can contain."""
+    """Return the text of a claim, empty if it is not a text, or has half of a surrogate pair, which no output can contain."""
     usable = isinstance(claim, str) and not any("\ud800" <= character <= "\udfff" for character in claim)
     return " ".join(claim.split()) if usable else ""
 

@@ -49,7 +49,7 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# A clause after a conjunction has a subject of its own.
+# A clause after a conjunction has its own subject.
 _SUBJECT = re.compile(
     r"(?:\*|_|`|\")*(?:(?:I|you|we|they|he|she|it|this|that|these|those|there|nobody|everyone|anyone|someone|nothing|both|each|neither|one|the|an?|all"
     r"|any|every|no|its|your|our|their|his|her|my)\b|[A-Z])",
@@ -90,7 +90,7 @@ def _is_coordinated(left: str, conjunction: str, right: str) -> bool:
 
 
 def is_statement(text: str) -> bool:
-    """Return whether a text has a finite verb with something before it."""
+    """Check that a text has a finite verb with something before it."""
     if _PLAIN.search(text) or _CONTRACTED.search(text):
         return True
     if match := _FINITE.search(text):
@@ -99,12 +99,12 @@ def is_statement(text: str) -> bool:
 
 
 def _is_condition(text: str) -> bool:
-    """Return whether a text is a subordinate clause without its main clause, such as "If it rains"."""
+    """Check that a text is a subordinate clause without its main clause, such as "If it rains"."""
     return bool(_BOUND.match(text.lstrip())) and "," not in text
 
 
 def _inside(before: str) -> bool:
-    """Return whether a place after this text is inside parentheses or quotation marks."""
+    """Check that a place after this text is inside parentheses or quotation marks."""
     return (
         before.count("(") > before.count(")")
         or before.count('"') % 2 == 1

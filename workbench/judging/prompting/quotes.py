@@ -42,7 +42,7 @@ class _Folded:
         return None
 
     def _is_whole(self, place: int) -> bool:
-        """Return whether neither a character nor a letter with its marks goes on at a place."""
+        """Check that neither a character nor a letter with its marks goes on at a place."""
         if place in (0, len(self.text)):
             return True
         return not unicodedata.combining(self.text[place]) and self.places[place - 1] != self.places[place]
@@ -97,7 +97,7 @@ def _folded(text: str) -> _Folded:
 
 
 def _is_edge(text: str, place: int, *, start: bool) -> bool:
-    """Return whether the start or the end of a quote is within no word and no number."""
+    """Check that the start or the end of a quote is within no word and no number."""
     before, after = text[max(0, place - 2) : place], text[place : place + 4]
     blank = len(before) - start
     if blank > 0 and _THOUSANDS.match(before + after, blank - 1):

@@ -40,14 +40,14 @@ def _cited(case: Case) -> list[list[int]]:
 
 
 def proves(case: Case, place: int) -> Bools:
-    """Whether each passage has each piece of a question's evidence. Shape (needs, passages)."""
+    """Mask of the pieces of a question's evidence that each passage has. Shape (needs, passages)."""
     needs, passages = case.labels.needs[place], case.contexts.passages[place]
     cells = [[any(_has(passage, span) for span in need.alternatives) for passage in passages] for need in needs]
     return np.array(cells, dtype=np.bool_).reshape(len(needs), len(passages))
 
 
 def _has(passage: Passage, span: Span) -> bool:
-    """Return whether a passage overlaps evidence by at least half of the shorter of the two. An altered copy does not have it."""
+    """Check that a passage overlaps evidence by at least half of the shorter of the two. An altered copy does not have it."""
     common = min(passage.end, span.end) - max(passage.start, span.start)
     shorter = min(passage.end - passage.start, span.end - span.start)
     return passage.doc_id == span.doc_id and passage.planted != COUNTERFACTUAL and common > 0 and 2 * common >= shorter

@@ -1,4 +1,4 @@
-"""How well scores separate the best relevant document from the best other one, and answerable from unanswerable queries."""
+"""Separation of the best relevant document from the best other one, and of answerable from unanswerable queries, by scores."""
 
 import numpy as np
 import numpy.typing as npt

@@ -117,12 +117,12 @@ def _overlap(case: Case, cut: Cut) -> SpanOverlap:
 
 
 def met(case: Case, cut: Cut) -> Bools:
-    """Whether an alternative of each need is delivered, apart from blanks. Shape (needs,)."""
+    """Mask of the needs of which an alternative is delivered, apart from blanks. Shape (needs,)."""
     return met_by(case.labels, case.shared(delivered, cut))
 
 
 def met_by(labels: Labels, text: Delivered) -> Bools:
-    """Whether the text contains every non-blank character of an alternative of each need. Shape (needs,)."""
+    """Mask of the needs of which the text contains every non-blank character of an alternative. Shape (needs,)."""
     delivered, length = delivered_characters(labels, text)
     return totals(labels.alternative_need, (length > 0) & (delivered == length), len(labels.need_query)) > 0
 
@@ -160,7 +160,7 @@ def span_precision_omega(case: Case, _: Cut) -> MetricValues:
 
 
 def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:
-    """Whether each alternative is its need's cheapest, in characters of delivered text. Shape (alternatives,)."""
+    """Mask of each need's cheapest alternative, in characters of delivered text. Shape (alternatives,)."""
     labels = case.labels
     count, width = len(labels.alternative_need), labels.width
     text = Union.of(alternative * width + table.starts[piece], alternative * width + table.ends[piece])

@@ -1,4 +1,4 @@
-"""How many claims of an answer the context supports."""
+"""Metrics of the claims of an answer, by their support in the context."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How relevant the passages of a context are, by labels and by a judge."""
+"""Relevance of the passages of a context, by labels and by a judge."""
 
 from functools import partial
 

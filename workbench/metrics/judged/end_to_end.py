@@ -40,7 +40,7 @@ def _error(case: Case, place: int) -> str:
 
 
 def _tests_grounding(case: Case) -> bool:
-    """Return whether claims have verdicts that count. An answer that is copied from the context needs none."""
+    """Check that claims have verdicts that count. An answer that is copied from the context needs none."""
     return not case.judgements.only_score and not case.answers.verbatim
 
 

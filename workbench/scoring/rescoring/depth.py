@@ -1,4 +1,4 @@
-"""How deep the stored rankings of a configuration are, so that no value is computed from a truncated one."""
+"""Depth of the stored rankings of a configuration, so that no value is computed from a truncated one."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ _FUSED = ("hybrid",)
 
 @dataclass(frozen=True)
 class StoredDepth:
-    """What the run searched for: distinct `slices`, `tokens` and `documents` for every question. A shorter ranking is a whole one.
+    """The depth that the run searched to: distinct `slices`, `tokens` and `documents` for every question. A shorter ranking is a whole one.
 
     `fused` rankings are always whole. `corpus` is the number of documents that could be found.
     """

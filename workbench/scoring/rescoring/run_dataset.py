@@ -32,7 +32,7 @@ class RunDataset:
 
     @property
     def fault(self) -> str:
-        """Why the documents are not known, or an empty text."""
+        """Reason why the documents are not known, or an empty text."""
         return self._found[1]
 
     def chunks(self, configuration: str) -> pd.DataFrame | None:

@@ -31,7 +31,7 @@ class WhatIfQuestion:
     slice: str = ALL
 
     def claim(self, run: RunTables) -> str:
-        """Return what the ranking may be used for."""
+        """State the claim that the ranking allows."""
         if str(self.metric) == str(run.primary) and self.slice == ALL:
             return f"{run.primary} over all questions decides this experiment"
         return f"exploratory: only the primary metric decides, {run.primary} over all questions"

@@ -28,7 +28,7 @@ _FEW_SEEN, _UNSEEN = 5, 3
 
 
 class Decision(StrEnum):
-    """What a gate says about a rule."""
+    """The decision of a gate about a rule."""
 
     PASS = "pass"
     FAIL = "fail"

@@ -1,4 +1,4 @@
-"""How differences scatter by document: the lower bound of their mean, and how many questions would bring it near enough."""
+"""Scatter of differences by document: the lower bound of their mean, and the number of questions that would bring it near enough."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MOST_NEEDED = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """How differences scatter around their mean by document, from which lower bounds are made.
+    """Scatter of differences around their mean by document, from which lower bounds are made.
 
     `residuals` (G) are the documents' sums minus those expected from the mean, `share` (G) their shares of the `n` questions. `error` is NaN if nothing
     varies.
@@ -40,7 +40,7 @@ class Scatter:
 
     @property
     def varies(self) -> bool:
-        """Whether the mean has a standard error."""
+        """True if the mean has a standard error."""
         return math.isfinite(self.error)
 
     def lower(self, level: float) -> float:

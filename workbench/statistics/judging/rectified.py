@@ -17,7 +17,7 @@ _UNSEEN = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledDifference:
-    """What a difference a - b is computed from, on the questions q that both configurations have items for.
+    """Terms of a difference a - b, on the questions q that both configurations have items for.
 
     `judged` (q) is the difference of the judge's means, `labels` and `rectifier` (q) that of the labels and of label minus verdict, for a random item
     of each, NaN where either has no label. `weight` (q) is that of the question. `left` is the share of the items without a label.
