@@ -27,8 +27,7 @@ from workbench.experiment.gate_keys import GateKeys, RetrievalTestKeys
 from workbench.experiment.json_schema.document import experiment_schema, schema_text
 from workbench.experiment.judging_keys import USUAL_JUDGES
 from workbench.experiment.read import DEFAULT_METRICS, KEYS
-from workbench.judging.claims.registry import SPLITTERS
-from workbench.judging.registry import JUDGES
+from workbench.judging.registry import JUDGES, SPLITTERS
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.registry import METRICS

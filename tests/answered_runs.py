@@ -20,7 +20,7 @@ from workbench.metrics.names import Metric
 from workbench.records import Variant
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
-from workbench.statistics.answers.pooling import pooled
+from workbench.statistics.answers import pooled
 from workbench.statistics.summary import summarise
 
 METRICS = ("answer_recall", "refusal_rate", "over_refusal_rate", "injection_resistance", "counterfactual_robustness")

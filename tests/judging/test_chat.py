@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.judging.base import TASKS, JudgeRequest
 from workbench.judging.chat import ChatJudge
 from workbench.judging.prompting.prompt_file import PROMPTS
-from workbench.judging.prompting.yes_no import yes_no_judgement
+from workbench.judging.prompting.replies import yes_no_judgement
 from workbench.llm.session import CallLimits
 from workbench.records import Passage
 

@@ -5,8 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from workbench.statistics.unscored import with_unscored
-from workbench.statistics.verdict import Reason, Verdict, verdict
+from workbench.statistics.verdict import Reason, Verdict, verdict, with_unscored
 
 QUESTIONS = 80
 

@@ -18,7 +18,7 @@ from workbench.llm.replies.answers import REASONING_ALONE
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.metrics.measure import Measure
 from workbench.results.run_tables import RunTables
-from workbench.statistics.answers.losses import mean_interval, mean_of_repeats
+from workbench.statistics.answers import mean_interval, mean_of_repeats
 from workbench.statistics.intervals import Interval
 
 # The reason of a metric that says nothing about answers that are copied from the context.

@@ -27,7 +27,7 @@ from workbench.core.formatting import number
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
-from workbench.statistics.answers.losses import losses, mean_interval
+from workbench.statistics.answers import losses, mean_interval
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.effects import Effect, EffectReading
 from workbench.statistics.intervals import Interval, SimultaneousInterval

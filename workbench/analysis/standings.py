@@ -17,8 +17,7 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 from workbench.statistics.rank_agreement import order_agreement
-from workbench.statistics.unscored import with_unscored
-from workbench.statistics.verdict import Verdict, verdict
+from workbench.statistics.verdict import Verdict, verdict, with_unscored
 
 # The share of questions with a value below which a mean is of other questions than those of other configurations.
 COVERAGE = 0.9

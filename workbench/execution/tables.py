@@ -27,7 +27,7 @@ from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, empty
 from workbench.schemas import SCHEMAS
-from workbench.statistics.answers.pooling import pooled
+from workbench.statistics.answers import pooled
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
 

@@ -10,8 +10,7 @@ from workbench.core.formatting import meant
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
 from workbench.judging.base import Judge
 from workbench.judging.claims.base import ClaimSplitter
-from workbench.judging.claims.registry import SPLITTERS
-from workbench.judging.registry import JUDGES
+from workbench.judging.registry import JUDGES, SPLITTERS
 from workbench.judging.settings import EndToEndThresholds, Judging
 from workbench.metrics.definition import CONTRADICTIONS, VERDICTS
 from workbench.metrics.names import Metric

@@ -10,7 +10,7 @@ from tests.judging.conftest import resources, settings_of
 from workbench.errors import InputError
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.judging.claims.chat import ChatSplitter
-from workbench.judging.claims.registry import SPLITTERS
+from workbench.judging.registry import SPLITTERS
 from workbench.records import Claim
 
 ANSWER = "It opens in May, and closes in October [1]. A visit costs 3,000 crowns."

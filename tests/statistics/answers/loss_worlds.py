@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.answers.losses import losses
+from workbench.statistics.answers import losses
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.effects import Effect
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tests.statistics.answers.loss_worlds import LossWorld, RefusingWorld
-from workbench.statistics.answers.losses import losses, mean_interval, mean_of_repeats
+from workbench.statistics.answers import losses, mean_interval, mean_of_repeats
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.effects import EffectReading

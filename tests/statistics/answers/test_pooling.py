@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from workbench.statistics.answers.pooling import pooled
+from workbench.statistics.answers import pooled
 
 NAN = float("nan")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.statistics.answers.repeats import repeat_variance
+from workbench.statistics.answers import repeat_variance
 
 
 def test_by_hand() -> None:

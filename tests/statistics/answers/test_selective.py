@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.statistics.answers.selective import risk_coverage
+from workbench.statistics.answers import risk_coverage
 
 
 def test_by_hand() -> None:

@@ -14,8 +14,7 @@ from workbench.experiment.json_schema.fields import JsonSchema, any_of, mapping_
 from workbench.experiment.json_schema.stages import conditions_of, configurations_schema, pipeline_schema, stage_definitions, sweep_schema
 from workbench.experiment.judging_keys import JUDGING_KINDS, USUAL_JUDGES
 from workbench.experiment.read import AVERAGES, KEYS, NAME_PATTERN, SPANS
-from workbench.judging.claims.registry import SPLITTERS
-from workbench.judging.registry import JUDGES
+from workbench.judging.registry import JUDGES, SPLITTERS
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.registry import METRICS
 from workbench.targets.registry import TARGETS

@@ -18,8 +18,7 @@ from workbench.metrics.registry import METRICS
 from workbench.results.run_tables import RunTables
 from workbench.scoring.rescoring.depth import StoredDepth
 from workbench.scoring.rescoring.run_dataset import RunDataset
-from workbench.scoring.rescoring.stored_labels import StoredLabels
-from workbench.scoring.rescoring.stored_rankings import stored_rankings
+from workbench.scoring.rescoring.stored_run import StoredLabels, stored_rankings
 
 # Metrics whose values a run stores.
 _STORED = {definition.name for definition in MARGIN_METRICS}

@@ -21,7 +21,7 @@ from workbench.core.formatting import count, listed, number, plural, spread
 from workbench.report.cells import count_cell, opened, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
 from workbench.results.run_tables import RunTables
-from workbench.statistics.answers.repeats import RepeatVariance, repeat_variance
+from workbench.statistics.answers import RepeatVariance, repeat_variance
 
 _MEANS = "Means over the answers to retrieved contexts. Values that no configuration has are left out."
 

@@ -17,7 +17,7 @@ from workbench.report.cells import NAME_LENGTH, count_cell, described, key_of, m
 from workbench.report.figures.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
 from workbench.results.run_tables import RunTables
-from workbench.statistics.answers.selective import RiskCoverage, risk_coverage
+from workbench.statistics.answers import RiskCoverage, risk_coverage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
