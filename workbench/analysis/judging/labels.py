@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from workbench.analysis.values import clusters, places
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
+from workbench.metrics.registry import METRICS
 from workbench.results.judge_labels import LabelLine
 from workbench.results.run_tables import RunTables
 from workbench.statistics.judging.drawing import EACH_CLASS, DrawableItem, DrawnItems, draw, shuffled
@@ -23,9 +24,7 @@ from workbench.statistics.judging.items import LabelledItems
 LabelTask = Literal["support", "correctness", "answer_relevance"]
 
 METRICS_OF: dict[str, tuple[str, ...]] = {
-    "support": ("faithfulness", "contradiction_rate"),
-    "correctness": ("answer_correctness",),
-    "answer_relevance": ("answer_relevance",),
+    task: tuple(metric.name for metric in METRICS.builtin.values() if metric.tasks == (task,)) for task in get_args(LabelTask)
 }
 
 # A score of at least this counts as a yes.
