@@ -16,5 +16,5 @@ _BUILTIN: dict[str, type[Judge]] = {"overlap": OverlapJudge, "chat": ChatJudge, 
 JUDGES: Mapping[str, type[Judge]] = Registry(_BUILTIN, "workbench.judges", Judge)
 
 
-_BUILTIN: dict[str, type[ClaimSplitter]] = {"sentences": SentenceSplitter, "chat": ChatSplitter}
-SPLITTERS: Mapping[str, type[ClaimSplitter]] = Registry(_BUILTIN, "workbench.claim_splitters", ClaimSplitter)
+_SPLITTERS: dict[str, type[ClaimSplitter]] = {"sentences": SentenceSplitter, "chat": ChatSplitter}
+SPLITTERS: Mapping[str, type[ClaimSplitter]] = Registry(_SPLITTERS, "workbench.claim_splitters", ClaimSplitter)
