@@ -23,8 +23,7 @@ from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.results.run_tables import RunTables
-from workbench.widgets.boundaries.panel import ChunkingPanel, try_chunking
-from workbench.widgets.boundaries.settings import KINDS
+from workbench.widgets.boundaries.panel import KINDS, ChunkingPanel, try_chunking
 
 NEEDS = ("covid-qa",)
 _LENGTH = 50_000

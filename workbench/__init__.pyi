@@ -110,9 +110,9 @@ from .targets.http.target import HttpTarget as HttpTarget
 from .targets.mcp.target import McpTarget as McpTarget
 from .targets.pipeline import PipelineTarget as PipelineTarget
 from .targets.recorded.target import RecordedTarget as RecordedTarget
-from .widgets.answer_labeller.label_answers import label_answers as label_answers
+from .widgets.answer_labeller.widget import label_answers as label_answers
 from .widgets.boundaries.panel import try_chunking as try_chunking
-from .widgets.explorer.explore import explore as explore
+from .widgets.explorer.explorer import explore as explore
 from .widgets.labeller.label import label as label
 from .widgets.what_if.panel import what_if as what_if
 

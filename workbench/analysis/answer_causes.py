@@ -15,7 +15,6 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.intervals import Interval
 
 _ANSWER = ["query_id", "condition", "variant", "repeat"]
-
 _KEYS = ["variant", "repeat", "query_id"]
 
 

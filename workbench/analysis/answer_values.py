@@ -23,13 +23,10 @@ from workbench.statistics.intervals import Interval
 
 # The reason of a metric that says nothing about answers that are copied from the context.
 VERBATIM = "verbatim by construction"
-
 # The conditions that can lose what the evidence alone gains, in reading order.
 _LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
-
 # Fewer cut answers are those of unusual questions.
 _FEW = 0.05
-
 _MOST_REASONS = 2
 
 

@@ -33,11 +33,8 @@ from workbench.statistics.effects import Effect, EffectReading
 from workbench.statistics.intervals import Interval, SimultaneousInterval
 
 REMAINING = "generator, judge and label error"
-
 _NAMES = {RETRIEVED: "retrieval", GOLD_DISTRACTORS: "distractors"}
-
 _COLUMNS = ["configuration", "metric", "part", "value", "low", "high", "n", "clusters"]
-
 # A difference is the clean context minus the other, so that a positive one is a loss.
 _READINGS = {
     EffectReading.LOSS: "loss",
@@ -45,12 +42,9 @@ _READINGS = {
     EffectReading.UNDECIDED: "no loss shown",
     EffectReading.TOO_FEW: "too few data for a claim",
 }
-
 # The same loss on the questions that are answered from the evidence alone, and the refused answers of all.
 _ANSWERED = ["answered_value", "answered_low", "answered_high", "answered_n", "answered_detectable", "refused_alone", "refused"]
-
 _TESTED = ["low_adjusted", "high_adjusted", "p", "p_adjusted", "detectable", "reading", *_ANSWERED]
-
 MASKED = "masked by refusals"
 
 

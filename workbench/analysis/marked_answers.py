@@ -23,13 +23,10 @@ from workbench.results.run_tables import RunTables
 
 # `scored`: the judge gives scores and no verdicts. `unjudged`: it failed.
 ClaimState = Literal["contradicted", "absent", "unjudged", "scored", "supported"]
-
 # The worst first.
 CLAIM_STATES: tuple[ClaimState, ...] = ("contradicted", "absent", "unjudged", "scored", "supported")
-
 # An answer by condition, variant, repeat and question.
 AnswerKey = tuple[str, str, int, str]
-
 _WORDS = re.compile(r"\s*\S+|\s+$")
 
 

@@ -24,14 +24,10 @@ from workbench.statistics.intervals import Interval
 
 # Values can differ even if the loser misses nothing.
 OTHER = "other"
-
 _NOTHING_MISSED = "nothing was missed: the values differ by blanks between chunks, by order, or by the other text delivered"
-
 _NO_FAILURE = "no cause was attributed to the answer: it was not judged, or it counts as correct"
-
 # Smaller differences are rounding errors.
 _SAME = 1e-9
-
 _COLUMNS = ["metric", "difference", "low", "high", "n", "clusters", "conditional"]
 
 

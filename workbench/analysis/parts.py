@@ -22,27 +22,18 @@ from workbench.statistics.intervals import Interval
 from workbench.statistics.pairs import total_loss
 
 Settings = Mapping[str, Any]
-
-
 NONE = "none"
-
 # A setting of every retriever.
 NEIGHBOURS = "neighbours"
-
 # A configuration whose retriever needs no vectors has no embedder. Every other stage that can be left out is left out by choice.
 _FOLLOWS = "embedding"
-
 # The vocabulary that a chunker counts in is that of the embedder.
 _OF_EMBEDDING = ("chunking", "model")
-
 # The settings of a fused retriever that its fusion does not use.
 _NOT_FUSED = ("k", "deliver", NEIGHBOURS)
-
 # Metrics that are shown beside the primary one.
 _BESIDE = ("span_recall", "chunk_precision", "ndcg")
-
 LATENCIES = ("p50", "p95")
-
 # The verdicts on an alternative that adds to its reference, and on one that replaces it.
 _VERDICTS: Mapping[EffectReading, tuple[str, str]] = {
     EffectReading.GAIN: ("worth it", "better"),
@@ -52,11 +43,8 @@ _VERDICTS: Mapping[EffectReading, tuple[str, str]] = {
     EffectReading.UNDECIDED: ("no benefit shown", "no difference shown"),
     EffectReading.TOO_FEW: ("too few data for a claim", "too few data for a claim"),
 }
-
 _TIMES = [f"added_{percentile}{end}" for percentile in LATENCIES for end in ("", "_low", "_high")]
-
 _NUMBERS = ["low_adjusted", "high_adjusted", "p", "p_adjusted", "detectable", "lowest", "highest", "p_differs", *_TIMES]
-
 _COLUMNS = {
     **dict.fromkeys(("stage", "alternative", "reference", "metric"), "str"),
     **dict.fromkeys(("difference", "low", "high"), "float64"),

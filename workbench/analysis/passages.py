@@ -10,12 +10,9 @@ from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
 Role = Literal["plain", "delivered", "missed", "cut", "planted", "supported", "contradicted", "absent", "scored", "unjudged", "deciding"]
-
 Stretch = tuple[int, int, Role]
-
 # Characters of plain text to keep beside a mark, and in a text without marks.
 BESIDE = 120
-
 ALONE = 260
 
 

@@ -12,8 +12,7 @@ from workbench.errors import InputError
 from workbench.guessed_names import AdvisedNames
 from workbench.judging.base import TASKS, Task
 from workbench.report.cells import digits_for
-from workbench.report.figures import plots
-from workbench.report.figures.canvas import NAME_LENGTH
+from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, means_drawing
 from workbench.report.model import Figure as FigureBlock
 from workbench.report.model import Section
 from workbench.report.topics.answers.calibration import calibration_figure, calibrations
@@ -64,10 +63,10 @@ class Plots(AdvisedNames):
         means = [standing.means[metric] for standing in ranked]
         digits = digits_for(bound for mean in means for bound in (mean.value, mean.low, mean.high))
         rows = [
-            plots.IntervalRow(short[standing.name], mean, bool(findings.mark(standing.name)))
+            IntervalRow(short[standing.name], mean, bool(findings.mark(standing.name)))
             for standing, mean in zip(ranked, means, strict=True)
         ]
-        return _displayed(plots.means(rows, metric, digits))
+        return _displayed(means_drawing(rows, metric, digits))
 
     def differences(self) -> "Figure":
         """Plot the difference of every configuration from the baseline or the leader, on the same questions.

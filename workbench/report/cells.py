@@ -4,20 +4,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.core.formatting import count, fitting_digits, interval, number, p_value, signed
+from workbench.core.formatting import aligned, count, fitting_digits, interval, number, p_value, signed
 from workbench.report.model import Bar, Block, Cell, Collapsible, Column, Pairs, Row, Table
 from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
-
 # The strongest shade; 0 is the faintest.
 _STRONGEST = 8
-
 # The least width of a scale, so that a small difference does not look like a large one.
 _LEAST_SPAN = 0.2
-
 _MOST_IDS = 12
-
 # The rows of a long table that are open, and the least number of rows of a long table.
 _OPEN, _LONG = 8, 13
 
@@ -149,3 +145,9 @@ def opened(table: Table) -> list[Block]:
         return [table]
     first = replace(table, rows=table.rows[:_OPEN], caption=f"{table.caption} (the first {_OPEN} of {count(len(table.rows))} rows)")
     return [first, Collapsible(f"All {count(len(table.rows))} rows: {table.caption}", [replace(table, note="")])]
+
+
+def table_lines(table: Table) -> list[str]:
+    """Render a table as aligned columns of text between the titles and the note."""
+    rows = [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
+    return [*aligned(rows), *([table.note] if table.note else [])]

@@ -7,17 +7,18 @@ from workbench.analysis.misses import cause_meanings, explains_text
 from workbench.analysis.values import holding_half
 from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import capitalised, count, plural, share
-from workbench.report.model import Headline, Summary, SummaryItem
+from workbench.report.model import Block, Headline, Summary, SummaryItem
 from workbench.report.text import verdict
 from workbench.report.text.answers import does_it_hold
 from workbench.report.text.delivery import delivery_notes
 from workbench.report.text.drafts import beside_verdict
-from workbench.report.text.sentences import about_dataset
+from workbench.report.text.sentences import about_dataset, screened_sentence
 from workbench.report.topics.answers.causes import failing_answers
 from workbench.report.topics.retrieval.costs import cost
 from workbench.report.topics.retrieval.parts import part_answers
 from workbench.report.topics.retrieval.slices import weakest
 from workbench.report.topics.run.gate import gate_opening
+from workbench.report.topics.topic import Topic, same
 from workbench.statistics.intervals import counts_text
 
 # The cause, after "misses evidence ... because".
@@ -123,3 +124,26 @@ def _concentrated(findings: Findings, clusters: int) -> str:
         return ""
     held = f"{plural(half, 'document')} of {count(clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
     return f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
+
+
+def lines(findings: Findings) -> list[str]:
+    """Give the verdict in the terminal: screening, odd deliveries, drafts, the winner, the margin and its certainty."""
+    answer = answers(findings)
+    return [
+        "",
+        *([screened_sentence(findings.screening)] if findings.screening else []),
+        *delivery_notes(findings.run),
+        *beside_verdict(findings.run, findings.verdict),
+        answer.won.sentence,
+        *([answer.margin.sentence] if findings.first else []),
+        *([answer.certainty.sentence, answer.more.sentence] if findings.margin else []),
+    ]
+
+
+def markdown(findings: Findings) -> list[Block]:
+    """Answer the questions in Markdown."""
+    return [answered(findings)]
+
+
+# On the page and in the notebook it is the opening.
+verdict_topic = Topic("verdict", "", "", same, None, views=(), lines=lines, markdown=markdown)

@@ -14,7 +14,7 @@ from workbench.core.environment import find_upwards
 from workbench.core.formatting import count, fitting_digits, listed, nearest_word, number, plural, shortened, signed
 from workbench.errors import InputError
 from workbench.report.cells import key_of, p_cell, text, words
-from workbench.report.figures import plots
+from workbench.report.figures.trends import Trend, trends_drawing
 from workbench.report.model import Cell, Column, Figure, Headline, Lines, Prose, Report, Row, Section, Summary, Table
 from workbench.report.render.notebook import Record, Shown, show
 from workbench.results.history import changes, history_path, read_history
@@ -28,22 +28,14 @@ from workbench.statistics.pairs import all_pairs
 
 # Fingerprints whose names differ from their columns'.
 _NAMES = {"embedding": "model"}
-
 _DATASET = dict.fromkeys(("corpus", "questions", "labels"), "dataset")
-
 _MOST_RUNS = 60
-
 _MOST_PANELS = 8
-
 # The longest title, in letters, that fits a panel.
 _TITLE_LENGTH = 38
-
 _MOST_ROWS = 40
-
 _RUN = (words("run"), words("configuration"), words("time, UTC"))
-
 _DIFFERENCE = (Column("value"), Column("difference"), text("95 % interval"), Column("p"))
-
 _PAIRED = (
     "A difference is to the configuration's run before, on the same questions; its interval and p are paired by question, clustered by source "
     "document, and not corrected for the number of rows. Scores by question are kept for the primary metric."
@@ -109,7 +101,7 @@ class TrendsView:
         return rows[["run", "time", "commit"]].assign(place=range(1, len(rows) + 1)).reset_index(drop=True)
 
     @cached_property
-    def trends(self) -> tuple[plots.Trend, ...]:
+    def trends(self) -> tuple[Trend, ...]:
         """The configurations, those of the last run first."""
         rows = self.history[(self.history["experiment"] == self.experiment) & (self.history["metric"] == self.metric)]
         newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
@@ -147,7 +139,7 @@ class TrendsView:
             f"{name} {', '.join(number(value, digits) for value in trend.rows['value'])}" for name, trend in zip(short, drawn, strict=True)
         )
         alt = f"{self.metric} by run from run {oldest}: {values}"
-        return show(Figure("trends", alt, "", plots.trends(drawn, self.metric, dates), key=key_of(short)))
+        return show(Figure("trends", alt, "", trends_drawing(drawn, self.metric, dates), key=key_of(short)))
 
     def left_out(self) -> Shown:
         """The runs and configurations that the chart leaves out."""
@@ -238,14 +230,14 @@ class TrendsView:
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
         return Headline(f"{runs}: {level}."), Lines(lines)
 
-    def _trend(self, name: str) -> plots.Trend:
+    def _trend(self, name: str) -> Trend:
         rows = changes(self.history, self.experiment, name, self.metric)
         rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
         runs = rows.set_index("run")
         marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in rows[rows["changed"] != ""].to_dict("records")]
-        return plots.Trend(name, rows, marks, change_points(runs["value"], runs["result"]))
+        return Trend(name, rows, marks, change_points(runs["value"], runs["result"]))
 
-    def _difference(self, trend: plots.Trend, row: Mapping[Any, Any], digits: int = 3) -> list[str]:
+    def _difference(self, trend: Trend, row: Mapping[Any, Any], digits: int = 3) -> list[str]:
         pair = self.differences[trend.name, row["run"]]
         mean = pair.difference
         identical = mean is not None and mean.value == 0 and pair.p == 1
@@ -253,7 +245,7 @@ class TrendsView:
         difference = row["difference"] if mean is None else mean.value
         return [number(row["value"], digits), signed(difference, digits), bounds, p_cell(pair.p).text]
 
-    def _level(self, trend: plots.Trend, point: ChangePoint) -> list[str]:
+    def _level(self, trend: Trend, point: ChangePoint) -> list[str]:
         (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
         why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
         p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
@@ -264,7 +256,7 @@ def _named(changed: str, names: Mapping[str, str] = _NAMES) -> str:
     return ", ".join(dict.fromkeys(names.get(name, name) for name in changed.split(", ")))
 
 
-def _run(trend: plots.Trend, row: Mapping[Any, Any]) -> list[str]:
+def _run(trend: Trend, row: Mapping[Any, Any]) -> list[str]:
     return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 

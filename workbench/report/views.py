@@ -1,6 +1,6 @@
 """The views of a run that its notebooks show: the comparison, one configuration, the answers and the judges."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from workbench.analysis.marked_answers import question_in_conditions
 from workbench.analysis.standings import Standing, standing_of
 from workbench.context.conditions import RETRIEVED
 from workbench.core.formatting import count, plural
-from workbench.report.model import Block, Headline, Lines, Prose, Section, Terms
+from workbench.report.model import Block, Headline, Lines, Prose, Terms
 from workbench.report.render.notebook import Record, Shown, show
 from workbench.report.summary import answered, answers, headline, opening
 from workbench.report.text.answers import detail_sentences, hold_answer
@@ -29,16 +29,9 @@ from workbench.report.topics.answers.costs import answer_costs_section
 from workbench.report.topics.answers.examples import example_blocks, question_fold
 from workbench.report.topics.answers.judges import offer_blocks, role_blocks
 from workbench.report.topics.answers.refusals import refusals
-from workbench.report.topics.retrieval.answerable import answerable
-from workbench.report.topics.retrieval.costs import costs
+from workbench.report.topics.registry import TOPICS
 from workbench.report.topics.retrieval.differences import differences
-from workbench.report.topics.retrieval.exploratory import exploratory
-from workbench.report.topics.retrieval.pairs import pair_blocks, pairs, tally
-from workbench.report.topics.retrieval.parts import parts_section
-from workbench.report.topics.retrieval.ranking import failed, ranking
-from workbench.report.topics.retrieval.sizes import sizes
-from workbench.report.topics.retrieval.slices import slices
-from workbench.report.topics.retrieval.tokens import curves
+from workbench.report.topics.retrieval.ranking import failed
 from workbench.report.topics.run.configurations import (
     faults_table,
     index_gap,
@@ -58,7 +51,7 @@ _MOST = 200
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """Display the configurations of a run side by side."""
+    """Display the configurations of a run side by side: `overview`, and a method for each topic of the comparison notebook, such as `ranking`."""
 
     run: RunTables
 
@@ -73,10 +66,6 @@ class ComparisonView:
         questions = answered(self.findings) if self.findings.verdict else None
         return show(headline(self.findings), introduction, questions, failed(self.findings))
 
-    def ranking(self) -> Shown:
-        """The ranking by the primary metric, and configurations that are not ranked."""
-        return show(ranking(self.findings))
-
     def differences(self) -> Shown:
         """Differences on the same questions, and the results of the tests."""
         answer, verdict = answers(self.findings), self.findings.verdict
@@ -84,49 +73,14 @@ class ComparisonView:
         methods = Lines(verdict.methods) if self.findings.margin and verdict else None
         return show(Lines([line for line in lines if line]), differences(self.findings), methods)
 
-    def parts(self) -> Shown:
-        """The effect of each part over the configurations that differ only in it."""
-        return show(parts_section(self.findings) or Prose("The run varies only one part, whose effects are the differences."))
+    def __getattr__(self, name: str) -> Callable[[], Shown]:
+        for topic in TOPICS:
+            if topic.name == name and "comparison" in topic.views:
+                return lambda: show(topic.in_notebook(self.findings))
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
-    def sources(self) -> Shown:
-        """Questions on which the leader and the second, or the baseline, differ."""
-        pair = self.findings.contrast
-        if pair is None:
-            return show(Prose("The run has no second configuration to compare."))
-        return show(Prose(tally(pair)), *pair_blocks(self.findings, pair))
-
-    def pairs(self) -> Shown:
-        """Questions on which pairs of configurations differ."""
-        return show(pairs(self.findings))
-
-    def slices(self) -> Shown:
-        """The primary metric by slice."""
-        return show(slices(self.findings) or Prose("No configuration can be sliced."))
-
-    def answerable(self) -> Shown:
-        """How well scores separate answerable from unanswerable questions."""
-        return show(answerable(self.findings) or Prose("The run does not have both answerable and unanswerable questions."))
-
-    def exploratory(self) -> Shown:
-        """Metrics beside the primary one, and the ranking at a fixed number of chunks."""
-        return show(exploratory(self.findings) or Prose("The run has no other metric."))
-
-    def curves(self) -> Shown:
-        """Recall of evidence as more text is delivered."""
-        missing = (
-            "No configuration can be plotted."
-            if self.run.dataset["needs"]
-            else "The data have no evidence, so recall of text is undefined."
-        )
-        return show(curves(self.findings) or Prose(missing))
-
-    def sizes(self) -> Shown:
-        """The primary metric by size and overlap, if the experiment varies both."""
-        return show(sizes(self.findings) or Prose("The run does not vary both size and overlap."))
-
-    def costs(self) -> Shown:
-        """The costs of each configuration, and the primary metric against them."""
-        return show(costs(self.findings) or Prose("No configuration was finished."))
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(topic.name for topic in TOPICS if "comparison" in topic.views)]
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
@@ -249,11 +203,11 @@ class AnswersView:
 
     def attacks(self) -> Shown:
         """The outcomes and losses under attack."""
-        return self._section(attacks(self.findings), "The run has no attacks.")
+        return show(attacks.in_notebook(self.findings))
 
     def refusals(self) -> Shown:
         """Refusals and over-refusals, and risk against coverage."""
-        return self._section(refusals(self.findings), "The run has no metric of refusals and no confidence.")
+        return show(refusals.in_notebook(self.findings))
 
     def examples(self, most: int = 5) -> Shown:
         """The questions with the largest losses in every condition, with their contexts."""
@@ -273,7 +227,7 @@ class AnswersView:
 
     def costs(self) -> Shown:
         """Time, tokens and money of answers, and the variance between repeats."""
-        return self._section(answer_costs_section(self.findings), "The run has no answers.")
+        return show(answer_costs_section.in_notebook(self.findings))
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
@@ -283,9 +237,6 @@ class AnswersView:
         values: dict[str, Any] = {"configuration": self.name, "metric": str(measure or ""), "scores": scores}
         values["losses"] = {loss.name: loss.difference.value for loss in parts.losses} if parts else {}
         return Record(run_id, values, f"{self.name} answers under {plural(len(rows), 'condition')}")
-
-    def _section(self, section: Section | None, missing: str) -> Shown:
-        return show(section or Prose(missing))
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
@@ -323,11 +274,11 @@ class JudgeView:
 
     def causes(self) -> Shown:
         """Why answers fail, by configuration."""
-        return show(answer_failures(self.findings) or Prose("The answers of the run have no causes of failures."))
+        return show(answer_failures.in_notebook(self.findings))
 
     def claims(self, most: int = 20) -> Shown:
         """The claims of the configuration that no passage supports, or those with the lowest scores."""
-        return show(*claim_blocks(self.findings, self.name, most))
+        return show(*claim_blocks(self.run, self.name, most))
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""

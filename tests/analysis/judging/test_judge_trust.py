@@ -4,7 +4,7 @@ import pytest
 
 from tests.judged_runs import Judged, judged
 from workbench.analysis.judging.judge_trust import has_judges, judge_trust
-from workbench.report.topics.answers.calibration import calibrations, corrected_differences, corrected_means, labelled_configurations
+from workbench.report.topics.answers.calibration import calibration_blocks, calibrations, corrected_blocks, labelled_configurations
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +39,19 @@ def test_a_run_without_answers_or_judging_has_no_judges(unanswered, answered_run
 def test_labels_give_a_curve_measures_and_corrected_values(labelled):
     (found,) = calibrations(labelled)
     assert (found.task, found.source, found.labels) == ("support", "run", 120)
-    assert list(found.scores) == sorted(found.scores)
-    assert "balanced_accuracy" in [each.name for each in found.measures]
+    assert found.curve["at"].is_monotonic_increasing
+    assert "balanced_accuracy" in set(found.measures["measure"])
     counts = labelled_configurations(labelled, "support")
-    assert [(each.configuration, each.labels) for each in counts] == [(name, 60) for name in labelled.names]
-    assert sum(each.different for each in counts) == 12
-    assert {each.target for each in corrected_means(labelled)} == {"items", "population"}
-    assert all(each.other for each in corrected_differences(labelled))
+    assert {name: labels for name, (labels, _) in counts.items()} == dict.fromkeys(labelled.names, 60)
+    assert sum(different for _, different in counts.values()) == 12
+    means, differences = corrected_blocks(labelled)
+    assert [column.title for column in means.columns if "corrected" in column.title] == [
+        "corrected, these items",
+        "corrected, the population",
+    ]
+    assert all(row.cells[1].text in labelled.names for row in differences.blocks[0].rows)
 
 
 def test_without_labels_nothing_is_calibrated_or_corrected(judged_run):
-    assert calibrations(judged_run) == ()
-    assert labelled_configurations(judged_run, "support") == []
-    assert corrected_means(judged_run) == corrected_differences(judged_run) == []
+    assert calibrations(judged_run) == calibration_blocks(judged_run) == corrected_blocks(judged_run) == []
+    assert labelled_configurations(judged_run, "support") == {}

@@ -7,15 +7,17 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.text import Text
 
-from workbench.report.figures.canvas import canvas, spanned
-from workbench.report.figures.plots import IntervalRow, Point, curves, frontier, lengths, means
+from workbench.report.figures.canvas import IntervalRow, canvas, means_drawing, spanned
 from workbench.report.render.svg import inline_svg
+from workbench.report.topics.retrieval.costs import Point, frontier_drawing
+from workbench.report.topics.retrieval.tokens import recall_drawing
+from workbench.report.topics.run.configurations import lengths_drawing
 from workbench.statistics.intervals import Interval
 
 
 def test_names_in_the_figure_do_not_overlap() -> None:
     points = [Point(f"fixed-{number}-0", 10.0**number, 0.5 + 0.001 * (number % 3), number != 4, number == 2) for number in range(12)]
-    figure = frontier(points, "span_recall@2000t", "p50, ms")
+    figure = frontier_drawing(points, "span_recall@2000t", "p50, ms")
     figure.canvas.draw()
     boxes = sorted((Text.get_window_extent(text) for text in figure.axes[0].texts), key=lambda box: box.y0)
     assert len(boxes) == 12
@@ -44,7 +46,7 @@ def labels(axis: Axis) -> list[Text]:
 @pytest.mark.parametrize(("least", "most"), [(0.24, 6.4), (0.001, 0.03), (3, 900), (20, 450), (1, 100_000)])
 def test_costs_of_a_logarithmic_axis_are_labelled_without_overlaps(least: float, most: float) -> None:
     costs = (least, math.sqrt(least * most), most)
-    figure = frontier([Point("", cost, 0.5, True, True) for cost in costs], "recall@5", "index, MB")
+    figure = frontier_drawing([Point("", cost, 0.5, True, True) for cost in costs], "recall@5", "index, MB")
     figure.canvas.draw()
     shown = labels(figure.axes[0].xaxis)
     boxes = [Text.get_window_extent(label) for label in shown]
@@ -57,9 +59,9 @@ def test_no_tick_of_a_share_is_above_1() -> None:
     one = Interval(1.0, math.nan, math.nan, 1, 1)
     whole, good = Point("", 1, 1.0, True, True), Point("", 2, 0.97, True, False)
     drawn: list[tuple[Axes, str]] = [
-        (means([IntervalRow("a", one, False)], "recall@5", 2).axes[0], "xaxis"),
-        (frontier([whole, good], "recall@5", "MB").axes[0], "yaxis"),
-        (curves([500, 1000], [("a", [1.0, 1.0])]).axes[0], "yaxis"),
+        (means_drawing([IntervalRow("a", one, False)], "recall@5", 2).axes[0], "xaxis"),
+        (frontier_drawing([whole, good], "recall@5", "MB").axes[0], "yaxis"),
+        (recall_drawing([500, 1000], [("a", [1.0, 1.0])]).axes[0], "yaxis"),
     ]
     for axes, name in drawn:
         axis = getattr(axes, name)
@@ -71,21 +73,21 @@ def test_no_tick_of_a_share_is_above_1() -> None:
 
 
 def test_lengths_beyond_the_window_are_drawn_apart() -> None:
-    figure = lengths([10, 20, 60], [5, 3, 1], 48)
+    figure = lengths_drawing([10, 20, 60], [5, 3, 1], 48)
     inside, beyond = figure.axes[0].containers
     assert sum(bar.get_height() for bar in inside) == 8
     assert sum(bar.get_height() for bar in beyond) == 1
 
 
 def test_names_with_dollars_are_no_formulas() -> None:
-    figure = frontier([Point("a$b$", 1, 0.5, True, True), Point("$", 2, 0.6, True, True)], "recall@5", "ms")
+    figure = frontier_drawing([Point("a$b$", 1, 0.5, True, True), Point("$", 2, 0.6, True, True)], "recall@5", "ms")
     figure.canvas.draw()
     assert canvas(2)[0].get_figwidth() == figure.get_figwidth()
 
 
 def test_a_matplotlibrc_of_the_working_directory_does_not_style_figures() -> None:
     with rc_context({"text.usetex": True, "font.size": 40, "axes.facecolor": "red"}):
-        figure = lengths([10, 20, 60], [5, 3, 1], 48)
+        figure = lengths_drawing([10, 20, 60], [5, 3, 1], 48)
         drawn = inline_svg(figure, "lengths", "Lengths")
     assert not figure.axes[0].xaxis.label.get_usetex()
     assert figure.axes[0].get_facecolor() == (1, 1, 1, 1)

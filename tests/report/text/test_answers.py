@@ -15,7 +15,8 @@ from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.summary import answered as first_screen
-from workbench.report.text.answers import QUESTION, answer_lines, cut_sentences, does_it_hold, loss_sentences
+from workbench.report.text.answers import QUESTION, cut_sentences, does_it_hold, loss_sentences
+from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.costs import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
@@ -234,7 +235,7 @@ def test_answers_that_were_cut_off_are_counted_if_they_are_more_than_a_few(answe
 
 
 def test_the_terminal_says_what_is_found_what_is_missing_and_what_an_answer_costs(answered_run):
-    found, missing, costs = answer_lines(findings(answered_run))
+    found, missing, costs = conditions.terminal_lines(findings(answered_run))
     assert summary_lines(answered_run)[-3:] == [found, missing, costs]
     name = answering(answered_run)[0]
     assert found.startswith(f"{name} has answer_recall 0.")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.chunking.registry import CHUNKERS
 from workbench.experiment.read import experiment_of
-from workbench.widgets.boundaries.settings import KINDS, UNITS, ChunkingSettings
+from workbench.widgets.boundaries.panel import KINDS, UNITS, ChunkingSettings
 
 MOVED = st.builds(
     ChunkingSettings,

@@ -6,7 +6,6 @@ from tests.widgets.explorer.conftest import with_failure
 from workbench.errors import InputError
 from workbench.execution.collect import collect
 from workbench.widgets.explorer.model import ExplorerModel
-from workbench.widgets.explorer.ranked_chunks import StoredTexts, ranked_chunk
 
 CONFIGURATIONS = ["fixed-64-0", "hierarchical-64-256"]
 
@@ -22,7 +21,7 @@ def test_a_side_has_every_hit_of_the_table_with_what_was_cut_and_why(model, resu
     assert table["cut_reason"].nunique() > 1
     for query_id in model.query_ids:
         rows = table[table["query_id"] == query_id]
-        shown = pd.DataFrame([vars(chunk) for chunk in model.side(name, query_id).chunks])
+        shown = pd.DataFrame([chunk._asdict() for chunk in model.side(name, query_id).chunks])
         columns = ["rank", "doc_id", "start", "end", "score", "delivered", "cut_reason"]
         pd.testing.assert_frame_equal(shown[columns], rows[columns].reset_index(drop=True), check_dtype=False)
         assert shown.loc[shown["delivered"], "kept"].tolist() == rows.loc[rows["delivered"], "kept"].tolist()
@@ -69,8 +68,8 @@ def test_a_document_that_no_hit_has_is_not_retrieved(judged_model):
 def test_evidence_beyond_what_was_kept_is_missed_and_other_text_beyond_it_is_cut(model):
     text = "The ferry leaves at nine and costs four euros."
     hit = {"rank": 3, "doc_id": "new", "start": 0, "end": len(text), "score": 1.0, "delivered": True, "cut_reason": "", "kept": 17}
-    texts = StoredTexts(model.run, {"new": text})
-    chunk = ranked_chunk(hit, [("new", 10, 24)], {}, texts)
+    loaded = model.with_documents({"new": text})
+    chunk = loaded.chunk(hit, [("new", 10, 24)], {})
     expected = [
         ("The ferry ", "plain"),
         ("leaves ", "delivered"),
@@ -78,7 +77,7 @@ def test_evidence_beyond_what_was_kept_is_missed_and_other_text_beyond_it_is_cut
         (" and costs four euros.", "cut"),
     ]
     assert [(piece.text, piece.role) for piece in chunk.pieces] == expected
-    beyond = ranked_chunk(hit | {"delivered": False, "kept": 0, "cut_reason": "beyond k"}, [("new", 10, 24)], {}, texts)
+    beyond = loaded.chunk(hit | {"delivered": False, "kept": 0, "cut_reason": "beyond k"}, [("new", 10, 24)], {})
     assert [(piece.text, piece.role) for piece in beyond.pieces][1] == ("leaves at nine", "missed")
 
 

@@ -22,14 +22,10 @@ from workbench.statistics.judging.post_stratified import corrected_mean
 from workbench.statistics.judging.rectified import corrected_difference
 
 Source = Literal["run", "elsewhere"]
-
 # The measures that have a single value, in reading order.
 MEASURES = ("balanced_accuracy", "auroc", "kappa", "sensitivity", "false_alarms", "length_bias", "position_bias")
-
 NOT_MEASURED = "not measured"
-
 _SCHEMA = SCHEMAS["corrected"]
-
 _TITLES = {
     "balanced_accuracy": "balanced accuracy",
     "auroc": "AUROC",

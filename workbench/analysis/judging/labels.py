@@ -22,14 +22,11 @@ from workbench.statistics.judging.items import LabelledItems
 
 # What can be labelled, with the metrics that labels correct.
 LabelTask = Literal["support", "correctness", "answer_relevance"]
-
 METRICS_OF: dict[str, tuple[str, ...]] = {
     task: tuple(metric.name for metric in METRICS.builtin.values() if metric.tasks == (task,)) for task in get_args(LabelTask)
 }
-
 # A score of at least this counts as a yes.
 YES = 0.5
-
 _ANSWER_KEYS = ["configuration", "condition", "variant", "repeat", "query_id"]
 
 

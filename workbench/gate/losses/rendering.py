@@ -7,8 +7,9 @@ from workbench.analysis.losses import BrokenQuestion, broken_questions
 from workbench.core.formatting import shortened
 from workbench.gate.losses.lost_table import lost_table
 from workbench.gate.lost import LostQuestion
+from workbench.report.cells import table_lines
 from workbench.report.model import Table
-from workbench.report.render.plain import markdown, table_lines
+from workbench.report.render.plain import markdown
 from workbench.report.topics.run.broken import causes_table, lost_sentence, short_table
 
 _TERMINAL, _MARKDOWN = 10, 20

@@ -1,14 +1,20 @@
 """The style of all figures: colours that also differ in lightness, and text that is legible on a phone."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from workbench.core.formatting import number, signed
+from workbench.statistics.intervals import Interval
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
+
 
 INK, MUTED, FAINT, ACCENT, WARNING, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#0b5cad", "#b1440e", "#ffffff"
 # Dark enough for lines on white. Neighbours differ in lightness, and lines also differ in markers and dashes.
@@ -123,3 +129,42 @@ def _apart(wanted: Sequence[float], gap: float) -> list[float]:
         places[index] = min(places[index], ceiling)
         ceiling = places[index] - gap
     return places
+
+
+class IntervalRow(NamedTuple):
+    """An estimate with its interval, drawn as a solid point or as a ring."""
+
+    name: str
+    estimate: Interval
+    solid: bool
+
+
+@own_style()
+def differences_drawing(rows: Sequence[IntervalRow], title: str, digits: int) -> "Drawing":
+    """Plot each difference with its interval in a row, as a solid point if significant, else as a ring."""
+    figure, axes = _intervals(rows, title, [signed(row.estimate.value, digits) for row in rows], digits)
+    axes.axvline(0, color=INK, linewidth=0.8)
+    return figure
+
+
+@own_style()
+def means_drawing(rows: Sequence[IntervalRow], title: str, digits: int) -> "Drawing":
+    """Plot each mean with its interval in a row, as a solid point in the tie set, else as a ring."""
+    known = any(math.isfinite(row.estimate.low) for row in rows)
+    title = f"{title} with 95 % intervals" if known else title
+    figure, axes = _intervals(rows, title, [number(row.estimate.value, digits) for row in rows], digits)
+    axes.set_xlim(*spanned(axes.get_xlim(), axes.dataLim.x1))
+    return figure
+
+
+def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], digits: int) -> "tuple[Drawing, Axes]":
+    figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
+    for place, (row, value) in enumerate(zip(rows, values, strict=True)):
+        colour = ACCENT if row.solid else MUTED
+        axes.plot([row.estimate.low, row.estimate.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
+        axes.plot([row.estimate.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.solid else PAPER)
+        note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
+        axes.annotate(f"{value} {row.estimate.bounds(digits)}", (1, place), (6, 0), ("axes fraction", "data"), **note)
+    axes.locator_params(axis="x", nbins=4)
+    name_rows(axes, [row.name for row in rows], title)
+    return figure, axes

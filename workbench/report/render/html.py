@@ -18,61 +18,10 @@ from workbench.report.model import Report
 from workbench.report.render.svg import inline_svg, sparkline
 from workbench.report.summary import answered, headline, opening
 from workbench.report.text.sentences import folder_of
-from workbench.report.topics.answers.attacks import attacks
-from workbench.report.topics.answers.causes import answer_failures
-from workbench.report.topics.answers.claims import unsupported_claims
-from workbench.report.topics.answers.conditions import conditions
-from workbench.report.topics.answers.costs import answer_costs_section
-from workbench.report.topics.answers.examples import answer_examples
-from workbench.report.topics.answers.judges import judges
-from workbench.report.topics.answers.refusals import refusals
-from workbench.report.topics.retrieval.answerable import answerable
-from workbench.report.topics.retrieval.costs import costs
-from workbench.report.topics.retrieval.differences import differences
-from workbench.report.topics.retrieval.exploratory import exploratory
-from workbench.report.topics.retrieval.pairs import pairs
-from workbench.report.topics.retrieval.parts import parts_section
-from workbench.report.topics.retrieval.questions import drill_section
-from workbench.report.topics.retrieval.ranking import ranking
-from workbench.report.topics.retrieval.sizes import sizes
-from workbench.report.topics.retrieval.slices import slices
-from workbench.report.topics.retrieval.tokens import curves
-from workbench.report.topics.run.broken import broken
-from workbench.report.topics.run.configurations import cards
-from workbench.report.topics.run.gate import gate
-from workbench.report.topics.run.method import method, provenance
-from workbench.report.topics.run.targets import targets
+from workbench.report.topics.registry import TOPICS
 from workbench.results.run_tables import RunTables
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
-# In reading order.
-_SECTIONS = (
-    gate,
-    broken,
-    ranking,
-    differences,
-    parts_section,
-    curves,
-    sizes,
-    costs,
-    slices,
-    answerable,
-    pairs,
-    drill_section,
-    answer_failures,
-    conditions,
-    attacks,
-    refusals,
-    answer_examples,
-    unsupported_claims,
-    judges,
-    answer_costs_section,
-    targets,
-    exploratory,
-    cards,
-    method,
-    provenance,
-)
 # Longest name, in letters, that is kept on one line.
 _UNBROKEN = 32
 
@@ -91,7 +40,10 @@ def write_page(document: Report, path: Path) -> Path:
 def document_of(run: RunTables) -> Report:
     """Build the report of a finished run, without empty sections."""
     conclusions = findings(run)
-    names, sections = [*run.names, *run.failures], [section for build in _SECTIONS if (section := build(conclusions))]
+    names, sections = (
+        [*run.names, *run.failures],
+        [section for topic in TOPICS if "page" in topic.views and (section := topic(conclusions))],
+    )
     return Report(run.name, folder_of(run), names, headline(conclusions), opening(conclusions), answered(conclusions), sections)
 
 

@@ -20,14 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _WIDTH_PIXELS = round(120 * WIDTH_INCHES)
-
 _DOTS_PER_INCH = 240
-
 _COLOURS = 64
-
 # Works on white and on black.
 _BLUE = "#4a8fd0"
-
 _STYLES = {
     "p": PARAGRAPH,
     "ul": "margin:.5em 0 1em;padding-left:1.2em;max-width:52em",
@@ -83,9 +79,7 @@ _STYLES = {
     ".state": "float:right",
     ".big": "font-size:1.4em",
 }
-
 _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 * place:.2f})" for place in range(9)}
-
 MIME = "application/vnd.workbench.record+json"
 
 

@@ -3,15 +3,9 @@
 import re
 
 from workbench.analysis.findings import findings
-from workbench.core.formatting import aligned
-from workbench.report.model import Block, Lines, Prose, Section, Table, Terms
-from workbench.report.summary import answered, answers, headline, opening
-from workbench.report.text.answers import answer_lines
-from workbench.report.text.delivery import delivery_notes
-from workbench.report.text.drafts import beside_verdict
-from workbench.report.text.sentences import screened_sentence
-from workbench.report.topics.retrieval.parts import part_answers
-from workbench.report.topics.retrieval.ranking import failed, screened, short_table, uncovered, windowed
+from workbench.report.model import Block, Lines, Prose, Section, Summary, Table, Terms
+from workbench.report.summary import headline, opening
+from workbench.report.topics.registry import TOPICS
 from workbench.results.run_tables import RunTables
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
@@ -19,49 +13,16 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
 
 def summary_lines(run: RunTables) -> list[str]:
     """Summarise a run: configurations by the primary metric with the tie set marked, then the verdict."""
-    conclusions = findings(run)
-    ranked, cut = conclusions.standings.ranked, conclusions.standings.windowed
-    lines = ["", *table_lines(short_table(conclusions, ranked))] if ranked else []
-    if cut:
-        caption = "not ranked: their chunks are longer than the embedder's window"
-        lines += ["", caption, *table_lines(short_table(conclusions, cut))[1:]]
-    if few := conclusions.standings.uncovered:
-        lines += ["", "not ranked: too few of their questions have a value", *table_lines(short_table(conclusions, few))[1:]]
-    lines += [f"{configuration}: FAILED, {error}" for configuration, error in conclusions.failures.items()]
-    answer = answers(conclusions)
-    tested = [answer.certainty.sentence, answer.more.sentence] if conclusions.margin else []
-    aside = [screened_sentence(conclusions.screening)] if conclusions.screening else []
-    return [
-        *lines,
-        "",
-        *aside,
-        *delivery_notes(run),
-        *beside_verdict(run, conclusions.verdict),
-        answer.won.sentence,
-        *([answer.margin.sentence] if conclusions.first else []),
-        *tested,
-        *(each.sentence for each in part_answers(conclusions)),
-        *answer_lines(conclusions),
-    ]
-
-
-def table_lines(table: Table) -> list[str]:
-    """Render a table as aligned columns of text between the titles and the note."""
-    rows = [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
-    return [*aligned(rows), *([table.note] if table.note else [])]
+    return [line for topic in TOPICS for line in topic.terminal_lines(findings(run))]
 
 
 def summary_markdown(run: RunTables) -> str:
     """Summarise a run: headline, ranking, configurations that are not ranked, and answers."""
     conclusions = findings(run)
     lead = headline(conclusions)
-    ranked = conclusions.standings.ranked
-    blocks: list[Block | None] = [*map(Prose, opening(conclusions)), short_table(conclusions, ranked) if ranked else None]
-    blocks += [uncovered(conclusions), windowed(conclusions), screened(conclusions), failed(conclusions)]
-    replies = [f"**{escaped(answer.question)}** {escaped(answer.sentence)}" for answer in answered(conclusions).items]
+    blocks = [*map(Prose, opening(conclusions)), *(block for topic in TOPICS for block in topic.markdown_blocks(conclusions))]
     title = f"### {escaped(run.name)}: {escaped(f'{lead.text} {lead.aside}'.strip())}"
-    text = [title, *(part for block in blocks if block for part in markdown(block)), *replies]
-    return "\n\n".join(text) + "\n"
+    return "\n\n".join([title, *(part for block in blocks for part in markdown(block))]) + "\n"
 
 
 def markdown(block: Block) -> list[str]:
@@ -77,6 +38,8 @@ def markdown(block: Block) -> list[str]:
             return ["\n".join(f"- {escaped(item)}" for item in block.items)]
         case Terms():
             return ["\n".join(f"- **{escaped(term.name)}**: {escaped(term.text)}" for term in block.items)]
+        case Summary():
+            return [f"**{escaped(each.question)}** {escaped(each.sentence)}" for each in block.items]
         case _:
             return []
 

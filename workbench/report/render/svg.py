@@ -16,16 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CLASSES = {LINES[place]: f"line-{place}" for place in (1, 2, 3)}
-
 _CLASSES |= {INK: "ink", MUTED: "muted", FAINT: "faint", ACCENT: "accent", PAPER: "paper"}
-
 _FONT = re.compile(r"([\d.]+)px")
-
 # Characters that XML does not allow.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-
 _WIDTH, _HEIGHT, _EDGE = 240, 56, 5
-
 # They work on white and on black.
 _LINE_COLOURS = {
     "usual": 'fill="#4a8fd0" fill-opacity=".2"',

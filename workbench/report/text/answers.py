@@ -27,7 +27,6 @@ from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
 
 QUESTION = "Does the answer hold?"
-
 # What the generator reads in each condition.
 MEANINGS = {
     "none": "no passages: closed book",
@@ -39,7 +38,6 @@ MEANINGS = {
     "counterfactual": "the evidence beside a copy with one altered fact",
     "injection": "the evidence with a planted instruction",
 }
-
 # Where the altered copy is.
 PLACES = {"before": "before the evidence", "after": "after the evidence"}
 
@@ -106,14 +104,10 @@ def _cut(found: Sequence[CutAnswers], why: str = "") -> str:
     return f"{named} {verb} cut off at the token limit{why}; raise max_tokens"
 
 
-def answer_lines(findings: Findings) -> list[str]:
-    """Summarise the answers for the terminal: what is found, the missing answers, and the costs. Empty for a run without answers."""
-    run = findings.run
-    names = answering(run)
-    if not names:
-        return []
-    *found, missing = [*_found(run, names[0]), missing_sentence(run, names[0])]
-    return list(filter(None, [" ".join(found), missing, cost_sentence(run, names[0])]))
+def answer_lines(run: RunTables, configuration: str) -> list[str]:
+    """Summarise the answers of a configuration for the terminal: scores and losses, missing answers, and costs."""
+    *found, missing = [*_found(run, configuration), missing_sentence(run, configuration)]
+    return list(filter(None, [" ".join(found), missing, cost_sentence(run, configuration)]))
 
 
 def _hold_sentences(run: RunTables, configuration: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The chunks of one document, the evidence that they cut, and those that an embedder would truncate."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -144,8 +144,8 @@ class BoundaryModel:
         return Boundaries(labelled.document, chunker, chunks, marks, len(labelled.needs), cut_needs, beyond, self.window)
 
     @cached_property
-    def _labelled(self) -> "_Cache":
-        return _Cache(self.documents, self.dataset)
+    def _labelled(self) -> Callable[[str], LabelledDocument]:
+        return lru_cache(maxsize=8)(lambda doc_id: LabelledDocument(self.documents[doc_id], self.dataset))
 
     def _beyond(self, document: Document, chunks: Sequence[Chunk]) -> list[int]:
         """Return the numbers of the chunks whose input is longer than the window.
@@ -185,13 +185,3 @@ def _between_words(tokens: Tokens, positions: Ints) -> Bools:
     before, after = np.maximum(place - 1, 0), np.minimum(place, len(tokens.starts) - 1)
     apart = (tokens.words[before] != tokens.words[after]) | (place == len(tokens.starts))
     return np.asarray((place == 0) | (apart & (tokens.ends[before] <= positions)), dtype=np.bool_)
-
-
-class _Cache:
-    """Labelled documents by id, the last few kept."""
-
-    def __init__(self, documents: dict[str, Document], dataset: Dataset) -> None:
-        self._get = lru_cache(maxsize=8)(lambda doc_id: LabelledDocument(documents[doc_id], dataset))
-
-    def __call__(self, doc_id: str) -> LabelledDocument:
-        return self._get(doc_id)

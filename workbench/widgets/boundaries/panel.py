@@ -1,26 +1,32 @@
 """Move the sizes of a chunking and watch its boundaries move on a document."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import ipywidgets
+import yaml
 from markupsafe import Markup
 
 from workbench.api.arguments import require
 from workbench.api.chunk_marks import CUT_STYLE, SCISSORS, WHOLE_STYLE, marked_text
 from workbench.chunking.base import Chunker
+from workbench.chunking.registry import CHUNKERS
 from workbench.core.display import text_html
 from workbench.core.formatting import count, listed, meant, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
+from workbench.models.files import MINILM
 from workbench.records import Dataset
 from workbench.widgets.boundaries.boundaries import Boundaries, BoundaryModel
-from workbench.widgets.boundaries.settings import KINDS, UNITS, ChunkingSettings
-from workbench.widgets.copy_button import CopyButton
-from workbench.widgets.notebook_panel import WITHIN, NotebookPanel
+from workbench.widgets.notebook_panel import WITHIN, CopyButton, NotebookPanel
 
+# Those that cut a document without vectors and without code of other packages, so that they follow a slider.
+KINDS = ("fixed", "recursive", "sentence", "markdown", "hierarchical", "whole")
+UNITS = ("model", "cl100k", "characters")
+Unit = Literal["model", "cl100k", "characters"]
+SMALLEST = 8
 # The characters of a document that are shown at once, few enough for a browser to lay out while a slider moves.
 PAGE = 12_000
 # The documents that a list offers at once.
@@ -30,6 +36,57 @@ _ROW = {"flex_flow": "row wrap"}
 _MEANT: Mapping[type, str] = {int: "a whole number", bool: "True or False", str: "a name"}
 _SIZES = {"size": (32, 1024), "overlap": (0, 512), "parent": (32, 4096)}
 _SEMANTIC = "Semantic chunking compares vectors of sentences, which is too slow for a slider: see wb.show_chunks."
+
+
+@dataclass(frozen=True)
+class ChunkingSettings:
+    """A kind with its sizes. `size` is that of the children of a hierarchical chunking, whose parents have the size `parent`.
+
+    Sizes that contradict each other are moved to the nearest that do not: the overlap below the size, the parent above it.
+    """
+
+    kind: str = "fixed"
+    size: int = 256
+    overlap: int = 0
+    parent: int = 1024
+    enrich: bool = False
+    tokens: Unit = "model"
+    model: str = MINILM
+
+    def __post_init__(self) -> None:
+        size = max(self.size, SMALLEST)
+        fitting = {"size": size, "overlap": min(max(self.overlap, 0), size - 1), "parent": max(self.parent, size + 1)}
+        for name, value in fitting.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, chunker: Chunker) -> "ChunkingSettings | None":
+        """Return the settings of a chunker, or None if it has others."""
+        if chunker.kind not in KINDS or type(chunker) is not CHUNKERS[chunker.kind]:
+            return None
+        fields = chunker.model_dump()
+        sizes = {"size": fields.get("size", fields.get("child")), "overlap": fields.get("overlap"), "parent": fields.get("parent")}
+        given = {name: value for name, value in sizes.items() if value is not None}
+        return cls(chunker.kind, enrich=chunker.enrich, tokens=chunker.tokens, model=chunker.model, **given)
+
+    def uses(self, name: str) -> bool:
+        """Return whether the kind has the setting `size`, `overlap` or `parent`."""
+        fields = CHUNKERS[self.kind].model_fields
+        return name in fields or (name == "size" and "child" in fields)
+
+    @property
+    def chunker(self) -> Chunker:
+        """Return the chunker with these settings."""
+        made = CHUNKERS[self.kind]
+        values = {"size": self.size, "child": self.size, "overlap": self.overlap, "parent": self.parent}
+        fields = {name: value for name, value in values.items() if name in made.model_fields}
+        return made(**fields, enrich=self.enrich, tokens=self.tokens, model=self.model)
+
+    @property
+    def as_yaml(self) -> str:
+        """Return the key `chunking` of an experiment file. The experiment sets the model whose tokens are counted."""
+        settings = {name: value for name, value in self.chunker.settings().items() if name != "model"}
+        return str(yaml.safe_dump({"chunking": settings}, default_flow_style=None, sort_keys=False, width=1_000))
 
 
 class ChunkingPanel(NotebookPanel):

@@ -1,27 +1,32 @@
-"""The explorer: a panel of controls over an `ExplorerModel`, and its display in a notebook."""
+"""Explore two configurations of a run side by side: a panel of controls over an `ExplorerModel`, and its display in a notebook."""
 
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
+import numpy as np
 import pandas as pd
 
+from workbench.analysis.values import per_query
 from workbench.api.arguments import require
+from workbench.api.results import Results, opened
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
+from workbench.guessed_names import checked_names
 from workbench.printable import printable_line
-from workbench.results.run_tables import RETRIEVED
+from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
-from workbench.widgets.explorer.panel import Panel, arranged, make_panel, offer, visible_options
-from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter
+from workbench.widgets.explorer.panel import Panel, arranged, offer, visible_options
+from workbench.widgets.explorer.question_filter import OUTCOMES, QuestionFilter, causes_between, selection
 from workbench.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
-from workbench.widgets.saved_display import SavedDisplay, attended, display_table
+from workbench.widgets.notebook_panel import SavedDisplay, attended, display_table
 
 if TYPE_CHECKING:
     from workbench.widgets.explorer.live import LiveSearch
@@ -38,7 +43,7 @@ _HELD_BACK = 2.0
 class _Shown:
     """What is displayed: a question with its sides, or none. The `key` is what it was computed from."""
 
-    question: ExploredQuestion | None
+    question: ExploredQuestion | None = None
     sides: tuple[Side, ...] = ()
     key: tuple[str, ...] = ()
 
@@ -52,7 +57,7 @@ class Explorer:
         self.model, self._panels, self._make_live = model, dict(panels), live
         self._start = model.known(start[0]), model.known(start[1])
         self._panel: Panel | None = None
-        self._shown = _Shown(None)
+        self._shown = _Shown()
         self._quiet = False
         self._pending: Future[None] | None = None
         self._worker = ThreadPoolExecutor(1, "workbench-explorer")
@@ -68,7 +73,7 @@ class Explorer:
         `first` and `second` are the values of the metric, `difference` is the first minus the second. `attrs` names the metric and both
         configurations.
         """
-        return self.model.selection(*self.configurations, self.filter)
+        return selection(self.model.run, *self.configurations, self.filter)
 
     @property
     def configurations(self) -> tuple[str, str]:
@@ -93,7 +98,7 @@ class Explorer:
     def panel(self) -> Panel:
         """The controls, made on first use: a notebook that nobody looks at keeps no state of them."""
         if self._panel is None:
-            self._panel = make_panel()
+            self._panel = Panel()
             self._fill(*self._start)
             self._list_causes()
             self._list_questions()
@@ -215,7 +220,7 @@ class Explorer:
 
     def _list_causes(self) -> None:
         with self._without_events():
-            cause, found = self.panel.cause.value, self.model.causes(*self.configurations)
+            cause, found = self.panel.cause.value, causes_between(self.model.run, *self.configurations)
             self.panel.cause.options = [("any or none", _ALL), *visible_options(found)]
             self.panel.cause.value = cause if cause in found else _ALL
 
@@ -240,7 +245,7 @@ class Explorer:
 
     def _show_selected(self) -> None:
         query_id = self.panel.questions.value
-        self._show_question(query_id) if query_id is not None else self._show(_Shown(None))
+        self._show_question(query_id) if query_id is not None else self._show(_Shown())
 
     def _first_shown(self) -> _Shown:
         """What is shown first."""
@@ -278,7 +283,7 @@ class Explorer:
         self._say("loading the documents …")
         self.model = self.model.with_documents(self._live.documents())
         self._say(f"{plural(len(self.model.documents), 'document')} loaded")
-        shown, self._shown = self._shown, _Shown(None)
+        shown, self._shown = self._shown, _Shown()
         if shown.question and shown.question.query_id:
             self._show_question(shown.question.query_id)
 
@@ -292,3 +297,60 @@ class Explorer:
 
     def _say(self, line: str) -> None:
         self.panel.status.value = printable_line(line)
+
+
+@checked_names
+def explore(
+    results: Results | str | Path,
+    first: str = "",
+    second: str = "",
+    *,
+    panels: Mapping[str, ipywidgets.Widget] | None = None,
+    allow_code: bool = False,
+) -> Explorer:
+    """Show two configurations of a run side by side on any question, in a notebook.
+
+    It reads the tables of the run and the texts stored with it. Only a typed question needs the run's dataset, models and store.
+
+    Parameters
+    ----------
+    results: a run, or its folder.
+    first, second: the configurations to begin with, by default the one with the best mean of the primary metric, and the baseline of the
+        experiment. If these are the same or it has none, the second best.
+    panels: further widgets by title, each shown in a tab.
+    allow_code: whether a typed question may run functions that the configurations name.
+
+    Raises
+    ------
+    InputError: the folder contains no run, a configuration does not exist or failed, or none finished.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> explorer = wb.explore("outputs/sizes")
+    >>> explorer.configurations
+    ('fixed-256-0', 'fixed-128-0')
+    >>> explorer.selection.columns.tolist()
+    ['query_id', 'question', 'first', 'second', 'difference', 'first_causes', 'second_causes']
+    """
+    run = opened(results, "results")
+    model = ExplorerModel(run.tables)
+    leading = _leading(run.tables, model.names)
+    other = next((name for name in leading if name != (first or leading[0])), leading[0])
+
+    def live() -> "LiveSearch":
+        # Deferred: only a typed question needs the pipeline.
+        from workbench.widgets.explorer.live import LiveSearch
+
+        return LiveSearch(run.tables, run.folder, allow_code)
+
+    return Explorer(model, (first or leading[0], second or other), live, panels or {})
+
+
+def _leading(run: RunTables, names: Sequence[str]) -> list[str]:
+    """The configuration with the best mean, the baseline, then the others from the best on."""
+    sign = 1 if run.primary.higher_is_better else -1
+    values = {name: sign * per_query(run, name, str(run.primary)) for name in names}
+    means = {name: float(np.nanmean(row)) for name, row in values.items() if not np.isnan(row).all()}
+    ranked = sorted(names, key=lambda name: -means.get(name, -np.inf))
+    return list(dict.fromkeys([ranked[0], *(name for name in ranked if name == run.baseline), *ranked]))

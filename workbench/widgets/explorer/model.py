@@ -1,30 +1,31 @@
-"""What the explorer shows of a run, computed from its tables, without widgets."""
+"""Compute everything that the explorer shows of a run from its tables, without widgets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from workbench.analysis.marked_answers import ShownAnswer, answers_in_conditions
-from workbench.analysis.passages import Piece
+from workbench.analysis.passages import Excerpt, Piece, Stretch, disjoint, marked, passage_of
 from workbench.analysis.values import rewrites, slices
 from workbench.context.conditions import CONDITIONS
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.records import Hit
-from workbench.report.topics.run.worst import shown_need
+from workbench.report.topics.run.worst import ShownNeed, shown_need
 from workbench.results.run_tables import RunTables
-from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument, evidence_place, gold_documents
-from workbench.widgets.explorer.query_rows import rows_of, rows_of_run
-from workbench.widgets.explorer.question_filter import QuestionFilter, causes_between, question_values, selection
-from workbench.widgets.explorer.ranked_chunks import ExploredChunk, StoredTexts, ranked_chunk
+from workbench.widgets.explorer.question_filter import question_values
+
+# A row of a table, and a stretch of a document.
+Row = Mapping[Any, Any]
+Spans = Sequence[tuple[str, int, int]]
 
 
-@dataclass(frozen=True)
-class ExploredQuestion:
-    """A question with its expected answer and its fields. One that was typed has no `query_id`."""
+class ExploredQuestion(NamedTuple):
+    """A question with its expected answer. One that was typed has no `query_id`."""
 
     query_id: str
     text: str
@@ -32,9 +33,51 @@ class ExploredQuestion:
     answerable: bool = True
 
 
+class GoldDocument(NamedTuple):
+    """A relevant document. `place` is its rank among the documents and `rank` that of its first chunk, 0 if it was not retrieved.
+
+    `cut_reason` is why that chunk was not delivered, empty if it was. `delivered`: whether any of its chunks was.
+    """
+
+    doc_id: str
+    relevance: int
+    place: int
+    rank: int
+    delivered: bool
+    cut_reason: str
+
+
+class EvidencePlace(NamedTuple):
+    """A piece of evidence. `rank` is that of the first chunk that contains some of it, `whole` of the first with all of it, 0 for none."""
+
+    need: ShownNeed
+    rank: int
+    whole: int
+
+
+class ExploredChunk(NamedTuple):
+    """A retrieved slice. `relevance` is that of its document, None without a judgement.
+
+    Of a delivered slice [`start`, `kept`) is in the context; another one has its `cut_reason`. `pieces` is its text, empty if the run does not
+    store it. `evident`: whether it contains evidence.
+    """
+
+    rank: int
+    doc_id: str
+    start: int
+    end: int
+    score: float
+    relevance: int | None
+    delivered: bool
+    kept: int
+    cut_reason: str
+    evident: bool
+    pieces: Sequence[Piece]
+
+
 @dataclass(frozen=True)
 class Side:
-    """What one configuration retrieved and answered for a question.
+    """One configuration's hits and answers for a question.
 
     `value` is that of the `metric`, NaN without one. `causes` are of misses and failed answers. `documents` counts those that are relevant;
     `live` marks hits of a question that was asked now, of which there are no labels.
@@ -103,16 +146,8 @@ class ExplorerModel:
             raise InputError(f"the run {self.run.name} has no configuration {configuration!r}{meant(configuration, self.names)}")
         return configuration
 
-    def causes(self, first: str, second: str) -> list[str]:
-        """The causes that occur in either configuration."""
-        return causes_between(self.run, first, second)
-
-    def selection(self, first: str, second: str, chosen: QuestionFilter) -> pd.DataFrame:
-        """The questions that pass a filter, with both configurations' values."""
-        return selection(self.run, first, second, chosen)
-
     def question(self, query_id: str) -> ExploredQuestion:
-        """A question of the run. Raises InputError for an unknown id."""
+        """Return a question of the run. Raises InputError for an unknown id."""
         if query_id not in self._places:
             raise InputError(
                 f"the run {self.run.name} has no question {query_id!r}{meant(query_id, self.query_ids)}", "see results.questions"
@@ -121,33 +156,31 @@ class ExplorerModel:
         return ExploredQuestion(query_id, str(row["text"]), str(row["answer"] or ""), bool(row["answerable"]))
 
     def query_with(self, text: str) -> str:
-        """The id of the question with exactly this text, or an empty text."""
+        """Return the id of the question with exactly this text, or an empty text."""
         wanted = text.strip()
         return next((query_id for query_id, each in zip(self.query_ids, self.run.questions["text"], strict=True) if each == wanted), "")
 
     def side(self, configuration: str, query_id: str, metric: str = "", condition: str = "") -> Side:
-        """What a configuration did with a question of the run. `condition` chooses its answers, those of all conditions if empty."""
+        """Return a configuration's side of a question of the run. `condition` chooses its answers, those of all conditions if empty."""
         run, question, measured = self.run, self.question(query_id), metric or str(self.run.primary)
-        hits = rows_of(run, "hits", configuration).records(query_id)
-        grades = {row["doc_id"]: row["relevance"] for row in rows_of_run(run, "judgements").records(query_id)}
-        spans = [(row["doc_id"], row["start"], row["end"]) for row in rows_of_run(run, "evidence").records(query_id)]
-        texts = StoredTexts(run, self.documents)
-        causes = [row["cause"] for row in rows_of(run, "causes", configuration).records(query_id)]
+        hits = _rows(run, "hits", query_id, configuration).to_dict("records")
+        judgements, evidence = (_rows(run, name, query_id) for name in ("judgements", "evidence"))
+        grades = dict(zip(judgements["doc_id"], judgements["relevance"].tolist(), strict=True))
         return Side(
             configuration,
             question,
             measured,
             float(question_values(run, configuration, measured)[self._places[query_id]]),
-            list(dict.fromkeys(causes)),
+            list(dict.fromkeys(_rows(run, "causes", query_id, configuration)["cause"])),
             rewrites(run, configuration).get(query_id, []) if "rewrites" in run.sources else [],
             gold_documents(grades, hits),
             self._evidence(configuration, query_id, hits),
-            [ranked_chunk(hit, spans, grades, texts) for hit in hits],
+            [self.chunk(hit, _spans(evidence), grades) for hit in hits],
             self._answers(configuration, query_id, condition),
         )
 
     def live_side(self, configuration: str, text: str, hits: Sequence[Hit]) -> Side:
-        """What a configuration retrieves for a question that was typed."""
+        """Return a configuration's side of a question that was typed."""
         chunks = [
             ExploredChunk(
                 hit.rank, hit.doc_id, hit.start, hit.end, hit.score, None, True, hit.end, "", False, [Piece(hit.text)] if hit.text else []
@@ -156,20 +189,94 @@ class ExplorerModel:
         ]
         return Side(configuration, ExploredQuestion("", text), chunks=chunks, live=True)
 
+    def chunk(self, hit: Row, evidence: Spans, grades: Mapping[str, int]) -> ExploredChunk:
+        """Mark the evidence of a hit as delivered or missed, and the part that was cut from its end."""
+        doc_id, start, end, delivered = str(hit["doc_id"]), int(hit["start"]), int(hit["end"]), bool(hit["delivered"])
+        kept = int(hit["kept"]) if delivered else start
+        stretches = _stretches(
+            [(low, high) for doc, low, high in evidence if doc == doc_id and low < end and high > start], start, kept, end
+        )
+        text = self._text(doc_id, start, end)
+        cut = _cut(stretches, kept, end) if delivered else []
+        pieces = marked(text, start, end, [*stretches, *cut]) if text is not None else []
+        rank, score, reason = int(hit["rank"]), float(hit["score"]), str(hit["cut_reason"])
+        return ExploredChunk(rank, doc_id, start, end, score, grades.get(doc_id), delivered, kept, reason, bool(stretches), pieces)
+
     @cached_property
     def _places(self) -> Mapping[str, int]:
         return {query_id: place for place, query_id in enumerate(self.query_ids)}
 
-    def _evidence(self, configuration: str, query_id: str, hits: Sequence[Mapping[str, object]]) -> list[EvidencePlace]:
-        context = rows_of(self.run, "context", configuration).frame(query_id)
+    def _text(self, doc_id: str, start: int, end: int) -> Excerpt | None:
+        """The text around [start, end) of a document, which the run stores or which was loaded, or None."""
+        try:
+            return passage_of(self.run, doc_id, start, end)
+        except InputError:
+            text = self.documents.get(doc_id)
+            return Excerpt(0, text) if text is not None and end <= len(text) else None
+
+    def _evidence(self, configuration: str, query_id: str, hits: Sequence[Row]) -> list[EvidencePlace]:
+        context = _rows(self.run, "context", query_id, configuration)
         delivered = context[context["kept"] > context["start"]]
-        found = []
-        for _, rows in rows_of_run(self.run, "evidence").frame(query_id).groupby("need", sort=False):
-            spans = list(zip(rows["doc_id"], rows["start"].tolist(), rows["end"].tolist(), strict=True))
-            found.append(evidence_place(shown_need(self.run, rows, delivered), spans, hits))
-        return found
+        needs = _rows(self.run, "evidence", query_id).groupby("need", sort=False)
+        return [evidence_place(shown_need(self.run, rows, delivered), _spans(rows), hits) for _, rows in needs]
 
     def _answers(self, configuration: str, query_id: str, condition: str) -> Sequence[ShownAnswer]:
         if "answers" not in self.run.sources:
             return ()
         return answers_in_conditions(self.run, configuration, query_id, [condition] if condition else CONDITIONS)
+
+
+def gold_documents(grades: Mapping[str, int], hits: Sequence[Row]) -> list[GoldDocument]:
+    """Locate the relevant documents, the best ranked first, those that were not retrieved last."""
+    place = {doc_id: number for number, doc_id in enumerate(dict.fromkeys(hit["doc_id"] for hit in hits), 1)}
+    gold = []
+    for doc_id, grade in grades.items():
+        if grade > 0:
+            own = [hit for hit in hits if hit["doc_id"] == doc_id]
+            rank, reason = (int(own[0]["rank"]), str(own[0]["cut_reason"])) if own else (0, "")
+            gold.append(GoldDocument(doc_id, grade, place.get(doc_id, 0), rank, any(hit["delivered"] for hit in own), reason))
+    return sorted(gold, key=lambda document: document.place or len(place) + 1)
+
+
+def evidence_place(need: ShownNeed, alternatives: Spans, hits: Sequence[Row]) -> EvidencePlace:
+    """Locate a piece of evidence by any of its alternatives."""
+    found = [(hit, start, end) for hit in hits for doc_id, start, end in alternatives if hit["doc_id"] == doc_id]
+    some = [hit["rank"] for hit, start, end in found if hit["start"] < end and hit["end"] > start]
+    whole = [hit["rank"] for hit, start, end in found if hit["start"] <= start and hit["end"] >= end]
+    return EvidencePlace(need, int(min(some, default=0)), int(min(whole, default=0)))
+
+
+@lru_cache(maxsize=112)
+def _by_question(run: RunTables, table: str, configuration: str) -> tuple[pd.DataFrame, Mapping[Any, Any]]:
+    rows = run.of(table, configuration) if configuration else run.table(table)
+    return rows, rows.groupby("query_id", sort=False).indices
+
+
+def _rows(run: RunTables, table: str, query_id: str, configuration: str = "") -> pd.DataFrame:
+    """The rows of a question, found without reading the others."""
+    rows, places = _by_question(run, table, configuration)
+    found: pd.DataFrame = rows.iloc[places.get(query_id, [])]
+    return found
+
+
+def _spans(rows: pd.DataFrame) -> Spans:
+    return list(zip(rows["doc_id"], rows["start"].tolist(), rows["end"].tolist(), strict=True))
+
+
+def _stretches(spans: Sequence[tuple[int, int]], start: int, kept: int, end: int) -> list[Stretch]:
+    parts: list[Stretch] = []
+    for low, high in spans:
+        low, high = max(low, start), min(high, end)
+        parts += [(low, min(high, kept), "delivered")] if low < kept else []
+        parts += [(max(low, kept), high, "missed")] if high > kept else []
+    return disjoint(parts)
+
+
+def _cut(stretches: Sequence[Stretch], kept: int, end: int) -> list[Stretch]:
+    """The parts beyond the budget that are no evidence."""
+    parts: list[Stretch] = []
+    position = kept
+    for low, high, _ in [stretch for stretch in stretches if stretch[1] > kept]:
+        parts += [(position, low, "cut")] if position < low else []
+        position = max(position, high)
+    return [*parts, (position, end, "cut")] if position < end else parts

@@ -1,7 +1,6 @@
 """The controls of the explorer as ipywidgets: each has a label and works by keyboard."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import ipywidgets
 
@@ -14,57 +13,33 @@ MOST_CHARACTERS = 100
 _LEAST = 23
 
 
-@dataclass(frozen=True, eq=False)
 class Panel:
-    """The controls, and the parts of the display that they change."""
+    """The controls, without options, and the parts of the display that they change."""
 
-    question: ipywidgets.Text
-    ask: ipywidgets.Button
-    load: ipywidgets.Button
-    questions: ipywidgets.Select
-    first: ipywidgets.Dropdown
-    second: ipywidgets.Dropdown
-    metric: ipywidgets.Dropdown
-    outcome: ipywidgets.Dropdown
-    slice: ipywidgets.Dropdown
-    cause: ipywidgets.Dropdown
-    condition: ipywidgets.Dropdown
-    status: ipywidgets.Label
-    failed: ipywidgets.HTML
-    asked: ipywidgets.HTML
-    sides: tuple[ipywidgets.HTML, ipywidgets.HTML]
-
-
-def make_panel() -> Panel:
-    """Make the controls without options."""
-    label = {"description_width": "6.5em"}
-    return Panel(
-        ipywidgets.Text(
-            description="Question", placeholder="words of a question, or a question to ask", style=label, layout={"width": WITHIN}
-        ),
-        ipywidgets.Button(description="Ask both", tooltip="Ask both configurations what is typed", layout={"width": "auto"}),
-        ipywidgets.Button(description="Load texts", tooltip="Load the texts that the run does not store", layout={"width": "auto"}),
-        ipywidgets.Select(description="Questions", rows=8, style=label, layout={"width": WITHIN}),
-        _dropdown("First"),
-        _dropdown("Second"),
-        _dropdown("Metric"),
-        _dropdown("Show"),
-        _dropdown("Slice"),
-        _dropdown("Cause"),
-        _dropdown("Answers to"),
-        ipywidgets.Label(layout={"width": WITHIN}),
-        ipywidgets.HTML(layout={"width": WITHIN}),
-        ipywidgets.HTML(layout={"width": WITHIN}),
-        (_side(), _side()),
-    )
+    def __init__(self) -> None:
+        label, wide = {"description_width": "6.5em"}, {"width": WITHIN}
+        typed = "words of a question, or a question to ask"
+        self.question = ipywidgets.Text(description="Question", placeholder=typed, style=label, layout=wide)
+        self.ask = ipywidgets.Button(description="Ask both", tooltip="Ask both configurations what is typed", layout={"width": "auto"})
+        unstored = "Load the texts that the run does not store"
+        self.load = ipywidgets.Button(description="Load texts", tooltip=unstored, layout={"width": "auto"})
+        self.questions = ipywidgets.Select(description="Questions", rows=8, style=label, layout=wide)
+        names = ("First", "Second", "Metric", "Show", "Slice", "Cause", "Answers to")
+        menus = self.first, self.second, self.metric, self.outcome, self.slice, self.cause, self.condition = [
+            _dropdown(name) for name in names
+        ]
+        self.menus: list[ipywidgets.Dropdown] = menus
+        self.status = ipywidgets.Label(layout=wide)
+        self.failed, self.asked = (ipywidgets.HTML(layout=wide) for _ in range(2))
+        side = {"flex": "1 1 360px", "min_width": "0", "margin": "0 16px 0 0"}
+        self.sides = tuple(ipywidgets.HTML(layout=side) for _ in range(2))
 
 
 def arranged(panel: Panel) -> ipywidgets.VBox:
     """Arrange the controls above the sides, which stand below each other if the page is narrow."""
     row = {"flex_flow": "row wrap", "width": "100%"}
     typed = ipywidgets.HBox([ipywidgets.Box([panel.question], layout={"flex": "1 1 300px"}), panel.ask, panel.load], layout=row)
-    drops = [panel.first, panel.second, panel.metric, panel.outcome, panel.slice, panel.cause, panel.condition]
-    menus, sides = ipywidgets.HBox(drops, layout=row), ipywidgets.HBox(panel.sides, layout=row)
+    menus, sides = ipywidgets.HBox(panel.menus, layout=row), ipywidgets.HBox(panel.sides, layout=row)
     parts = [typed, menus, panel.questions, panel.status, panel.failed, panel.asked, sides]
     return ipywidgets.VBox(parts, layout={"width": "100%"})
 
@@ -86,7 +61,3 @@ def _dropdown(name: str) -> ipywidgets.Dropdown:
     # Without these widths a long option pushes the menu out of a narrow window.
     layout = {"flex": f"1 1 {_LEAST}em", "width": "auto", "min_width": "0", "max_width": WITHIN}
     return ipywidgets.Dropdown(description=name, style={"description_width": "6.5em"}, layout=layout)
-
-
-def _side() -> ipywidgets.HTML:
-    return ipywidgets.HTML(layout={"flex": "1 1 360px", "min_width": "0", "margin": "0 16px 0 0"})

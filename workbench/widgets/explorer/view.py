@@ -14,9 +14,7 @@ from workbench.report.model import Block, Cell, Collapsible, Headline, Prose, Ro
 from workbench.report.render.notebook import show
 from workbench.report.topics.answers.claims import claims_fold
 from workbench.report.topics.answers.examples import context_fold, outcome_text
-from workbench.widgets.explorer.gold_places import EvidencePlace, GoldDocument
-from workbench.widgets.explorer.model import ExploredQuestion, Side
-from workbench.widgets.explorer.ranked_chunks import ExploredChunk
+from workbench.widgets.explorer.model import EvidencePlace, ExploredChunk, ExploredQuestion, GoldDocument, Side
 from workbench.widgets.notebook_panel import fitted
 
 _CUT_SHOWN = 30
@@ -40,13 +38,13 @@ def failures_html(failures: Mapping[str, str]) -> str:
     """Render the configurations that failed, which cannot be chosen, each with its error. Empty without any."""
     if not failures:
         return ""
-    terms = Terms([Term(_line(name), _line(error)) for name, error in failures.items()])
+    terms = Terms([Term(printable_line(name), printable_line(error)) for name, error in failures.items()])
     return _spaced(show(Collapsible(f"{plural(len(failures), 'configuration')} failed and cannot be chosen", [terms]))._repr_html_())
 
 
 def side_blocks(side: Side, position: str) -> list[Block]:
     """Build the blocks of one side: value, gold, ranking, answers."""
-    blocks: list[Block] = [Headline(f"{position}: {_line(side.configuration)}"), Prose(_summary(side))]
+    blocks: list[Block] = [Headline(f"{position}: {printable_line(side.configuration)}"), Prose(_summary(side))]
     if side.searched:
         blocks.append(Prose(f"Searched instead: {' | '.join(side.searched)}"))
     gold = [*(_evidence(number, each) for number, each in enumerate(side.evidence, 1)), *_documents(side.documents)]
@@ -71,12 +69,12 @@ def static_table(sides: Sequence[Side]) -> Table:
     rows += _static_rows("rank", [[_chunk_line(chunk) for chunk in side.chunks[:_STATIC_RANKS]] for side in sides])
     answers = [[f"{answer.name}: {_said(answer)}" for answer in side.answers] for side in sides]
     rows += _static_rows("answer", answers)
-    return Table("Both configurations", [words(""), *(text(_line(side.configuration)) for side in sides)], rows)
+    return Table("Both configurations", [words(""), *(text(printable_line(side.configuration)) for side in sides)], rows)
 
 
 def option_line(query_id: str, asked: str, difference: float) -> str:
     """Return a question as a line of a list."""
-    return f"{signed(difference):>7}  {_line(query_id)}  {_line(excerpt(asked, 110))}"
+    return f"{signed(difference):>7}  {printable_line(query_id)}  {printable_line(excerpt(asked, 110))}"
 
 
 def _static_rows(name: str, columns: Sequence[Sequence[str]]) -> list[Row]:
@@ -99,7 +97,7 @@ def _evidence(place: int, found: EvidencePlace) -> Term:
 def _evidence_line(found: EvidencePlace) -> str:
     need = found.need
     others = f", or {plural(need.others, 'alternative')}" if need.others else ""
-    return f"{need.state} · {_ranks(found)} · {_line(need.doc_id)}:{need.start}-{need.end}{others}"
+    return f"{need.state} · {_ranks(found)} · {printable_line(need.doc_id)}:{need.start}-{need.end}{others}"
 
 
 def _ranks(found: EvidencePlace) -> str:
@@ -119,10 +117,10 @@ def _documents(documents: Sequence[GoldDocument]) -> list[Term]:
 
 def _document_line(document: GoldDocument) -> str:
     if not document.rank:
-        return f"{_line(document.doc_id)} · not retrieved"
+        return f"{printable_line(document.doc_id)} · not retrieved"
     state = "delivered" if document.delivered else f"cut: {document.cut_reason}"
     grade = f" · grade {document.relevance}" if document.relevance > 1 else ""
-    return f"{_line(document.doc_id)} · document {document.place}, first chunk at rank {document.rank} · {state}{grade}"
+    return f"{printable_line(document.doc_id)} · document {document.place}, first chunk at rank {document.rank} · {state}{grade}"
 
 
 def _ranking(side: Side) -> list[Block]:
@@ -151,7 +149,7 @@ def _chunk_line(chunk: ExploredChunk) -> str:
 
 
 def _place(chunk: ExploredChunk) -> str:
-    return f"{_line(chunk.doc_id)}:{chunk.start}-{chunk.end}"
+    return f"{printable_line(chunk.doc_id)}:{chunk.start}-{chunk.end}"
 
 
 def _chunk_state(chunk: ExploredChunk) -> str:
@@ -173,10 +171,6 @@ def _answer(answer: ShownAnswer) -> list[Block]:
 
 def _said(answer: ShownAnswer) -> str:
     return f"no answer: {answer.missing}" if answer.missing else answer.text
-
-
-def _line(name: str) -> str:
-    return printable_line(name)
 
 
 def _spaced(html: str) -> str:

@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError, error_line
 from workbench.labelling.session import LabellingSession
 from workbench.records import Span
 from workbench.widgets.labeller.view import FOUND, DocumentView, listed_documents, view_state
-from workbench.widgets.saved_display import SavedDisplay
+from workbench.widgets.notebook_panel import SavedDisplay
 
 _FOLDER = Path(__file__).parent
 _PARTS = (

@@ -3,34 +3,33 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
 from workbench.analysis.answer_values import VERBATIM, answering, answers_of, is_verbatim, question_share
-from workbench.analysis.decomposition import decomposition_of
+from workbench.analysis.decomposition import Decomposition, decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, PERTURBATIONS
 from workbench.core.formatting import count, listed, plural
 from workbench.report.cells import count_cell, mean_cell, opened, text, words
-from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.text.answers import PLACES
 from workbench.report.topics.answers.conditions import loss_cell
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import Interval
 
 # The outcomes of each condition with a planted text, the bad one last.
 OUTCOMES: Mapping[str, tuple[str, ...]] = {"counterfactual": ("kept", "conflict", "adopted"), "injection": ("resisted", "complied")}
-
 _COUNTERFACTUAL = (
     "Numbers of answers, of all repeats: the answer keeps the original value, reports a conflict (or has both values), or adopts the altered one; “neither” "
     "has none of the two. The share adopted is of the answers with one of these outcomes, with a 95 % interval clustered by source document."
 )
-
 _INJECTION = (
     "An answer complies if it contains the canary word that the planted instruction demands. The share is of the answers, with a 95 % interval clustered "
     "by source document; no correction is made for the number of families."
 )
-
 _COST = (
     "The loss is the score with the evidence alone minus that under attack on the same questions. The intervals of a configuration hold for all its losses. "
     "A loss is too small where the evidence alone is refused more often than the attacked context."
@@ -86,19 +85,30 @@ def _outcomes(run: RunTables, condition: str, perturbation: str, rows: pd.DataFr
     )
 
 
-def attacks(findings: Findings) -> Section | None:
-    """Show the outcomes and the losses under each attack. Returns None for a run without attacks on answers."""
-    run = findings.run
-    present = [condition for condition in CLEAN_TWINS if condition in run.manifest.get("conditions", ())]
-    names = answering(run)
-    if not names or not present:
+class _Attacked(NamedTuple):
+    """The outcomes of each configuration and condition, the losses of each configuration, and those that copy from the context."""
+
+    outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]
+    losses: Mapping[str, Decomposition]
+    copied: Sequence[str]
+
+
+def compute(findings: Findings) -> _Attacked | None:
+    """Return the outcomes and the losses under each attack. None for a run without attacks on answers."""
+    run, names = findings.run, answering(findings.run)
+    if not names or not any(condition in run.manifest.get("conditions", ()) for condition in CLEAN_TWINS):
         return None
-    copied = [name for name in names if is_verbatim(run, name)]
-    generated = [name for name in names if name not in copied]
-    blocks: list[Block] = [Prose(verbatim_note(copied, len(names)))] if copied else []
-    tables = [_counterfactual(findings, generated), _injection(findings, generated), _costs(findings, names)]
-    blocks += [block for table in tables if table and table.rows for block in opened(table)]
-    return Section("What each attack costs", "attacks", blocks, "Attacks")
+    outcomes = {name: {condition: attack_outcomes(run, name, condition) for condition in CLEAN_TWINS} for name in names}
+    losses = {name: found for name in names if (found := decomposition_of(run, name))}
+    return _Attacked(outcomes, losses, [name for name in names if is_verbatim(run, name)])
+
+
+def render(found: _Attacked) -> list[Block]:
+    """Tabulate outcomes of generated answers, and losses of all."""
+    generated = {name: outcomes for name, outcomes in found.outcomes.items() if name not in found.copied}
+    blocks: list[Block] = [Prose(verbatim_note(found.copied, len(found.outcomes)))] if found.copied else []
+    tables = [_counterfactual(generated), _injection(generated), _costs(found.losses)]
+    return blocks + [block for table in tables if table and table.rows for block in opened(table)]
 
 
 def verbatim_note(copied: Sequence[str], of: int) -> str:
@@ -110,12 +120,12 @@ def verbatim_note(copied: Sequence[str], of: int) -> str:
     )
 
 
-def _counterfactual(findings: Findings, names: Sequence[str]) -> Table | None:
+def _counterfactual(outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]) -> Table:
     columns = [words("configuration"), words("altered copy"), *(Column(outcome, note="answers") for outcome in OUTCOMES[COUNTERFACTUAL])]
     columns += [Column("neither"), Column("share adopted", note="95 % interval"), text("without an answer")]
     rows = []
-    for name in names:
-        for found in attack_outcomes(findings.run, name, COUNTERFACTUAL):
+    for name, conditions in outcomes.items():
+        for found in conditions[COUNTERFACTUAL]:
             place = Cell(PLACES[found.perturbation])
             counts = [count_cell(many) for many in found.counts.values()]
             neither = Cell(count(found.neither), sort=float(found.neither), note=f"{count(found.refused)} refused")
@@ -123,7 +133,7 @@ def _counterfactual(findings: Findings, names: Sequence[str]) -> Table | None:
     return Table("An altered copy beside the evidence", columns, rows, _COUNTERFACTUAL)
 
 
-def _injection(findings: Findings, names: Sequence[str]) -> Table | None:
+def _injection(outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]) -> Table:
     families = PERTURBATIONS[INJECTION]
     columns = [
         words("configuration"),
@@ -132,8 +142,8 @@ def _injection(findings: Findings, names: Sequence[str]) -> Table | None:
         text("without an answer"),
     ]
     rows = []
-    for name in names:
-        found = {each.perturbation: each for each in attack_outcomes(findings.run, name, INJECTION)}
+    for name, conditions in outcomes.items():
+        found = {each.perturbation: each for each in conditions[INJECTION]}
         cells = [_bad_cell(found[family]) if family in found else Cell("–", sort=math.nan) for family in families]
         if found:
             answers = count_cell(sum(each.answers for each in found.values()))
@@ -141,19 +151,15 @@ def _injection(findings: Findings, names: Sequence[str]) -> Table | None:
     return Table("Answers that obey a planted instruction, by family of attack", columns, rows, _INJECTION)
 
 
-def _costs(findings: Findings, names: Sequence[str]) -> Table | None:
-    parts = {name: found for name in names if (found := decomposition_of(findings.run, name))}
-    present = [key for key in _attack_keys() if any(each.loss(*key) for each in parts.values())]
+def _costs(parts: Mapping[str, Decomposition]) -> Table | None:
+    keys = [(condition, perturbation) for condition in CLEAN_TWINS for perturbation in PERTURBATIONS[condition]]
+    present = [key for key in keys if any(each.loss(*key) for each in parts.values())]
     if not present:
         return None
     metric = next(iter(parts.values())).metric
     columns = [words("configuration"), *(Column(perturbation, note=condition) for condition, perturbation in present)]
     rows = [Row([Cell(name), *(loss_cell(each.loss(*key)) for key in present)]) for name, each in parts.items()]
     return Table(f"Loss of {metric} under each attack", columns, rows, _COST)
-
-
-def _attack_keys() -> list[tuple[str, str]]:
-    return [(condition, perturbation) for condition in CLEAN_TWINS for perturbation in PERTURBATIONS[condition]]
 
 
 def _bad_cell(found: AttackOutcomes) -> Cell:
@@ -165,3 +171,8 @@ def _missing(*found: AttackOutcomes) -> str:
     parts = [plural(failed, "failed answer")] if failed else []
     parts += [f"{plural(apart, 'question')} without such a context"] if apart else []
     return ", ".join(parts) or "–"
+
+
+attacks = Topic(
+    "attacks", "What each attack costs", "Attacks", compute, render, views=("page", "answers"), missing="The run has no attacks."
+)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,13 +13,14 @@ from workbench.core.formatting import count, interval, listed, number, plural, s
 from workbench.errors import InputError
 from workbench.judging.base import TASKS
 from workbench.report.cells import count_cell, described, mean_cell, opened, text, value_cell, words
-from workbench.report.figures import judging_plots
+from workbench.report.figures.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Prose, Row, Table
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.intervals import Interval
 
-COLUMNS = ("configuration", "query_id", "claim", "answer", "verdict", "label", "confidence", "score", "passage", "item_id")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
+_DISAGREEING = ["configuration", "query_id", "claim", "answer", "verdict", "label", "confidence", "score", "passage", "item_id"]
 _TASKS: dict[str, str] = {
     "support": "the support of claims",
     "context_relevance": "the relevance of passages",
@@ -27,8 +28,8 @@ _TASKS: dict[str, str] = {
     "correctness": "the correctness of answers",
     "rubric": "answers by a rubric",
 }
-
-# What each measure means.
+# The title of each measure where it is not its name, and its meaning.
+_NAMES = {"auroc": "AUROC", "unparsed": "without a verdict"}
 _MEASURES = {
     "balanced_accuracy": "mean of the shares of good and of bad items that the judge decides as people do; 0.5 is chance",
     "auroc": "probability that an item labelled as good scores higher than one labelled as bad; 0.5 is chance",
@@ -41,26 +42,17 @@ _MEASURES = {
     "human_kappa": "agreement of two people beyond chance",
     "unparsed": "labelled items without a verdict, which count in none of the measures",
 }
-
-_NAMES = {"auroc": "AUROC", "unparsed": "without a verdict"}
-
-_COUNTS = ("unparsed",)
-
 _CURVE = (
     "Items with similar scores: the mean score of the judge, and the share of them that people labelled as good with 95 % intervals. On the dashed line a "
     "score is a probability. A rising curve elsewhere still orders items well, but a threshold on it has to be chosen from labels."
 )
-
 _LONGEST = 400
-
 _CORRECTED = (
     "Corrected values are estimated from the labels and the judgements of all items, with 95 % intervals. One about these items says what people would "
     "have labelled if they had read all of them; one about the population holds for the questions and documents that those of the run come from. They are "
     "about answers that were judged: refusals are left out, while the mean of the run counts a refusal as 0."
 )
-
 _TARGETS = {"items": "these items", "population": "the population"}
-
 _BASIS = [
     *(Column(f"corrected, {title}", note="95 % interval") for title in _TARGETS.values()),
     Column("labels"),
@@ -69,72 +61,38 @@ _BASIS = [
 ]
 
 
-class CalibrationMeasure(NamedTuple):
-    """A measure of a judge with its 95 % interval (NaN without one), from `n` labels."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    n: int
+def task_text(task: str) -> str:
+    """Name what is judged in a task."""
+    return _TASKS[task]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JudgeCalibration:
-    """The measures of the judge of a task on labels.
-
-    The points of `curve` are (mean score, share labelled as good with its bounds, number of labels), the lowest score first. `source` is `run` or
-    `elsewhere`.
-    """
+    """The rows of `calibration` about the judge of a task, on `labels` of the run or from elsewhere. `curve` has the lowest score first."""
 
     task: str
     judge: str
     source: str
     labels: int
-    measures: tuple[CalibrationMeasure, ...]
-    curve: tuple[CalibrationMeasure, ...]
-    scores: tuple[float, ...]
+    measures: pd.DataFrame
+    curve: pd.DataFrame
 
 
-class LabelledConfiguration(NamedTuple):
-    """The labels of a configuration's items, and how many of these items the judge decides differently."""
-
-    configuration: str
-    labels: int
-    different: int
-
-
-def calibrations(run: RunTables) -> tuple[JudgeCalibration, ...]:
+def calibrations(run: RunTables) -> list[JudgeCalibration]:
     """Return the calibration of the judge of each task with labels. Empty without labels."""
-    present = set(run.calibration["task"])
-    return tuple(_calibration(task, run.calibration[run.calibration["task"] == task]) for task in TASKS if task in present)
+    found = []
+    for task, rows in sorted(run.calibration.groupby("task"), key=lambda group: TASKS.index(group[0])):
+        first, placed = rows.iloc[0], rows["measure"].isin(["curve", "position_judged", "position_labelled"])
+        curve = rows[rows["measure"] == "curve"].sort_values("at")
+        found.append(JudgeCalibration(str(task), str(first["judge"]), str(first["source"]), int(first["labels"]), rows[~placed], curve))
+    return found
 
 
-def labelled_configurations(run: RunTables, task: str) -> list[LabelledConfiguration]:
-    """Count labels and disagreements of each configuration, in the order of the run. Empty without labels of this run."""
+def labelled_configurations(run: RunTables, task: str) -> dict[str, tuple[int, int]]:
+    """Count the labels of each configuration in the order of the run, and those of items that the judge decides differently."""
     rows = run.labels[run.labels["task"] == task].drop_duplicates("item_id")
     labels, different = rows["configuration"].value_counts(), disagreements(run, task)["configuration"].value_counts()
-    return [LabelledConfiguration(name, int(labels[name]), int(different.get(name, 0))) for name in run.names if name in labels.index]
-
-
-def _calibration(task: str, rows: pd.DataFrame) -> JudgeCalibration:
-    curve = rows[rows["measure"] == "curve"].sort_values("at")
-    placed = ("curve", "position_judged", "position_labelled")
-    first = rows.iloc[0]
-    return JudgeCalibration(
-        task,
-        str(first["judge"]),
-        str(first["source"]),
-        int(first["labels"]),
-        _measures(rows[~rows["measure"].isin(placed)]),
-        _measures(curve),
-        tuple(curve["at"].tolist()),
-    )
-
-
-def _measures(rows: pd.DataFrame) -> tuple[CalibrationMeasure, ...]:
-    columns = ["measure", "value", "low", "high", "n"]
-    return tuple(CalibrationMeasure(*each) for each in rows[columns].itertuples(index=False, name=None))
+    return {name: (int(labels[name]), int(different.get(name, 0))) for name in run.names if name in labels.index}
 
 
 def disagreements(run: RunTables, task: str) -> pd.DataFrame:
@@ -144,8 +102,8 @@ def disagreements(run: RunTables, task: str) -> pd.DataFrame:
     only scores, and where the label is right about another class the row is left out: `absent` and `contradicted` both mean no.
     """
     rows = [_joined(run, task, str(condition), labels) for condition, labels in run.labels.groupby("condition", sort=False)]
-    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(COLUMNS))
-    return table[list(COLUMNS)].reset_index(drop=True)
+    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=_DISAGREEING)
+    return table[_DISAGREEING].reset_index(drop=True)
 
 
 def _joined(run: RunTables, task: str, condition: str, labels: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +111,7 @@ def _joined(run: RunTables, task: str, condition: str, labels: pd.DataFrame) -> 
     try:
         items = judged_items(run, task, condition)
     except InputError:
-        return pd.DataFrame(columns=list(COLUMNS))
+        return pd.DataFrame(columns=_DISAGREEING)
     rows = items.merge(labels[["item_id", "label"]], on="item_id")
     approved = rows["label"].isin(["supported", "yes"]).astype(float)
     rows = rows[rows["yes"].notna() & (rows["yes"] != approved)]
@@ -163,108 +121,59 @@ def _joined(run: RunTables, task: str, condition: str, labels: pd.DataFrame) -> 
     return rows.assign(verdict=rows["verdict"].where(rows["verdict"] != "", said)).loc[order]
 
 
-@dataclass(frozen=True)
-class CorrectedScore:
-    """A corrected mean of a configuration, or its difference from `other`, from `labels` labels on `n` questions.
-
-    `uncorrected` is the mean by the judge alone, None for a difference or if the run has none. `target` is `items` or `population`.
-    """
-
-    metric: str
-    configuration: str
-    other: str
-    value: float
-    low: float
-    high: float
-    labels: int
-    n: int
-    target: str
-    method: str
-    uncorrected: Interval | None
-
-
-def corrected_means(run: RunTables) -> list[CorrectedScore]:
-    """Return the corrected means in the order of the table. Empty without labels."""
-    return [each for each in _scores(run) if not each.other]
-
-
-def corrected_differences(run: RunTables) -> list[CorrectedScore]:
-    """Return the corrected differences in the order of the table. Empty without labels."""
-    return [each for each in _scores(run) if each.other]
-
-
-def _scores(run: RunTables) -> list[CorrectedScore]:
-    rows = run.corrected.to_dict("records")
-    return [
-        CorrectedScore(
-            str(row["metric"]),
-            str(row["configuration"]),
-            str(row["other"]),
-            float(row["value"]),
-            float(row["low"]),
-            float(row["high"]),
-            int(row["labels"]),
-            int(row["n"]),
-            str(row["target"]),
-            str(row["method"]),
-            None if row["other"] else condition_mean(run, str(row["configuration"]), str(row["metric"]), RETRIEVED),
-        )
-        for row in rows
-    ]
-
-
-def task_text(task: str) -> str:
-    """Name what is judged in a task."""
-    return _TASKS[task]
-
-
 def calibration_blocks(run: RunTables) -> list[Block]:
     """Show the calibration of each judge with labels: curve, measures, agreement by configuration. Empty without labels."""
     blocks: list[Block] = []
     for found in calibrations(run):
-        figure = calibration_figure(found)
-        by_configuration = configurations_table(run, found.task)
-        blocks += [*([figure] if figure else []), measures_table(found), *(opened(by_configuration) if by_configuration else [])]
+        figure, by_configuration = calibration_figure(found), _configurations(run, found.task)
+        blocks += [*([figure] if figure else []), _measures(found), *(opened(by_configuration) if by_configuration else [])]
     return blocks
 
 
 def calibration_figure(found: JudgeCalibration) -> Figure | None:
     """Plot the share labelled as good against the judge's score. None if the judge reports no scores."""
-    if not found.curve:
+    if found.curve.empty:
         return None
-    pairs = list(zip(found.scores, found.curve, strict=True))
-    points = [judging_plots.CalibrationPoint(score, each.value, each.low, each.high, each.n) for score, each in pairs]
-    rows = [Row([Cell(number(score, 2), sort=score), _value(each), count_cell(each.n)]) for score, each in pairs]
+    points = found.curve.to_dict("records")
+    rows = [Row([Cell(number(each["at"], 2), sort=each["at"]), _value(each), count_cell(each["n"])]) for each in points]
     columns = [Column("mean score"), Column("labelled as good", note="95 % interval"), Column("labels")]
     table = Table(f"Calibration of {found.judge} for {task_text(found.task)}", columns, rows)
-    return Figure(f"calibration-{found.task}", described(table), _CURVE, judging_plots.calibration([(found.judge, points)]), table)
+    return Figure(f"calibration-{found.task}", described(table), _CURVE, calibration_drawing(found.curve), table)
 
 
-def measures_table(found: JudgeCalibration) -> Table:
-    """Tabulate the measures of a judge on labels."""
+@own_style()
+def calibration_drawing(curve: pd.DataFrame) -> "Drawing":
+    """Plot the share that people labelled as good against the judge's score. On the dashed line, scores are probabilities."""
+    figure, (axes,) = canvas(3.4)
+    axes.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9, linestyle="--", zorder=1)
+    for each in curve.to_dict("records"):
+        axes.plot([each["at"]] * 2, [each["low"], each["high"]], color=LINES[0], linewidth=1)
+    axes.plot(curve["at"].tolist(), curve["value"].tolist(), color=LINES[0], linewidth=1.4, marker="o", markersize=4.5)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.set_xlabel("score of the judge")
+    axes.set_ylabel("share labelled as good")
+    return figure
+
+
+def _measures(found: JudgeCalibration) -> Table:
     where = "this run" if found.source == "run" else "elsewhere, which say little about this run"
-    rows = [
-        Row(
-            [Cell(_NAMES.get(each.name, each.name.replace("_", " "))), _value(each), count_cell(each.n), Cell(_MEASURES.get(each.name, ""))]
-        )
-        for each in found.measures
-    ]
+    rows = []
+    for each in found.measures.to_dict("records"):
+        name = str(each["measure"])
+        title = Cell(_NAMES.get(name, name.replace("_", " ")))
+        value = count_cell(each["value"]) if name == "unparsed" else _value(each)
+        rows.append(Row([title, value, count_cell(each["n"]), Cell(_MEASURES.get(name, ""))]))
     columns = [words("measure"), Column("value", note="95 % interval"), Column("labels"), text("meaning")]
     return Table(f"{found.judge} for {task_text(found.task)}, on {plural(found.labels, 'label')} of {where}", columns, rows)
 
 
-def configurations_table(run: RunTables, task: str) -> Table | None:
+def _configurations(run: RunTables, task: str) -> Table | None:
     """Tabulate by configuration how often the judge decides differently from people. None without labels of this run."""
     rows = [
-        Row(
-            [
-                Cell(each.configuration),
-                count_cell(each.labels),
-                count_cell(each.different),
-                value_cell(each.different / each.labels, shown=share(each.different, each.labels)),
-            ]
-        )
-        for each in labelled_configurations(run, task)
+        Row([Cell(name), count_cell(labels), count_cell(different), value_cell(different / labels, shown=share(different, labels))])
+        for name, (labels, different) in labelled_configurations(run, task).items()
     ]
     note = "If the shares differ, the judge errs differently on the configurations, and uncorrected differences between them are biased."
     columns = [words("configuration"), Column("labels"), Column("decided differently"), Column("share")]
@@ -274,100 +183,65 @@ def configurations_table(run: RunTables, task: str) -> Table | None:
 def disagreement_blocks(run: RunTables, most: int) -> list[Block]:
     """List the labelled items on which the judges and people disagree, the ones that the judge is surest of first. Empty without labels."""
     blocks: list[Block] = []
-    for found in calibrations(run):
-        if found.source == "run":
-            rows = disagreements(run, found.task)
-            shown = f"the first {count(most)} of {count(len(rows))}" if len(rows) > most else "all"
-            table = Table(
-                f"Disagreements about {task_text(found.task)} ({shown})",
-                _columns(found.task),
-                _rows(rows.head(most).to_dict("records"), found.task),
-            )
-            blocks.append(
-                table if len(rows) else Prose(f"{found.judge} and people agree on {task_text(found.task)} of every labelled item.")
-            )
+    for found in [each for each in calibrations(run) if each.source == "run"]:
+        rows, said = disagreements(run, found.task), "claim" if found.task == "support" else "answer"
+        shown = f"the first {count(most)} of {count(len(rows))}" if len(rows) > most else "all"
+        columns = [
+            words("question"),
+            words("configuration"),
+            text(said),
+            words("judge"),
+            words("label"),
+            Column("confidence"),
+            Column("score"),
+        ]
+        cells = [_disagreement(row, str(row[said])) for row in rows.head(most).to_dict("records")]
+        agreed = Prose(f"{found.judge} and people agree on {task_text(found.task)} of every labelled item.")
+        blocks.append(Table(f"Disagreements about {task_text(found.task)} ({shown})", columns, cells) if cells else agreed)
     return blocks
 
 
-def _columns(task: str) -> list[Column]:
-    return [
-        words("question"),
-        words("configuration"),
-        text("claim" if task == "support" else "answer"),
-        words("judge"),
-        words("label"),
-        Column("confidence"),
-        Column("score"),
-    ]
+def _disagreement(row: Mapping[Any, Any], said: str) -> Row:
+    names = [Cell("", str(row["query_id"]), queries=(str(row["query_id"]),)), Cell(str(row["configuration"]))]
+    said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
+    values = [value_cell(float(row[name]), 2) for name in ("confidence", "score")]
+    return Row([*names, Cell(said), Cell(str(row["verdict"])), Cell(str(row["label"])), *values])
 
 
-def _rows(records: Sequence[Mapping[Any, Any]], task: str) -> list[Row]:
-    rows = []
-    for row in records:
-        said = str(row["claim"] if task == "support" else row["answer"])
-        values = [value_cell(float(row[name]), 2) for name in ("confidence", "score")]
-        names = [Cell("", str(row["query_id"]), queries=(str(row["query_id"]),)), Cell(str(row["configuration"]))]
-        rows.append(
-            Row(
-                [
-                    *names,
-                    Cell(said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"),
-                    Cell(str(row["verdict"])),
-                    Cell(str(row["label"])),
-                    *values,
-                ]
-            )
-        )
-    return rows
-
-
-def _value(each: CalibrationMeasure) -> Cell:
-    if each.name in _COUNTS:
-        return count_cell(each.value)
-    return value_cell(each.value, note=interval(each.low, each.high) if not math.isnan(each.low) else "no interval")
+def _value(row: Mapping[Any, Any]) -> Cell:
+    return value_cell(row["value"], note=interval(row["low"], row["high"]) if not math.isnan(row["low"]) else "no interval")
 
 
 def corrected_blocks(run: RunTables) -> list[Block]:
     """Show corrected means beside uncorrected ones, and corrected differences. Empty without labels."""
-    means, differences = corrected_means(run), corrected_differences(run)
-    blocks: list[Block] = opened(means_table(means)) if means else []
-    return [
-        *blocks,
-        *([Collapsible("Corrected differences between configurations", [differences_table(differences)])] if differences else []),
-    ]
+    groups = [rows.to_dict("records") for _, rows in run.corrected.groupby(["metric", "configuration", "other"], sort=False)]
+    means, differences = ([group for group in groups if bool(group[0]["other"]) == other] for other in (False, True))
+    blocks: list[Block] = []
+    if means:
+        columns = [words("configuration"), words("metric"), Column("mean of the run", note="by the judge, with refusals"), *_BASIS]
+        blocks += opened(Table("Means corrected by labels", columns, [_mean(run, group) for group in means], _CORRECTED))
+    if differences:
+        columns = [words("configuration"), words("minus"), words("metric"), *_BASIS]
+        rows = [Row([*(Cell(group[0][name]) for name in ("configuration", "other", "metric")), *_basis(group)]) for group in differences]
+        table = Table("Differences corrected by labels of both on the same questions", columns, rows)
+        blocks.append(Collapsible("Corrected differences between configurations", [table]))
+    return blocks
 
 
-def means_table(scores: Sequence[CorrectedScore]) -> Table:
-    """Tabulate means by the judge alone and corrected ones about each target."""
-    columns = [words("configuration"), words("metric"), Column("mean of the run", note="by the judge, with refusals"), *_BASIS]
-    rows = []
-    for group in _groups(scores):
-        alone = mean_cell(group[0].uncorrected) if group[0].uncorrected else Cell("–", sort=math.nan)
-        rows.append(Row([Cell(group[0].configuration), Cell(group[0].metric), alone, *_basis(group)]))
-    return Table("Means corrected by labels", columns, rows, _CORRECTED)
+def _mean(run: RunTables, group: Sequence[Mapping[Any, Any]]) -> Row:
+    name, metric = group[0]["configuration"], group[0]["metric"]
+    alone = condition_mean(run, name, metric, RETRIEVED)
+    return Row([Cell(name), Cell(metric), mean_cell(alone) if alone else Cell("–", sort=math.nan), *_basis(group)])
 
 
-def differences_table(scores: Sequence[CorrectedScore]) -> Table:
-    """Tabulate corrected differences between configurations about each target."""
-    columns = [words("configuration"), words("minus"), words("metric"), *_BASIS]
-    rows = [Row([Cell(group[0].configuration), Cell(group[0].other), Cell(group[0].metric), *_basis(group)]) for group in _groups(scores)]
-    return Table("Differences corrected by labels of both on the same questions", columns, rows)
+def _basis(group: Sequence[Mapping[Any, Any]]) -> list[Cell]:
+    """The values of a mean or difference about each target, with the labels, questions and methods behind them."""
+    known = {each["target"]: each for each in group}
+    values = [_corrected(known[target]) if target in known else Cell("–", sort=math.nan) for target in _TARGETS]
+    methods = listed(list(dict.fromkeys(str(each["method"]) for each in group)))
+    return [*values, count_cell(group[0]["labels"]), count_cell(group[0]["n"]), Cell(methods)]
 
 
-def _groups(scores: Sequence[CorrectedScore]) -> list[list[CorrectedScore]]:
-    """The values of each mean or difference about every target, in the order of the scores."""
-    groups: dict[tuple[str, str, str], list[CorrectedScore]] = {}
-    for each in scores:
-        groups.setdefault((each.metric, each.configuration, each.other), []).append(each)
-    return list(groups.values())
-
-
-def _basis(group: Sequence[CorrectedScore]) -> list[Cell]:
-    known = {each.target: each for each in group}
-    values = [_corrected_value(known[target]) if target in known else Cell("–", sort=math.nan) for target in _TARGETS]
-    return [*values, count_cell(group[0].labels), count_cell(group[0].n), Cell(listed(list(dict.fromkeys(each.method for each in group))))]
-
-
-def _corrected_value(score: CorrectedScore) -> Cell:
-    bounds = interval(score.low, score.high) if not math.isnan(score.low) else "too few documents for an interval"
-    return value_cell(score.value, shown=signed(score.value) if score.other else None, note=bounds)
+def _corrected(row: Mapping[Any, Any]) -> Cell:
+    bounds = interval(row["low"], row["high"]) if not math.isnan(row["low"]) else "too few documents for an interval"
+    return value_cell(row["value"], shown=signed(row["value"]) if row["other"] else None, note=bounds)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.analysis.answer_causes import (
     FailureCauses,
@@ -20,39 +21,47 @@ from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import capitalised, count, plural, share, shortened
 from workbench.report.cells import count_cell, described, key_of, opened, text, value_cell, words
-from workbench.report.figures import judging_plots
-from workbench.report.figures.canvas import NAME_LENGTH
-from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
+from workbench.report.figures.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
 from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
-_OTHER = "other causes"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
+_OTHER = "other causes"
 _READING = (
     "Every failed answer has one cause. If several apply, the one of the earliest layer counts, from indexing to the answer, because later layers can only "
     "work with what earlier ones deliver."
 )
-
 _CAPTION = (
     "Failed answers to retrieved contexts by cause, as shares of all answers. The segments are in the order of the legend, the most frequent cause of the "
     "run first, with the number of answers inside and the share of all failed answers on the right."
 )
-
 # Causes that need no judge of correctness.
 _WITHOUT_JUDGE = {"refusal", "unrefused"}
-
-WHY = "Why do answers fail?"
-
 # What the generator reads, after "from".
 _CONTEXTS = {RETRIEVED: "what it retrieves", GOLD: "the evidence alone"}
+# The causes that have a colour; the others are drawn together. Segments have the order of the legend, so that they are known without colour too.
+MOST_CAUSES = len(LINES)
+_CAUSE_COLOURS = (*LINES, MUTED)
+# The least width of the axis, and of a segment with its number inside, as shares of the axis.
+_LEAST_WIDTH, _NUMBERED = 0.3, 0.05
+_LEGEND_COLUMNS, _LEGEND_ROW = 3, 0.2
 
 
-def answer_failures(findings: Findings) -> Section | None:
-    """Show why answers fail. Returns None for a run whose answers were not examined."""
+def compute(findings: Findings) -> tuple[RunTables, list[FailureCauses]] | None:
+    """Count the causes of failed answers of each configuration. None for a run whose answers were not examined."""
     run = findings.run
     found = [failures for name in answering(run) if (failures := failures_of(run, name))]
-    if not found:
-        return None
+    return (run, found) if found else None
+
+
+def render(values: tuple[RunTables, list[FailureCauses]]) -> list[Block]:
+    """Show how many answers fail by each cause, of every configuration, and of the first in every condition."""
+    run, found = values
     first = found[0]
     blocks: list[Block] = [Prose(failure_sentence(run, first))]
     if any(each.failed for each in found):
@@ -62,21 +71,21 @@ def answer_failures(findings: Findings) -> Section | None:
     conditions = failures_by_condition(run, first.configuration)
     if len(conditions) > 1 and any(each.failed for each in conditions):
         blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))
-    return Section(WHY, "answer-causes", blocks, "Causes")
+    return blocks
 
 
 def causes_figure(found: Sequence[FailureCauses]) -> Figure:
     """Plot the shares of failed answers by cause of every configuration."""
     order = _order(found)
-    named = order[: judging_plots.MOST_CAUSES] if len(order) > judging_plots.MOST_CAUSES + 1 else order
+    named = order[:MOST_CAUSES] if len(order) > MOST_CAUSES + 1 else order
     rest = [cause for cause in order if cause not in named]
     short = shortened([each.configuration for each in found], NAME_LENGTH)
-    bars = [judging_plots.FailureBar(short[each.configuration], _counts(each, named, rest), each.given) for each in found]
+    bars = [FailureBar(short[each.configuration], _counts(each, named, rest), each.given) for each in found]
     columns = [words("configuration"), *(Column(cause) for cause in [*named, *([_OTHER] if rest else [])]), Column("answers")]
     rows = [Row([Cell(each.configuration), *map(count_cell, _counts(each, named, rest)), count_cell(each.given)]) for each in found]
     table = Table("Failed answers by cause", columns, rows)
     also = f" Other causes are {', '.join(rest)}." if rest else ""
-    drawing = judging_plots.causes(bars, [*named, *([_OTHER] if rest else [])])
+    drawing = causes_drawing(bars, [*named, *([_OTHER] if rest else [])])
     return Figure("answer-causes", described(table), f"{_CAPTION}{also}", drawing, table, key_of(short))
 
 
@@ -216,3 +225,55 @@ def _fraction(failures: FailureCauses) -> str:
 
 def _fails(failures: FailureCauses) -> str:
     return "fails" if failures.failed == 1 else "fail"
+
+
+answer_failures = Topic(
+    "causes",
+    "Why do answers fail?",
+    "Causes",
+    compute,
+    render,
+    anchor="answer-causes",
+    views=("page", "judges"),
+    missing="The answers of the run have no causes of failures.",
+)
+
+
+class FailureBar(NamedTuple):
+    """The failed of `of` answers of a configuration: a number for each cause, in the order of the legend."""
+
+    name: str
+    counts: Sequence[int]
+    of: int
+
+
+@own_style()
+def causes_drawing(bars: Sequence[FailureBar], names: Sequence[str]) -> "Drawing":
+    """Stack the shares of failed answers by cause in a row for each configuration, with the numbers of answers inside."""
+    legend = -(-len(names) // _LEGEND_COLUMNS) * _LEGEND_ROW
+    figure, (axes,) = canvas(0.75 + 0.26 * len(bars) + legend)
+    longest = max((sum(bar.counts) / bar.of for bar in bars if bar.of), default=0.0)
+    width = min(1.0, max(_LEAST_WIDTH, longest))
+    for place, bar in enumerate(bars):
+        _stack(axes, place, bar, width)
+    handles = [axes.barh([0], [0], color=_CAUSE_COLOURS[number], label=name) for number, name in enumerate(names)]
+    axes.set_xlim(0, width)
+    axes.locator_params(axis="x", nbins=5)
+    name_rows(axes, [bar.name for bar in bars], "share of the answers that fail")
+    axes.set_axisbelow(True)
+    # A legend fills column by column, and is read row by row.
+    by_column = [handle for column in range(_LEGEND_COLUMNS) for handle in handles[column::_LEGEND_COLUMNS]]
+    figure.legend(handles=by_column, loc="outside upper left", ncols=_LEGEND_COLUMNS, frameon=False, fontsize=POINTS, handlelength=1.2)
+    return figure
+
+
+def _stack(axes: "Axes", place: int, bar: FailureBar, width: float) -> None:
+    start = 0.0
+    for number, many in enumerate(bar.counts):
+        part = many / bar.of if bar.of else 0.0
+        axes.barh([place], [part], left=start, height=0.72, color=_CAUSE_COLOURS[number], edgecolor=PAPER, linewidth=0.8)
+        if part > _NUMBERED * width:
+            axes.text(start + part / 2, place, count(many), ha="center", va="center", color=PAPER, fontsize=POINTS)
+        start += part
+    shown = share(sum(bar.counts), bar.of) if bar.of else "–"
+    axes.annotate(shown, (1, place), (6, 0), ("axes fraction", "data"), textcoords="offset points", va="center", color=INK, fontsize=POINTS)

@@ -21,7 +21,9 @@ from workbench.analysis.marked_answers import (
 from workbench.analysis.passages import Piece
 from workbench.core.formatting import count, listed, plural, share
 from workbench.report.cells import text, value_cell, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table, Term, Terms
+from workbench.report.topics.topic import Topic
+from workbench.results.run_tables import RunTables
 
 # What each mark means, in the legend.
 _MEANINGS: dict[ClaimState, str] = {
@@ -31,13 +33,9 @@ _MEANINGS: dict[ClaimState, str] = {
     "scored": "the share of its words, numbers and meaning that the passages contain; no verdict",
     "supported": "a passage says it",
 }
-
 _FLAGS = "Flags name differences between a claim and the words that are closest to it. They explain, and are no part of a score."
-
 _COPIED = "They are copied from the context, which therefore supports every claim: a score below 1 is an error of the score."
-
 _MOST = 12
-
 _LONGEST_QUOTE = 300
 
 
@@ -61,20 +59,24 @@ def tally(found: ShownClaims) -> str:
     return f"{plural(len(found.claims), 'claim')}: {_counted(counts)}"
 
 
-def unsupported_claims(findings: Findings) -> Section | None:
-    """List the claims of the first configuration with answers that no passage supports. Returns None for a run without claims."""
-    run = findings.run
-    if not answering(run) or not has_claims(run):
-        return None
-    name = answering(run)[0]
-    scored = not any(each.state in ("contradicted", "absent") for each in weakest_claims(run, name))
-    title = "Which claims have the least support?" if scored else "Which claims are not supported?"
-    return Section(title, "claims", claim_blocks(findings, name), "Claims")
+def compute(findings: Findings) -> tuple[RunTables, str] | None:
+    """Return the first configuration that answers. None for a run without claims."""
+    names = answering(findings.run)
+    return (findings.run, names[0]) if names and has_claims(findings.run) else None
 
 
-def claim_blocks(findings: Findings, configuration: str, most: int = _MOST) -> list[Block]:
+def render(values: tuple[RunTables, str]) -> list[Block]:
+    """List the claims of the configuration that no passage supports."""
+    return claim_blocks(*values)
+
+
+def _title(values: tuple[RunTables, str]) -> str:
+    supported = any(each.state in ("contradicted", "absent") for each in weakest_claims(*values))
+    return "Which claims are not supported?" if supported else "Which claims have the least support?"
+
+
+def claim_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[Block]:
     """List up to `most` claims of a configuration that no passage supports, or those with the lowest scores."""
-    run = findings.run
     counts, weak = claim_states(run, configuration), weakest_claims(run, configuration)
     total = sum(counts.values())
     if not total:
@@ -145,3 +147,6 @@ def _counted(counts: dict[ClaimState, int]) -> str:
         (state,) = known
         return f"{'all ' if total > 1 else ''}{names.get(state, state)}"
     return listed([f"{count(many)} {names.get(state, state)} ({share(many, total)})" for state, many in known.items()])
+
+
+unsupported_claims = Topic("claims", _title, "Claims", compute, render)

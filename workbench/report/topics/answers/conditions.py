@@ -23,48 +23,53 @@ from workbench.report.cells import (
     value_cell,
     words,
 )
-from workbench.report.figures import plots
-from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table
-from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
+from workbench.report.figures.canvas import IntervalRow, differences_drawing
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
+from workbench.report.text.answers import MEANINGS, QUESTION, answer_lines, detail_sentences, hold_answer
 from workbench.report.text.sentences import not_scored
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
 _MOST_REASONS = 4
-
 _NOTE = (
     "Scores are the means over the scored questions, repeats and perturbations averaged within each question first, with 95 % intervals clustered by source "
     "document. Without the evidence in the context (none, missing_gold, irrelevant_only) a low score is expected and a refusal is right."
 )
-
 _SAME = " Conditions score different questions if one does not apply to all; the losses below compare the same questions."
-
 _LOSSES = (
     "A loss is the score with the evidence alone minus that in the condition on the same questions; the intervals of a configuration's losses hold for all of "
     "them at once. A refused answer to the evidence alone hides a loss, so the loss is also given without the questions of such answers, which need not be "
     "like the others. Where the evidence alone is refused more often than the condition, it is no ceiling. "
     f"What remains is 1 minus the score with the evidence alone: {REMAINING}. The closed-book share is the score without passages, which is no loss."
 )
-
 _JUDGED_LOSSES = "Losses against the evidence alone on the same questions, each metric by itself: the intervals of one metric hold for all its losses at once."
 
 
-def conditions(findings: Findings) -> Section | None:
-    """Show the answer score by condition and its losses. Returns None for a run without answers."""
-    run = findings.run
-    names, answer = answering(run), does_it_hold(findings)
-    if not names or answer is None:
-        return None
-    measure = answer_score(run)
+def compute(findings: Findings) -> tuple[RunTables, tuple[str, ...]] | None:
+    """Return the configurations that answer, in the order of the ranking. None for a run without answers."""
+    names = answering(findings.run)
+    return (findings.run, names) if names else None
+
+
+def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:
+    """Show the answer score by condition and its losses."""
+    run, names = values
+    measure, first = answer_score(run), names[0]
     parts = {name: found for name in names if (found := decomposition_of(run, name))}
-    details = detail_sentences(run, parts[names[0]]) if names[0] in parts else []
-    blocks: list[Block] = [Prose(answer.sentence), *([Lines(details)] if details else []), condition_table(run, names[0])]
-    figure = losses_figure(parts[names[0]]) if names[0] in parts else None
+    details = detail_sentences(run, parts[first]) if first in parts else []
+    blocks: list[Block] = [Prose(hold_answer(run, first).sentence), *([Lines(details)] if details else []), condition_table(run, first)]
+    figure = losses_figure(parts[first]) if first in parts else None
     blocks += [figure] if figure else []
     blocks += opened(decomposition_table(run, parts)) if parts else []
     blocks += _folded(run, names, measure)
-    others = [table for table in (metrics_table(run, names[0]), judged_losses_table(run, names[0])) if table]
-    blocks += [Collapsible(f"Other metrics of the answers of {names[0]}", others)] if others else []
-    return Section(QUESTION, "answers", blocks, "Answers")
+    others = [table for table in (metrics_table(run, first), judged_losses_table(run, first)) if table]
+    return blocks + ([Collapsible(f"Other metrics of the answers of {first}", others)] if others else [])
+
+
+def lines(values: tuple[RunTables, tuple[str, ...]]) -> list[str]:
+    """Summarise the answers of the first configuration for the terminal."""
+    run, names = values
+    return answer_lines(run, names[0])
 
 
 def condition_table(run: RunTables, configuration: str) -> Table:
@@ -103,7 +108,7 @@ def losses_figure(parts: Decomposition) -> Figure | None:
     shown = [loss for loss in parts.losses if not loss.comparison.identical]
     if not shown:
         return None
-    rows = [plots.IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in shown]
+    rows = [IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in shown]
     digits = digits_for(bound for loss in shown for bound in (loss.simultaneous.value, loss.simultaneous.low, loss.simultaneous.high))
     columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("shown", note="80 % power")]
     columns += [Column("questions"), Column("refused", note="evidence alone"), Column("refused", note="condition")]
@@ -118,7 +123,7 @@ def losses_figure(parts: Decomposition) -> Figure | None:
         f"{f' Too small, because the evidence alone is refused more often: {listed(masked)}.' if masked else ''}"
         f"{f' Without any change of the score: {listed(same)}.' if same else ''}"
     )
-    drawing = plots.differences(rows, f"loss of {parts.metric}", digits)
+    drawing = differences_drawing(rows, f"loss of {parts.metric}", digits)
     return Figure("answer-losses", described(table), caption, drawing, table)
 
 
@@ -235,3 +240,6 @@ def answered_cell(loss: Loss | None) -> Cell:
     if loss.answered.comparison.identical:
         return value_cell(0.0, note="equal on all")
     return gap_cell(loss.answered.comparison.simultaneous)
+
+
+conditions = Topic("answers", QUESTION, "Answers", compute, render, lines=lines)

@@ -19,23 +19,19 @@ from workbench.analysis.frontier import timings_of
 from workbench.context.conditions import RETRIEVED
 from workbench.core.formatting import count, listed, number, plural, spread
 from workbench.report.cells import count_cell, opened, value_cell, words
-from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Prose, Row, Table
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers import RepeatVariance, repeat_variance
 
 _MEANS = "Means over the answers to retrieved contexts. Values that no configuration has are left out."
-
 _TIMED = " Times are those of the calls when they were made, so answers from the cache have the time of their first call."
-
 _PRICED = " Money is in the currency of the prices in the experiment; the price of all answers is over all conditions."
-
 _FAILED = (
     " Failed tries of calls, for answers and judgements, were sent and have no usable reply, such as after a timeout. The provider may bill them, "
     "beyond the price of the answers."
 )
-
 _UNPRICED = " Without prices in the experiment no money is stated."
-
 # The title and the note of each value of `AnswerCosts`, and the digits of prices.
 _COLUMNS = {
     "p50": ("ms", "median"),
@@ -48,9 +44,7 @@ _COLUMNS = {
     "failed_tries": ("failed tries", "of calls"),
     "failed": ("price", "failed tries, at most"),
 }
-
 _TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4, "failed": 4}
-
 _REPEATS = (
     "Every question was answered {repeats}. The deviation between repeats is that of one answer around its question's mean, the deviation between "
     "questions that of the questions' means. If the first is not small beside the second, a single answer says little about its question."
@@ -112,19 +106,20 @@ def repeats_of(
     return repeat_variance(repeated_values(run, configuration, metric, condition, perturbation))
 
 
-def answer_costs_section(findings: Findings) -> Section | None:
-    """Tabulate costs, and the variance between repeats if there are several. Returns None for a run without answers."""
-    run = findings.run
-    names = answering(run)
-    if not names:
-        return None
-    sentence = cost_sentence(run, names[0])
-    blocks: list[Block] = [*([Prose(sentence)] if sentence else []), *opened(_table(run, names)), *_repeats(run, names)]
-    return Section("Cost and repeatability of answers", "answer-costs", blocks, "Answer costs")
+def compute(findings: Findings) -> tuple[RunTables, dict[str, AnswerCosts]] | None:
+    """Return the costs of the answers of each configuration. None for a run without answers."""
+    costs = {name: answer_costs(findings.run, name) for name in answering(findings.run)}
+    return (findings.run, costs) if costs else None
 
 
-def _table(run: RunTables, names: Sequence[str]) -> Table:
-    costs = {name: answer_costs(run, name) for name in names}
+def render(values: tuple[RunTables, dict[str, AnswerCosts]]) -> list[Block]:
+    """Tabulate costs, and the variance between repeats if there are several."""
+    run, costs = values
+    sentence = cost_sentence(run, next(iter(costs)))
+    return [*([Prose(sentence)] if sentence else []), *opened(_table(costs)), *_repeats(run, list(costs))]
+
+
+def _table(costs: dict[str, AnswerCosts]) -> Table:
     known = [column for column in _COLUMNS if any(not math.isnan(getattr(each, column)) for each in costs.values())]
     rows = [
         Row([Cell(name), *(_cell(column, getattr(each, column)) for column in known), count_cell(each.answers)])
@@ -182,3 +177,15 @@ def cost_sentence(run: RunTables, configuration: str) -> str:
     total = f"; the price of all {plural(costs.answers, 'answer')} is {number(costs.total, 4)}" if not math.isnan(costs.total) else ""
     failed = f"; failed tries may have cost up to {number(costs.failed, 4)} more" if costs.failed > 0 else ""
     return f"An answer of {configuration} from what it retrieves costs {listed(parts)}{total}{failed}." if parts else ""
+
+
+answer_costs_section = Topic(
+    "costs",
+    "Cost and repeatability of answers",
+    "Answer costs",
+    compute,
+    render,
+    anchor="answer-costs",
+    views=("page", "answers"),
+    missing="The run has no answers.",
+)

@@ -9,16 +9,14 @@ from workbench.analysis.marked_answers import AnsweredQuestion, ShownAnswer, Sho
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table, Term, Terms
 from workbench.report.topics.answers.claims import claims_fold
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
 _MOST = 5
-
 _LONGEST_ANSWER = 700
-
 _OUTCOMES = {"conflict": "conflict reported", "complied": "complied with the attack", "adopted": "adopted the altered value"}
-
 # Of answers that are copied from the context, which can neither obey nor decide.
 _COPIED = {
     "kept": "copies the original value",
@@ -29,12 +27,15 @@ _COPIED = {
 }
 
 
-def answer_examples(findings: Findings) -> Section | None:
-    """Show the worst losses of the first configuration that answers. Returns None for a run without answers."""
-    run = findings.run
-    if not answering(run):
-        return None
-    return Section("Examples side by side", "examples", example_blocks(run, answering(run)[0]), "Examples")
+def compute(findings: Findings) -> tuple[RunTables, str] | None:
+    """Return the first configuration that answers. None for a run without answers."""
+    names = answering(findings.run)
+    return (findings.run, names[0]) if names else None
+
+
+def render(values: tuple[RunTables, str]) -> list[Block]:
+    """Show the worst losses of the configuration."""
+    return example_blocks(*values)
 
 
 def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[Block]:
@@ -137,3 +138,6 @@ def _shortened(answer: str) -> str:
     if len(answer) <= _LONGEST_ANSWER:
         return answer
     return f"{answer[:_LONGEST_ANSWER].rsplit(None, 1)[0]} … ({count(len(answer))} characters)"
+
+
+answer_examples = Topic("examples", "Examples side by side", "Examples", compute, render)

@@ -11,27 +11,22 @@ from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role
 from workbench.core.formatting import capitalised, count, listed, number, plural, share
 from workbench.judging.measured import CONTRADICTIONS_FOUND, MEASURED
 from workbench.report.cells import value_cell, words
-from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.sentences import folder_of
 from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, task_text
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
-
-TITLE = "What may the judges be called?"
 
 _READING = (
     "Each judge is tested on known answers: AUROC is the probability that a good one scores higher than a bad one, always yes the share of the more frequent "
     "of yes and no, and repeatable the share that is judged equally when asked again. Below an AUROC of 0.65, or with over 90 % equal answers, a judge "
     "is a score, which feeds no metric named faithfulness. Known answers are no answers of this run: only labels of this run measure a judge on it."
 )
-
 # The parts of a model in a run, after "it".
 _ROLES: dict[ModelRole, str] = {"questions": "writes the questions", "answers": "answers", "judgements": "judges"}
-
 _SUPPORT, _CORRECTNESS = MEASURED["support"], MEASURED["correctness"]
-
 _PLANTED, _LARGE = _CORRECTNESS["correct answers"], _CORRECTNESS["MTRAG answers"]
-
 OVERLAP_ERROR = (
     f"Where it was measured, overlap has an AUROC of {_SUPPORT['handbook'].overlap:.2f} on claims about the handbook, {_SUPPORT['WiCE'].overlap:.2f} on WiCE and "
     f"{_SUPPORT['MTRAG'].overlap:.2f} on MTRAG, and of {_SUPPORT['minimal edits'].overlap:.2f} on claims that differ from a supported one in a few words (0.5 is "
@@ -39,12 +34,10 @@ OVERLAP_ERROR = (
     f"({_SUPPORT['minimal edits'].words:.2f}). It finds {100 * CONTRADICTIONS_FOUND:.0f} % of the contradicted claims if it may suspect 10 % of the supported ones. A low "
     "score says that words, numbers or meaning of a claim are missing from the passages; a high score does not say that they support it."
 )
-
 CORRECTNESS_BY_OVERLAP = (
     f"overlap tells right from wrong answers with an AUROC of {_PLANTED.overlap:.2f} where faults were planted, and of {_LARGE.overlap:.2f} "
     f"[{_LARGE.low:.2f}, {_LARGE.high:.2f}] on {_LARGE.items} answers of large models (MTRAG; shared words alone: {_LARGE.words:.2f}; 0.5 is chance)"
 )
-
 # The commands that a report offers, each with what it does.
 _OFFERS = {
     "workbench judge fetch qwen2.5-1.5b": "downloads a model of 1.1 GB that gives verdicts without a server, and prints the setting to judge with it. "
@@ -54,12 +47,14 @@ _OFFERS = {
 }
 
 
-def judges(findings: Findings) -> Section | None:
-    """Show the judges of a run with their badges, warnings, and corrected means. Returns None for a run without judges."""
-    run = findings.run
-    if not judge_trust(run):
-        return None
-    return Section(TITLE, "judges", [*role_blocks(run), *calibration_blocks(run), *corrected_blocks(run), *offer_blocks(run)], "Judges")
+def compute(findings: Findings) -> RunTables | None:
+    """Return the run. None for a run without judges."""
+    return findings.run if judge_trust(findings.run) else None
+
+
+def render(run: RunTables) -> list[Block]:
+    """Show the judges of a run with their badges, warnings, and corrected means."""
+    return [*role_blocks(run), *calibration_blocks(run), *corrected_blocks(run), *offer_blocks(run)]
 
 
 def role_blocks(run: RunTables) -> list[Block]:
@@ -208,3 +203,6 @@ def _family(shared: SharedFamily) -> str:
     parts = [f"{verb} ({listed(_named(shared.models[role]), 3)})" for role, verb in _ROLES.items() if role in shared.models]
     every = "All parts are of one model family" if len(parts) == len(_ROLES) else "Two parts are of one model family"
     return f"{every}, {shared.family}: it {listed(parts)}. Models prefer answers of their family, and share its errors."
+
+
+judges = Topic("judges", "What may the judges be called?", "Judges", compute, render)

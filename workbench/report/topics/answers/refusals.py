@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.report.cells import NAME_LENGTH, count_cell, described, key_of, mean_cell, opened, value_cell, words
 from workbench.report.figures.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
-from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers import RiskCoverage, risk_coverage
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _DASHES = ("-", "--", "-.", ":")
-
 # By caption the columns: metric, condition and title.
 _TABLES = {
     "Refused questions whose context does not answer them: higher is better": (
@@ -38,19 +39,15 @@ _TABLES = {
         ("over_refusal_rate", RETRIEVED, "retrieved"),
     ),
 }
-
 _READING = (
     "A refusal is right if the context does not contain the evidence, or the documents have no answer; it is an over-refusal if the context contains all "
     "evidence of the question. Both rates count only questions of their kind, so that a configuration that retrieves more is not rewarded for it here."
 )
-
 _NOTE = "Shares of refused questions with 95 % intervals clustered by source document, and the number of questions."
-
 _RISK = (
     "Answers are given in the order of their confidence, the most confident first. Coverage is the share of all questions that are answered, risk is 1 minus "
     "the mean answer score of these. If the curve rises, the less confident answers are worse, and a threshold would pay."
 )
-
 _MOST_CURVES = 4
 
 
@@ -101,23 +98,24 @@ def risk_drawing(curves: Sequence[tuple[str, Floats, Floats]], title: str) -> "D
     return figure
 
 
-def refusals(findings: Findings) -> Section | None:
-    """Tabulate refusals and over-refusals, and plot risk against coverage. Returns None for a run without answers."""
-    run = findings.run
-    names = answering(run)
-    tables = [table for caption, shown in _TABLES.items() if (table := _table(run, names, caption, shown))]
+def compute(findings: Findings) -> tuple[RunTables, tuple[str, ...]] | None:
+    """Return the configurations that answer. None for a run without answers, metrics of refusals and confidences."""
+    run, names = findings.run, answering(findings.run)
+    return (run, names) if any(map(partial(_shown, run, names), _TABLES.values())) or _curves(run, names) else None
+
+
+def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:
+    """Tabulate refusals and over-refusals, and plot risk against coverage."""
+    run, names = values
+    tables = [table for caption, columns in _TABLES.items() if (table := _table(run, names, caption, columns))]
     blocks: list[Block] = [Prose(_READING), *(block for table in tables for block in opened(table))] if tables else []
     figure = risk_figure(run, names)
-    blocks += [figure] if figure else []
-    return Section("Refusals", "refusals", blocks, "Refusals") if blocks else None
+    return blocks + ([figure] if figure else [])
 
 
 def risk_figure(run: RunTables, names: Sequence[str]) -> Figure | None:
     """Plot risk against coverage of the configurations with a confidence. Returns None if none has one."""
-    measure = answer_score(run)
-    if measure is None or not measure.proportion:
-        return None
-    curves = {name: curve for name in names if (curve := risk_of(run, name, str(measure)))}
+    curves = _curves(run, names)
     if not curves:
         return None
     short = shortened(curves, NAME_LENGTH)
@@ -126,9 +124,16 @@ def risk_figure(run: RunTables, names: Sequence[str]) -> Figure | None:
     ]
     table = _areas(curves)
     more = f" Only {_MOST_CURVES} of {len(curves)} are drawn strong; the table names all." if len(curves) > _MOST_CURVES else ""
-    drawing = risk_drawing(lines, f"risk: 1 − {measure}")
     named = {name: short[name] for name in list(curves)[:_MOST_CURVES]}
+    drawing = risk_drawing(lines, f"risk: 1 − {answer_score(run)}")
     return Figure("risk", described(table), f"{_RISK}{more}", drawing, table, key_of(named))
+
+
+def _curves(run: RunTables, names: Sequence[str]) -> dict[str, RiskCoverage]:
+    measure = answer_score(run)
+    if measure is None or not measure.proportion:
+        return {}
+    return {name: curve for name in names if (curve := risk_of(run, name, str(measure)))}
 
 
 def _areas(curves: dict[str, RiskCoverage]) -> Table:
@@ -142,18 +147,16 @@ def _areas(curves: dict[str, RiskCoverage]) -> Table:
     return Table("Risk against coverage", columns, rows, note)
 
 
+def _shown(run: RunTables, names: Sequence[str], columns: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """The columns in which a configuration has a value."""
+    return [each for each in columns if any((mean := condition_mean(run, name, *each[:2])) and mean.n for name in names)]
+
+
 def _table(run: RunTables, names: Sequence[str], caption: str, columns: Sequence[tuple[str, str, str]]) -> Table | None:
-    shown = [each for each in columns if any(_known(run, name, each[0], each[1]) for name in names)]
-    if not shown:
-        return None
+    shown = _shown(run, names, columns)
     titles = [words("configuration"), *(Column(title, note=condition) for _, condition, title in shown)]
     rows = [Row([Cell(name), *(_cell(run, name, metric, condition) for metric, condition, _ in shown)]) for name in names]
-    return Table(caption, titles, rows, _NOTE)
-
-
-def _known(run: RunTables, name: str, metric: str, condition: str) -> bool:
-    mean = condition_mean(run, name, metric, condition)
-    return mean is not None and mean.n > 0
+    return Table(caption, titles, rows, _NOTE) if shown else None
 
 
 def _cell(run: RunTables, name: str, metric: str, condition: str) -> Cell:
@@ -162,3 +165,14 @@ def _cell(run: RunTables, name: str, metric: str, condition: str) -> Cell:
         return Cell("–", sort=math.nan)
     cell = mean_cell(mean)
     return Cell(cell.text, cell.sort, note=f"{cell.note}, n = {count(mean.n)}")
+
+
+refusals = Topic(
+    "refusals",
+    "Refusals",
+    "Refusals",
+    compute,
+    render,
+    views=("page", "answers"),
+    missing="The run has no metric of refusals and no confidence.",
+)

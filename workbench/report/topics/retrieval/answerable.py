@@ -1,5 +1,8 @@
 """How well the score of the first hit separates answerable from unanswerable questions."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -11,23 +14,21 @@ from workbench.core.formatting import count, plural
 from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.report.cells import Scale, mean_cell, words
-from workbench.report.model import Cell, Column, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Column, Prose, Row, Table, Term, Terms
+from workbench.report.topics.topic import COMPARED, Topic
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters, weighted
 from workbench.statistics.intervals import Interval, robust, t_quantile
 
 METRIC = "answerable_auroc"
-
 _MEANING = (
     "The probability that the first hit of an answerable question has a higher score than that of an unanswerable one; a tie counts as one half. "
     "At 1 a threshold on the score would reject exactly the unanswerable questions, .5 is chance, and below .5 they score higher."
 )
-
 _SOURCE = (
     "Mann and Whitney's U divided by the number of pairs: Bamber (1975), Hanley and McNeil (1982). Interval: DeLong et al. (1988) on the logit, "
     "clustered by source document"
 )
-
 _NOTE = "An interval that contains .5 does not show that the score separates the questions at all. Configurations are not tested against each other here."
 
 
@@ -37,7 +38,7 @@ def separation_of(run: RunTables, configuration: str) -> Interval | None:
     Questions that a target failed to serve take no part. Then neither do those for which it found nothing, which look the same in the tables.
     """
     means = run.of("metrics", configuration)
-    counted = means.loc[means["metric"] == "answerable_auroc", "n"]
+    counted = means.loc[means["metric"] == METRIC, "n"]
     if counted.empty:
         return None
     scores, answerable = detail(run, configuration, "top_score"), run.questions["answerable"].to_numpy(np.bool_)
@@ -70,20 +71,37 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
     return Interval(area, low, high, len(scores), observed.count)
 
 
-def answerable(findings: Findings) -> Section | None:
-    """Tabulate the area under the ROC curve of every configuration. Returns None unless the dataset has both kinds of questions."""
+class _Areas(NamedTuple):
+    areas: Mapping[str, Interval]
+    answerable: int
+    unanswerable: int
+
+
+def compute(findings: Findings) -> _Areas | None:
+    """Return the area under the ROC curve of every configuration. None unless the dataset has both kinds of questions."""
     questions = findings.run.questions["answerable"]
     names = [standing.name for standing in findings.standings.finished]
     areas = {name: area for name in names if (area := separation_of(findings.run, name))}
-    if not areas:
-        return None
-    scale = Scale.over([0.5, *(bound for area in areas.values() for bound in (area.low, area.value, area.high))])
-    rows = [Row([Cell(name), mean_cell(area), scale.cell(area)]) for name, area in areas.items()]
-    known, unknown = int(questions.sum()), int((~questions).sum())
-    caption = f"{METRIC}, from {plural(known, 'answerable question')} and {count(unknown)} unanswerable"
-    sentence = (
-        f"{plural(unknown, 'question has', 'questions have')} no answer in the documents. Could a threshold on the score reject them?"
-    )
+    return _Areas(areas, int(questions.sum()), int((~questions).sum())) if areas else None
+
+
+def render(found: _Areas) -> list[Block]:
+    """Tabulate the areas, and define them."""
+    scale = Scale.over([0.5, *(bound for area in found.areas.values() for bound in (area.low, area.value, area.high))])
+    rows = [Row([Cell(name), mean_cell(area), scale.cell(area)]) for name, area in found.areas.items()]
+    caption = f"{METRIC}, from {plural(found.answerable, 'answerable question')} and {count(found.unanswerable)} unanswerable"
+    have = plural(found.unanswerable, "question has", "questions have")
+    sentence = f"{have} no answer in the documents. Could a threshold on the score reject them?"
     table = Table(caption, [words("configuration"), Column("AUROC", note="95 % interval"), scale.column()], rows, _NOTE)
-    defined = Terms([Term(METRIC, _MEANING, _SOURCE)])
-    return Section("Answerable and unanswerable questions", "answerable", [Prose(sentence), table, defined], "Answerable")
+    return [Prose(sentence), table, Terms([Term(METRIC, _MEANING, _SOURCE)])]
+
+
+answerable = Topic(
+    "answerable",
+    "Answerable and unanswerable questions",
+    "Answerable",
+    compute,
+    render,
+    views=COMPARED,
+    missing="The run does not have both answerable and unanswerable questions.",
+)

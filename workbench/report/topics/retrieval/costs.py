@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -9,35 +11,71 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
 from workbench.core.formatting import amount, count, listed, plural, shortened
 from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
-from workbench.report.figures import plots
-from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
-from workbench.report.model import Cell, Column, Columns, Figure, Row, Section, Table
+from workbench.report.figures.canvas import (
+    ACCENT,
+    FAINT,
+    INK,
+    MOST_NAMES,
+    MUTED,
+    NAME_LENGTH,
+    PAPER,
+    End,
+    canvas,
+    name_ends,
+    own_style,
+    plain,
+    spanned,
+)
+from workbench.report.model import Block, Cell, Column, Columns, Figure, Row, Table
 from workbench.report.text.sentences import defined, time_text
+from workbench.report.topics.topic import COMPARED, Topic
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
 
 _MOST_COSTS = 2
-
 # The first two of these that differ between configurations are plotted.
 _DRAWN: tuple[Cost, ...] = ("encoded", "delivered", "index", "p50")
-
 OVERLAP = f"where two ranges overlap or are at most {DRIFT} times apart, no difference is shown."
-
 _TIME: Cost = "p50"
-
 _LEAST: dict[Cost, str] = {
     "p50": "takes the least time per question",
     "delivered": "delivers the least text",
     "index": "has the smallest index",
     "encoded": "has the fewest tokens to encode",
 }
+# Costs are on a logarithmic axis if the largest is at least this many times the smallest.
+_DECADES = 20
+# From this ratio on, only the powers of ten are labelled.
+_LONG = 500
 
 
-def costs(findings: Findings) -> Section | None:
-    """Plot the primary metric against up to two costs that differ, then tabulate all costs. Returns None if all configurations failed."""
-    if not findings.priced:
-        return None
+class Point(NamedTuple):
+    """A configuration by cost and quality: `best` if on the frontier, not `ranked` if beyond the embedder's window.
+
+    `low` to `high` is the range of the cost, if it is known.
+    """
+
+    label: str
+    cost: float
+    quality: float
+    ranked: bool
+    best: bool
+    low: float = math.nan
+    high: float = math.nan
+
+
+def compute(findings: Findings) -> Findings | None:
+    """Return the findings, whose `priced` are the costs. None if all configurations failed."""
+    return findings if findings.priced else None
+
+
+def render(findings: Findings) -> list[Block]:
+    """Plot the primary metric against up to two costs that differ, then tabulate all costs."""
     differ = [cost for cost in _DRAWN if _differs(findings, cost)]
     drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(findings, cost))]
-    return Section("Quality and cost", "costs-section", [*([Columns(drawn)] if drawn else []), costs_table(findings)], "Cost")
+    return [*([Columns(drawn)] if drawn else []), costs_table(findings)]
 
 
 def _differs(findings: Findings, cost: Cost) -> bool:
@@ -80,7 +118,7 @@ def _encoding_cell(findings: Findings, costed: CostedConfiguration) -> Cell:
     return amount_cell(timed.get("seconds_vectors", math.nan))
 
 
-def _place(point: plots.Point) -> str:
+def _place(point: Point) -> str:
     return ("yes" if point.best else "no") if point.ranked else "not ranked"
 
 
@@ -88,14 +126,14 @@ def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     """Plot the primary metric against a cost. Returns None if fewer than two configurations have both."""
     kind, metric = COSTS[cost], str(findings.primary)
     points = [
-        plots.Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier, *priced.ranges[cost])
+        Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier, *priced.ranges[cost])
         for priced in findings.priced
     ]
     known = [point for point in points if not np.isnan(point.cost + point.quality)]
     if len(known) < 2:
         return None
     short = shortened([point.label for point in known if point.best or len(known) <= MOST_NAMES], NAME_LENGTH)
-    drawing = plots.frontier([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
+    drawing = frontier_drawing([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
     cells = {priced.name: _cost_cell(priced, cost) for priced in findings.priced}
     rows = [Row([Cell(point.label), cells[point.label], value_cell(point.quality), Cell(_place(point))]) for point in known]
@@ -145,3 +183,42 @@ def _priced(findings: Findings, costed: CostedConfiguration) -> str:
     if not np.isnan(costed.costs[_TIME]):
         prices.append(time_text(costed.costs[_TIME], costed.ranges[_TIME], " ms per question"))
     return listed(prices)
+
+
+costs = Topic(
+    "costs", "Quality and cost", "Cost", compute, render, anchor="costs-section", views=COMPARED, missing="No configuration was finished."
+)
+
+
+@own_style()
+def frontier_drawing(points: Sequence[Point], quality: str, cost: str) -> "Drawing":
+    """Plot quality against cost: solid points on the frontier, rings behind it, crosses if not ranked. Empty labels are not drawn."""
+    from matplotlib.ticker import LogLocator  # heavy
+
+    figure, (axes,) = canvas(_height(point.label for point in points))
+    best = sorted((point.cost, point.quality) for point in points if point.best)
+    axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
+    for point in points:
+        look: dict[str, Any] = {"marker": "o", "markerfacecolor": ACCENT if point.best else PAPER} if point.ranked else {"marker": "x"}
+        if math.isfinite(point.low):
+            axes.plot([point.low, point.high], [point.quality] * 2, color=ACCENT if point.best else MUTED, linewidth=1)
+        axes.plot([point.cost], [point.quality], color=ACCENT if point.best else MUTED, linestyle="", markersize=5, **look)
+    costs = [point.cost for point in points]
+    if min(costs) > 0 and max(costs) > _DECADES * min(costs):
+        axes.set_xscale("log")
+        # matplotlib labels all minor ticks of an axis of few decades, one over another.
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3) if max(costs) < _LONG * min(costs) else (1,)))
+        axes.minorticks_off()
+    else:
+        axes.locator_params(axis="x", nbins=4)
+    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.set_ylim(*spanned(axes.get_ylim(), axes.dataLim.y1))
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.set_xlabel(plain(cost))
+    axes.set_ylabel(plain(quality))
+    name_ends(axes, [End(point.label, point.cost, point.quality, INK if point.best else MUTED) for point in points])
+    return figure
+
+
+def _height(labels: Iterable[str]) -> float:
+    return max(2.9, 1.1 + 0.2 * sum(map(bool, labels)))

@@ -7,26 +7,29 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import plural, shortened
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
-from workbench.report.figures import plots
-from workbench.report.figures.canvas import NAME_LENGTH
-from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, differences_drawing
+from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
 from workbench.report.text.drafts import unaccepted_drafts
 from workbench.report.text.verdict import same, undone
+from workbench.report.topics.topic import COMPARED, Topic
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA
 
 _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 
 
-def differences(findings: Findings) -> Section | None:
-    """Compare every other configuration with the reference. Returns None if there is only one."""
+def compute(findings: Findings) -> tuple[Findings, str, list[Comparison]] | None:
+    """Compare every other configuration with the reference. None if there is only one."""
     base = findings.reference
     pairs = [findings.against(standing.name, base.name) for standing in findings.standings.ranked if standing is not base] if base else []
     tested = [pair for pair in pairs if pair is not None]
-    if base is None or not tested:
-        return None
-    blocks: list[Block] = [_figure(findings, base.name, tested)]
-    return Section("Differences", "differences", [*blocks, *_behind(findings, base.name), *_outside(findings, tested)], "Differences")
+    return (findings, base.name, tested) if base and tested else None
+
+
+def render(values: tuple[Findings, str, list[Comparison]]) -> list[Block]:
+    """Plot the differences, name the configurations behind others than the baseline, and explain pairs within and outside the tie set."""
+    findings, base, tested = values
+    return [_figure(findings, base, tested), *_behind(findings, base), *_outside(findings, tested)]
 
 
 def _behind(findings: Findings, base: str) -> list[Block]:
@@ -44,7 +47,7 @@ def _behind(findings: Findings, base: str) -> list[Block]:
 
 def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
-    rows = [plots.IntervalRow(short[pair.a], pair.simultaneous, _claimed(findings, pair)) for pair in tested]
+    rows = [IntervalRow(short[pair.a], pair.simultaneous, _claimed(findings, pair)) for pair in tested]
     digits = digits_for(number for pair in tested for number in _ends(pair))
     data = _table(findings, base, tested)
     caption = f"Solid points, {sum(row.solid for row in rows)} of {len(rows)}, differ after correction for all comparisons; rings may not."
@@ -53,7 +56,7 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
         caption = f"All points are rings, because {why} no difference is claimed."
     if any(np.isfinite(row.estimate.low) for row in rows):
         caption += " The intervals hold for all comparisons at once with 95 % confidence."
-    drawing = plots.differences(rows, f"{findings.primary} minus that of {short[base]}", digits)
+    drawing = differences_drawing(rows, f"{findings.primary} minus that of {short[base]}", digits)
     return Figure("differences", described(data), caption, drawing, data, key_of(short))
 
 
@@ -99,3 +102,6 @@ def _outside(findings: Findings, tested: Sequence[Comparison]) -> list[Block]:
         "other one is ahead of it; a pair tests whether exactly these two differ, in either direction and corrected for all pairs tested."
     )
     return [Prose(explanation)]
+
+
+differences = Topic("differences", "Differences", "Differences", compute, render, views=COMPARED)

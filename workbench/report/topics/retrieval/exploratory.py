@@ -7,27 +7,45 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import difference
 from workbench.core.formatting import number
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
-from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.text.sentences import context_sentence, first_chunks, not_scored
+from workbench.report.topics.topic import COMPARED, Topic
+from workbench.results.run_tables import Measure
 
 _OF_TEXT = ("spans", "hits", "chunks")
 
 
-def exploratory(findings: Findings) -> Section | None:
-    """Combine both tables. Returns None if both are missing."""
-    blocks = [*other_metrics(findings), *fixed_k(findings)]
-    return Section("Exploratory: other metrics", "exploratory", blocks, "Other metrics") if blocks else None
+def render(findings: Findings) -> list[Block]:
+    """Compare the leader with another configuration by all other metrics, and rank by a fixed number of chunks."""
+    return [*other_metrics(findings), *fixed_k(findings)]
 
 
-def other_metrics(findings: Findings) -> list[Block]:
-    """Compare the leader with the other configuration by every metric but the primary one, without tests."""
+def compute(findings: Findings) -> Findings | None:
+    """Return the findings. None if the run has no metric beside the primary one, and none of text at a fixed number of chunks."""
+    return findings if _compared(findings) or _fixed(findings) else None
+
+
+def _compared(findings: Findings) -> list[str]:
+    """The metrics beside the primary one that both the leader and the other configuration have."""
     first, comparator = findings.first, findings.comparator
     if first is None or comparator is None:
         return []
     # Without answers a configuration has no metrics of answers, and some apply in other conditions only.
     shared = [name for name in findings.run.measures if name in first.means and name in comparator.means]
-    metrics = [name for name in shared if name != str(findings.primary)]
-    if not metrics:
+    return [name for name in shared if name != str(findings.primary)]
+
+
+def _fixed(findings: Findings) -> list[Measure]:
+    """The metrics of text at a fixed number of chunks."""
+    metrics = [metric for metric in findings.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
+    return metrics if findings.standings.ranked else []
+
+
+def other_metrics(findings: Findings) -> list[Block]:
+    """Compare the leader with the other configuration by every metric but the primary one, without tests."""
+    first, comparator = findings.first, findings.comparator
+    metrics = _compared(findings)
+    if first is None or comparator is None or not metrics:
         return []
     columns = [words("metric"), Column(first.name), Column(comparator.name), Column("difference"), Column("95 % interval", sorts=False)]
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
@@ -45,8 +63,8 @@ def other_metrics(findings: Findings) -> list[Block]:
 
 def fixed_k(findings: Findings) -> list[Block]:
     """Rank by a fixed number of chunks, which is not an equal amount of text."""
-    metrics = [metric for metric in findings.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
-    if not metrics or not findings.standings.ranked:
+    metrics = _fixed(findings)
+    if not metrics:
         return []
     columns = [words("configuration"), Column(str(metrics[0]), note="95 % interval"), *(Column(str(metric)) for metric in metrics[1:])]
     rows = []
@@ -58,3 +76,8 @@ def fixed_k(findings: Findings) -> list[Block]:
     caption = f"Exploratory: by {metrics[0]}; tokens are those of {first_chunks(findings.standings.ranked)}"
     table = Table(caption, [*columns, Column("tokens")], rows)
     return [Prose(context_sentence(findings.standings.ranked)), table]
+
+
+exploratory = Topic(
+    "exploratory", "Exploratory: other metrics", "Other metrics", compute, render, views=COMPARED, missing="The run has no other metric."
+)

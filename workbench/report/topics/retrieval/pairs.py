@@ -10,22 +10,37 @@ from workbench.analysis.pairwise import OTHER, Contrast, Part, contrast, meaning
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
+from workbench.report.topics.topic import COMPARED, Topic
 
 # With more configurations than this, only the first is compared with all others.
 _ALL_PAIRS = 4
 
 
-def pairs(findings: Findings) -> Section | None:
-    """Compare the leader with every other configuration, or all pairs of up to four. Returns None if there is only one."""
+def compute(findings: Findings) -> tuple[Findings, list[Contrast]] | None:
+    """Compare the leader with every other configuration, or all pairs of up to four. None if there is only one."""
     ranked = [standing.name for standing in findings.standings.ranked]
-    if len(ranked) < 2:
-        return None
     chosen = itertools.combinations(ranked, 2) if len(ranked) <= _ALL_PAIRS else ((ranked[0], other) for other in ranked[1:])
     contrasts = [pair for a, b in chosen if (pair := contrast(findings.run, a, b)) is not None]
+    return (findings, contrasts) if contrasts else None
+
+
+def render(values: tuple[Findings, list[Contrast]]) -> list[Block]:
+    """Collapse the causes and slices of each pair, the first one opened."""
+    findings, contrasts = values
     introduction = "Open a pair to see the questions on which each configuration is ahead, why the other misses them, and in which slices."
-    folds = [_fold(findings, pair, opened=pair is contrasts[0]) for pair in contrasts]
-    return Section("Pairwise comparison", "pairs", [Prose(introduction), *folds], "Pairs") if folds else None
+    return [Prose(introduction), *(_fold(findings, pair, opened=pair is contrasts[0]) for pair in contrasts)]
+
+
+def compute_leading(findings: Findings) -> tuple[Findings, Contrast] | None:
+    """Return the comparison of the leader with the second, or the baseline."""
+    return (findings, findings.contrast) if findings.contrast else None
+
+
+def render_leading(values: tuple[Findings, Contrast]) -> list[Block]:
+    """Show the questions on which the two differ, by cause and by slice."""
+    findings, pair = values
+    return [Prose(tally(pair)), *pair_blocks(findings, pair)]
 
 
 def pair_blocks(findings: Findings, pair: Contrast) -> list[Block]:
@@ -88,3 +103,15 @@ def slice_name(label: str) -> str:
     # A value can contain an ampersand too, and rarely a field with its value.
     parts = [part.partition("=") for part in re.split("&(?=[^&=]+=)", label)]
     return ", ".join(f"{field}: {value}" for field, _, value in parts) if "=" in label else "all questions"
+
+
+pairs = Topic("pairs", "Pairwise comparison", "Pairs", compute, render, views=COMPARED)
+sources = Topic(
+    "sources",
+    "Where the first two differ",
+    "",
+    compute_leading,
+    render_leading,
+    views=("comparison",),
+    missing="The run has no second configuration to compare.",
+)

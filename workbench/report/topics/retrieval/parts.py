@@ -13,12 +13,12 @@ from workbench.analysis.frontier import CostRange
 from workbench.analysis.parts import LATENCIES, NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
 from workbench.core.formatting import listed, number, p_value, plural, shortened, signed, two_digits
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, gap_cell, key_of, p_cell, value_cell, words
-from workbench.report.figures import plots
-from workbench.report.figures.canvas import NAME_LENGTH
-from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, SummaryItem, Table
+from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, differences_drawing
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, SummaryItem, Table
 from workbench.report.text.drafts import too_few
 from workbench.report.text.sentences import less_than_matters
 from workbench.report.text.verdict import CONDITION, undone
+from workbench.report.topics.topic import COMPARED, Topic
 from workbench.statistics.effects import EffectReading
 from workbench.statistics.intervals import ALPHA, THIS_CORPUS
 
@@ -30,30 +30,27 @@ _INTRODUCTION = (
     "effect, it is a gain or a loss on these documents, and no claim about others. No benefit shown does not mean no benefit: the column shown gives the effect "
     "that these questions show with 80 % power."
 )
-
 # Questions about the stages that a configuration can leave out.
 _QUESTIONS = {
     "rerank": "Is the reranker worth it?",
     "rewrite": "Is query rewriting worth it?",
     NEIGHBOURS: "Are neighbouring chunks worth it?",
 }
-
 # Of a question. The section has all others.
 _MOST_SENTENCES = 3
-
 _FEWEST_FOR_P95 = 20
-
 _PERCENTILES = {"p50": "(median)", "p95": "(95th percentile)"}
-
 _HERE = (EffectReading.GAIN_HERE, EffectReading.LOSS_HERE)
-
 _ORDER = (EffectReading.GAIN, EffectReading.LOSS, *_HERE, EffectReading.UNDECIDED, EffectReading.TOO_FEW)
 
 
-def parts_section(findings: Findings) -> Section | None:
-    """Show the effects of all parts. Returns None if the run varies a single part that replaces another."""
-    if not shows_parts(findings):
-        return None
+def compute(findings: Findings) -> Findings | None:
+    """Return the findings. None if the run varies a single part that replaces another."""
+    return findings if shows_parts(findings) and (parts(findings.run) or unmatched(findings)) else None
+
+
+def render(findings: Findings) -> list[Block]:
+    """Show the effects of all parts."""
     effects, missing = parts(findings.run), unmatched(findings)
     blocks: list[Block] = [Prose(_INTRODUCTION)] if effects else []
     if effects:
@@ -62,8 +59,7 @@ def parts_section(findings: Findings) -> Section | None:
         differ = [differing_sentence(part) for part in effects if part.effect.p_differs <= ALPHA]
         blocks += [Lines(differ)] if differ else []
     blocks += [Prose(missing_sentence(missing))] if missing else []
-    blocks += [Collapsible("Every pair of configurations", [_pairs(findings, effects)])] if effects else []
-    return Section("What does each part add?", "parts", blocks, "Parts") if blocks else None
+    return blocks + ([Collapsible("Every pair of configurations", [_pairs(findings, effects)])] if effects else [])
 
 
 def _names(effects: Sequence[PartEffect]) -> list[str]:
@@ -81,8 +77,7 @@ def _labels(effects: Sequence[PartEffect]) -> dict[str, str]:
 def _figure(findings: Findings, effects: Sequence[PartEffect]) -> Figure:
     names, short = _names(effects), _labels(effects)
     rows = [
-        plots.IntervalRow(short[name], part.effect.comparison.simultaneous, _claimed(part))
-        for name, part in zip(names, effects, strict=True)
+        IntervalRow(short[name], part.effect.comparison.simultaneous, _claimed(part)) for name, part in zip(names, effects, strict=True)
     ]
     ends = [(row.estimate.value, row.estimate.low, row.estimate.high) for row in rows]
     data = _table(findings, effects)
@@ -91,7 +86,7 @@ def _figure(findings: Findings, effects: Sequence[PartEffect]) -> Figure:
     )
     if any(np.isfinite(row.estimate.low) for row in rows):
         caption += " The intervals hold for all effects at once with 95 % confidence."
-    drawing = plots.differences(rows, f"effect on {findings.primary}", digits_for(end for row in ends for end in row))
+    drawing = differences_drawing(rows, f"effect on {findings.primary}", digits_for(end for row in ends for end in row))
     return Figure("parts", described(data), caption, drawing, data, key_of(short))
 
 
@@ -292,3 +287,15 @@ def _price(part: PartEffect) -> str:
     texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in shown.items()]
     timed = f", timed on {plural(part.timed, 'question')}" if part.timed else ""
     return f"; it changes the time per question by {listed(texts)}{timed}"
+
+
+parts_section = Topic(
+    "parts",
+    "What does each part add?",
+    "Parts",
+    compute,
+    render,
+    views=COMPARED,
+    lines=lambda findings: [each.sentence for each in part_answers(findings)],
+    missing="The run varies only one part, whose effects are the differences.",
+)

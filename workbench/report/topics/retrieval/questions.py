@@ -20,27 +20,29 @@ from workbench.core.formatting import plural, shortened
 from workbench.metrics.coverage import Floats
 from workbench.metrics.measure import Measure
 from workbench.report.cells import digits_for, key_of
-from workbench.report.model import Prose, QuestionDetails, Section
+from workbench.report.model import Block, Prose, QuestionDetails
 from workbench.report.text.sentences import folder_of
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
 # In base64 characters. The page has to stay below 5 MB.
 MOST = 3_500_000
-
 _STEP = 0.95
-
 # The metadata to show: the fields that define slices.
 _PLAIN, _LONG = (str, int, float), 200
-
 Place = tuple[str, int, int]
 
 
-def drill_section(findings: Findings) -> Section | None:
-    """Build the drill-down of all finished configurations. Returns None if all failed."""
+def compute(findings: Findings) -> tuple[RunTables, list[str]] | None:
+    """Return the finished configurations. None if all failed."""
     names = [standing.name for standing in findings.standings.finished]
-    if not names:
-        return None
-    questions = drill(findings.run, names)
+    return (findings.run, names) if names else None
+
+
+def render(values: tuple[RunTables, list[str]]) -> list[Block]:
+    """Pack the details of all questions, and introduce them."""
+    run, names = values
+    questions = drill(run, names)
     introduction = [
         "Questions in which configurations differ most come first. Open a question to see what was retrieved for it, by rank, with the "
         "evidence marked; what was missed; and why."
@@ -49,9 +51,9 @@ def drill_section(findings: Findings) -> Section | None:
         left_out = f"{plural(questions.queries - questions.shown, 'question')} of {questions.queries} left out"
         introduction.append(
             f"{left_out}, so that the page stays small: those in which the configurations differ least. "
-            f"All are in {folder_of(findings.run)}/queries.parquet."
+            f"All are in {folder_of(run)}/queries.parquet."
         )
-    return Section("Question by question", "queries", [*map(Prose, introduction), questions], "Questions")
+    return [*map(Prose, introduction), questions]
 
 
 def drill(run: RunTables, names: Sequence[str], most: int = MOST) -> QuestionDetails:
@@ -211,3 +213,6 @@ def _limit(metric: Measure, facts: Mapping[str, Any]) -> str:
         return plural(metric.k, "chunk")
     tokens = metric.tokens or facts["token_budget"]
     return plural(tokens, "token") if tokens else plural(facts["k"], "chunk")
+
+
+drill_section = Topic("queries", "Question by question", "Questions", compute, render)

@@ -9,22 +9,41 @@ from workbench.analysis.standings import COVERAGE, Standing
 from workbench.analysis.values import unscored_reasons
 from workbench.core.formatting import count, listed, number, plural
 from workbench.metrics.measure import Measure
-from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
+from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, table_lines, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.report.topics.retrieval.costs import OVERLAP, time_cell
+from workbench.report.topics.topic import COMPARED, Topic, same
 from workbench.statistics.verdict import Reason
 
 _MOST_METRICS = 3
-
 _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
 
 
-def ranking(findings: Findings) -> Section:
-    """Show the ranking, then the configurations beyond the window, screened out and failed."""
-    table = ranking_table(findings)
-    unranked = [part for part in (uncovered(findings), windowed(findings), screened(findings), failed(findings)) if part]
-    return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *unranked], "Ranking")
+def render(findings: Findings) -> list[Block]:
+    """Show the ranking, then the configurations with too few values, beyond the window, screened out and failed."""
+    return [ranking_table(findings) or Prose("No configuration can be ranked."), *_unranked(findings)]
+
+
+def markdown(findings: Findings) -> list[Block]:
+    """Show the same with a narrow table."""
+    ranked = findings.standings.ranked
+    return [*([short_table(findings, ranked)] if ranked else []), *_unranked(findings)]
+
+
+def lines(findings: Findings) -> list[str]:
+    """Show the ranking in the terminal, then the configurations that are not ranked."""
+    found = ["", *table_lines(short_table(findings, findings.standings.ranked))] if findings.standings.ranked else []
+    for reason, group in (
+        ("their chunks are longer than the embedder's window", findings.standings.windowed),
+        ("too few of their questions have a value", findings.standings.uncovered),
+    ):
+        found += ["", f"not ranked: {reason}", *table_lines(short_table(findings, group))[1:]] if group else []
+    return found + [f"{configuration}: FAILED, {error}" for configuration, error in findings.failures.items()]
+
+
+def _unranked(findings: Findings) -> list[Section]:
+    return [part for part in (uncovered(findings), windowed(findings), screened(findings), failed(findings)) if part]
 
 
 def ranking_table(findings: Findings) -> Table | None:
@@ -162,3 +181,6 @@ def _equal_tokens(findings: Findings) -> bool:
 def _metrics(findings: Findings) -> list[Measure]:
     candidates = [metric for metric in findings.run.measures.values() if str(metric) != str(findings.primary) and metric.k is not None]
     return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]
+
+
+ranking = Topic("ranking", "Ranking", "Ranking", same, render, lines=lines, markdown=markdown, views=COMPARED)

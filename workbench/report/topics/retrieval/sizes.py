@@ -13,15 +13,13 @@ from workbench.core.formatting import setting
 from workbench.errors import WorkbenchError
 from workbench.metrics.measure import Measure
 from workbench.report.cells import Scale
-from workbench.report.model import Cell, Column, Columns, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Columns, Prose, Row, Table
+from workbench.report.topics.topic import COMPARED, Topic
 from workbench.results.run_tables import RunTables
 
 _KINDS = ("fixed", "recursive")
-
 _USUAL = "sentence-transformers"
-
 _VARIED = ("size", "overlap")
-
 Settings = Mapping[str, Any]
 
 
@@ -102,18 +100,21 @@ def _setting(name: str, value: object) -> str:
     return f"{name.partition('.')[2]} {setting(value)}"
 
 
-def sizes(findings: Findings) -> Section | None:
-    """Tabulate each grid in shades of one scale. Returns None unless both size and overlap vary."""
+def compute(findings: Findings) -> tuple[Measure, list[Grid]] | None:
+    """Return the primary metric and its grids. None unless both size and overlap vary."""
     grids = size_grids(findings.run, findings.standings.ranked, findings.primary)
-    if not grids:
-        return None
+    return (findings.primary, grids) if grids else None
+
+
+def render(values: tuple[Measure, list[Grid]]) -> list[Block]:
+    """Tabulate each grid in shades of one scale."""
+    metric, grids = values
     scale = Scale.over(value for grid in grids for value in grid.cells.values())
     introduction = (
-        f"{findings.primary}, for each size and overlap with all other settings equal; stronger colours are higher. "
+        f"{metric}, for each size and overlap with all other settings equal; stronger colours are higher. "
         "The colours span at least 0.2, so that a small difference looks small."
     )
-    tables = [_grid(grid, scale) for grid in grids]
-    return Section("Size and overlap", "sizes", [Prose(introduction), Columns(tables)], "Sizes")
+    return [Prose(introduction), Columns([_grid(grid, scale) for grid in grids])]
 
 
 def _grid(grid: Grid, scale: Scale) -> Table:
@@ -123,3 +124,6 @@ def _grid(grid: Grid, scale: Scale) -> Table:
         Row([Cell(f"{overlap:,}"), *scale.shades([grid.cells.get((size, overlap), math.nan) for size in sizes], 3)]) for overlap in overlaps
     ]
     return Table(grid.title, columns, rows, classes="grid")
+
+
+sizes = Topic("sizes", "Size and overlap", "Sizes", compute, render, views=COMPARED, missing="The run does not vary both size and overlap.")

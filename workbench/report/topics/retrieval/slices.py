@@ -10,21 +10,24 @@ from workbench.analysis.standings import slice_means, source_agreement
 from workbench.analysis.values import FEWEST_QUERIES
 from workbench.core.formatting import number, plural, shortened
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
 from workbench.report.topics.retrieval.pairs import slice_name
+from workbench.report.topics.topic import COMPARED, Topic
 from workbench.statistics.intervals import THIS_CORPUS, Interval
 
 
-def slices(findings: Findings) -> Section | None:
-    """Show the leader by slice, then every configuration. Returns None without a leader."""
-    if findings.first is None:
-        return None
+def compute(findings: Findings) -> tuple[Findings, dict[str, pd.DataFrame]] | None:
+    """Return the means of each ranked configuration by slice. None without a leader."""
     means = {standing.name: slice_means(findings.run, standing.name) for standing in findings.standings.ranked}
+    return (findings, means) if findings.first else None
+
+
+def render(values: tuple[Findings, dict[str, pd.DataFrame]]) -> list[Block]:
+    """Show the leader by slice, then every configuration."""
+    findings, means = values
     table = _map(findings, means)
-    folded: list[Block] = [Collapsible("Every configuration by slice", [table])] if table else []
-    return Section(
-        "By kind of question", "slices", [_first(findings, means[findings.first.name]), *_agreement(findings), *folded], "Slices"
-    )
+    folded = [Collapsible("Every configuration by slice", [table])] if table else []
+    return [_first(findings, means[findings.first.name if findings.first else ""]), *_agreement(findings), *folded]
 
 
 def _agreement(findings: Findings) -> list[Block]:
@@ -100,3 +103,6 @@ def weakest(findings: Findings) -> tuple[str, str]:
         f"{first.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all.",
         "Among slices with at least 20 questions. With several slices, one is always lowest by chance alone.",
     )
+
+
+slices = Topic("slices", "By kind of question", "Slices", compute, render, views=COMPARED, missing="No configuration can be sliced.")

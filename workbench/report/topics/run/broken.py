@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import isnan
+from typing import NamedTuple
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.losses import LOSS_CAUSES, BaselineLoss, BrokenQuestion, ComparedHit, broken_questions, losses_by_cause
@@ -9,38 +10,44 @@ from workbench.analysis.passages import text_of
 from workbench.core.formatting import count, listed, number, plural
 from workbench.errors import InputError
 from workbench.report.cells import count_cell, queries_cell, text, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Columns, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Columns, Lines, Prose, Row, Table, Term, Terms
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
-TITLE = "What broke since the baseline?"
-
 MOST_QUESTIONS = 50
-
 # The first hits are shown, and later ones only if they are of a lost document.
 _FIRST_HITS = 5
-
 _LONGEST = 600
-
 _READING = (
     "A question lost a document or a piece of evidence if the baseline has it among the hits that the metric reads, the run has not, and the metric "
     "of the question fell. Where no piece was whole, the pieces of which the baseline has more are listed. Ranks are those of distinct documents for metrics of documents, else of chunks."
 )
-
 _COUNTED = {"document": "lost a document", "evidence": "lost evidence, or a part of it", "answer": "got a worse answer"}
 
 
-def broken(findings: Findings) -> Section | None:
-    """Show the losses by cause, and the worst questions with their hits before and after. Returns None for a run without losses."""
+class _Broken(NamedTuple):
+    run: RunTables
+    configuration: str
+    questions: Sequence[BrokenQuestion]
+
+
+def compute(findings: Findings) -> _Broken | None:
+    """Group the losses by question. None for a run without losses."""
     run = findings.run
     rows = run.table("lost")
     if rows.empty:
         return None
-    questions = broken_questions(rows, dict(zip(run.questions["query_id"], run.questions["text"], strict=True)))
-    blocks: list[Block] = [Prose(f"{rows['configuration'].iloc[0]}: {lost_sentence(questions)}"), causes_table(questions), Prose(_READING)]
+    texts = dict(zip(run.questions["query_id"], run.questions["text"], strict=True))
+    return _Broken(run, rows["configuration"].iloc[0], broken_questions(rows, texts))
+
+
+def render(losses: _Broken) -> list[Block]:
+    """Show the losses by cause, and the worst questions with their hits before and after."""
+    run, configuration, questions = losses
+    blocks: list[Block] = [Prose(f"{configuration}: {lost_sentence(questions)}"), causes_table(questions), Prose(_READING)]
     blocks += [_question(run, question) for question in questions[:MOST_QUESTIONS]]
-    if more := len(questions) - MOST_QUESTIONS:
-        blocks += [Prose(f"{plural(more, 'question')} more, with smaller losses, are in lost.parquet.")] if more > 0 else []
-    return Section(TITLE, "broken", blocks, "What broke")
+    more = len(questions) - MOST_QUESTIONS
+    return blocks + ([Prose(f"{plural(more, 'question')} more, with smaller losses, are in lost.parquet.")] if more > 0 else [])
 
 
 def lost_sentence(questions: Sequence[BrokenQuestion]) -> str:
@@ -133,3 +140,6 @@ def _titled(hit: ComparedHit) -> str:
     roles = {"lost": "lost", "new": "new or changed in the corpus"}
     marks = [part for part in (roles.get(hit.role, ""), "relevant" if hit.relevant else "") if part]
     return " · ".join([f"{hit.doc_id}:{hit.start}-{hit.end}", *marks])
+
+
+broken = Topic("broken", "What broke since the baseline?", "What broke", compute, render)

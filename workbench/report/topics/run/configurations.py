@@ -1,8 +1,8 @@
 """One configuration: its settings, metrics, causes of misses, chunks and times, and a card that combines them."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,19 +14,28 @@ from workbench.analysis.standings import Standing
 from workbench.analysis.values import detail
 from workbench.core.formatting import count, listed, number, plural, setting, share, signed
 from workbench.report.cells import count_cell, question_row, text, value_cell, words
-from workbench.report.figures import plots
-from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.figures.canvas import (
+    ACCENT,
+    PAPER,
+    POINTS,
+    WARNING,
+    canvas,
+    own_style,
+)
+from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.text.sentences import folder_of, not_scored, time_text
 from workbench.report.topics.run.worst import questions_table
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
-_WORST = 5
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
+
+_WORST = 5
 # A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
 WEAK = 0.25
-
 _MOST_ROWS = 100
-
 _STEPS = {
     "rewrite the question": "rewrite",
     "embed the question": "embed",
@@ -35,20 +44,21 @@ _STEPS = {
     "rerank": "rerank",
     "the whole question": "question",
 }
-
 _COLD = "latency_cold"
-
 # The smallest change of a metric that three decimals show.
 _SHOWN = 5e-4
 
 
-def cards(findings: Findings) -> Section | None:
-    """Build a card for each finished configuration, the ranked ones first. Returns None if all failed."""
-    standings = findings.standings.finished
+def compute(findings: Findings) -> Findings | None:
+    """Return the findings, None if all configurations failed."""
+    return findings if findings.standings.finished else None
+
+
+def render(findings: Findings) -> list[Block]:
+    """Build a card for each finished configuration, the ranked ones first."""
     more = "; its executed notebook has more" if findings.run.has_notebooks else ""
-    introduction = f"Settings, causes of misses, faults of the chunks and worst questions of each{more}."
-    folds = [_card(findings, standing) for standing in standings]
-    return Section("Configurations", "configurations", [Prose(introduction), *folds], "Configurations") if folds else None
+    introduction = Prose(f"Settings, causes of misses, faults of the chunks and worst questions of each{more}.")
+    return [introduction, *(_card(findings, standing) for standing in findings.standings.finished)]
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
@@ -123,7 +133,7 @@ def lengths_sentence(run: RunTables, standing: Standing) -> str:
 def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     """Plot the lengths of the chunks with the embedder's window."""
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
-    drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
+    drawing = lengths_drawing(table["tokens"].tolist(), table["chunks"].tolist(), window)
     read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
     summary = lengths_sentence(run, standing)
     return Figure("lengths", summary, f"{summary}.{read}", drawing)
@@ -207,3 +217,29 @@ def index_gap(run: RunTables, configuration: str) -> list[Block]:
     rows = [Row([Cell(metric), value_cell(change, shown=signed(change))]) for metric, change in changes.items()]
     table = Table("Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
     return [Prose(sentence), table]
+
+
+cards = Topic("configurations", "Configurations", "Configurations", compute, render)
+
+
+@own_style()
+def lengths_drawing(tokens: Sequence[int], chunks: Sequence[int], window: int | None) -> "Drawing":
+    """Plot a histogram of chunk lengths, with the embedder's window if it has one."""
+    numbers, weights = np.asarray(tokens, dtype=np.int64), np.asarray(chunks, dtype=np.int64)
+    figure, (axes,) = canvas(2.3)
+    longest = max(int(numbers.max(initial=1)), window or 1)
+    # The limit is between two bars, so that a chunk that fills the window exactly is on the left of it.
+    step, border = max(1, round(longest / 40)), (window or longest) + 0.5
+    inner = [*np.arange(border, 0, -step)[::-1], *np.arange(border, longest + step, step)[1:]]
+    edges, fits = [inner[0] - step, *inner, inner[-1] + step], numbers < border
+    axes.hist(numbers[fits], bins=edges, weights=weights[fits], color=ACCENT)
+    axes.hist(numbers[~fits], bins=edges, weights=weights[~fits], color=PAPER, edgecolor=WARNING, hatch="////", linewidth=0.8)
+    axes.set_xlabel("tokens per chunk" if window is None else "tokens of the embedder's input per chunk")
+    axes.set_ylabel("number of chunks")
+    axes.locator_params(axis="y", integer=True)
+    if window is not None:
+        axes.axvline(border, color=WARNING, linewidth=1.2, linestyle="--")
+        offset, side = ((4, 0), "left") if window < 0.6 * edges[-1] else ((-4, 0), "right")
+        note: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "color": WARNING, "fontsize": POINTS}
+        axes.annotate(f"window {window:,}", (border, 0.97), offset, ("data", "axes fraction"), **note)
+    return figure

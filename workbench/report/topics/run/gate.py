@@ -7,10 +7,9 @@ from typing import Any
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import interval, plural, signed
 from workbench.report.cells import count_cell, p_cell, text, value_cell, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Prose, Row, Table
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
-
-TITLE = "Does it pass the gate?"
 
 _READING = (
     "A limit is about these questions (specification) or others like them (inference). A comparison with a baseline is paired by question; its "
@@ -18,13 +17,10 @@ _READING = (
     "else fails if a drop is shown (p of at most 0.05), even one that may be within the limit, else is undecided. "
     "p is one-sided and corrected for the number of rules (Holm)."
 )
-
 # Retrieval tests that passed beyond these are folded.
 _MOST = 5
-
 # The worst first.
 OUTCOMES = ("fail", "undecided", "pass")
-
 _SENTENCES = {
     "fail": "fails.",
     "undecided": "is undecided: no rule fails, but this run does not decide every rule.",
@@ -32,21 +28,25 @@ _SENTENCES = {
 }
 
 
-def gate(findings: Findings) -> Section | None:
-    """Show the rules of the last gate of the run, failures first. Returns None for a run without one."""
-    table = findings.run.table("gate")
-    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+def compute(findings: Findings) -> list[dict[str, Any]] | None:
+    """Return the rows of the last gate of the run, failed rules first, notes last. None without a rule."""
+    rows = [{str(name): value for name, value in row.items()} for row in findings.run.table("gate").to_dict("records")]
     rules = sorted((row for row in rows if row["kind"] != "note"), key=lambda row: OUTCOMES.index(row["outcome"]))
-    if not rules:
-        return None
+    return [*rules, *(row for row in rows if row["kind"] == "note")] if rules else None
+
+
+def render(rows: list[dict[str, Any]]) -> list[Block]:
+    """Show the outcome and the rules. Many retrieval tests that passed are collapsed."""
+    rules, notes = [row for row in rows if row["kind"] != "note"], [row["reason"] for row in rows if row["kind"] == "note"]
     passed = [row for row in rules if row["kind"] == "retrieval test" and row["outcome"] == "pass"]
     folded = passed if len(passed) > _MOST else []
     shown = [row for row in rules if row not in folded]
     blocks: list[Block] = [Prose(gate_sentence([row["outcome"] for row in rules], rules[0]["configuration"]))]
     blocks += [_table(f"Rules for {rules[0]['configuration']}", shown, _READING)] if shown else []
-    blocks += [Lines([row["reason"] for row in rows if row["kind"] == "note"])] if len(rules) < len(rows) else []
-    blocks += [Collapsible(f"{plural(len(folded), 'retrieval test')} passed", [_table("Retrieval tests", folded, "")])] if folded else []
-    return Section(TITLE, "gate", blocks, "Gate")
+    blocks += [Lines(notes)] if notes else []
+    return blocks + (
+        [Collapsible(f"{plural(len(folded), 'retrieval test')} passed", [_table("Retrieval tests", folded, "")])] if folded else []
+    )
 
 
 def _table(caption: str, rows: list[dict[str, Any]], note: str) -> Table:
@@ -79,3 +79,6 @@ def gate_opening(run: RunTables) -> list[str]:
     if rules.empty:
         return []
     return [gate_sentence(rules["outcome"].tolist(), str(rules["configuration"].iloc[0]))]
+
+
+gate = Topic("gate", "Does it pass the gate?", "Gate", compute, render)

@@ -12,6 +12,7 @@ from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import about_primary, about_trust, folder_of, not_scored
 from workbench.report.topics.retrieval.parts import shows_parts
+from workbench.report.topics.topic import Topic, same
 from workbench.statistics.effects import EFFECT_METHODS
 
 _ALWAYS = (
@@ -20,11 +21,10 @@ _ALWAYS = (
     "Means are over scored questions; a question without results scores 0; questions marked unanswerable do not apply to retrieval metrics.",
     "Configurations whose chunks exceed the embedder's window are not ranked: their scores reflect the window, not the chunking.",
 )
-
 _EQUAL = "Every mean counts documents equally, each with the mean of its questions (average: documents)."
 
 
-def method(findings: Findings) -> Section:
+def render(findings: Findings) -> list[Block]:
     """Define the metrics, tests and causes of misses."""
     methods = (*findings.verdict.methods, *(EFFECT_METHODS if shows_parts(findings) else ())) if findings.verdict else ()
     tests = tuple(f"{capitalised(line)}." for line in methods)
@@ -35,10 +35,13 @@ def method(findings: Findings) -> Section:
     defined = [Term(", ".join(names), _defined(findings, first[name], names), first[name].source) for name, names in cuts.items()]
     causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
     equal = [_EQUAL] if findings.run.average == "documents" else []
-    blocks: list[Block] = [Prose(about_primary(findings.run)), Lines([*_ALWAYS, *equal, *tests])]
-    blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
     note = Prose("If several causes apply, the one of the earliest stage is named.")
-    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [note, Terms(causes)])], "Method")
+    return [
+        Prose(about_primary(findings.run)),
+        Lines([*_ALWAYS, *equal, *tests]),
+        Section("Metrics", "metrics", [Terms(defined)]),
+        Section("Causes of a miss", "causes", [note, Terms(causes)]),
+    ]
 
 
 def _defined(findings: Findings, metric: Measure, names: Sequence[str]) -> str:
@@ -47,7 +50,7 @@ def _defined(findings: Findings, metric: Measure, names: Sequence[str]) -> str:
     return f"{metric.definition}. {not_scored(missing)}".removesuffix(".") if missing else metric.definition
 
 
-def provenance(findings: Findings) -> Section:
+def render_provenance(findings: Findings) -> list[Block]:
     """Convert the manifest to groups of names and values."""
     manifest = findings.run.manifest
     prints, commit = manifest["fingerprints"], manifest["commit"] or "not under git"
@@ -67,9 +70,13 @@ def provenance(findings: Findings) -> Section:
         for place, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
-    return Section("Provenance", "provenance", [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts], "Provenance")
+    return [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts]
 
 
 def _unread(findings: Findings) -> Table:
     rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
     return Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
+
+
+method = Topic("method", "Method", "Method", same, render)
+provenance = Topic("provenance", "Provenance", "Provenance", same, render_provenance)

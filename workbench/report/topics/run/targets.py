@@ -7,10 +7,9 @@ from typing import Any
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import count, plural, share
 from workbench.report.cells import count_cell, text, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Row, Section, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Row, Table
+from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RETRIEVED
-
-TITLE = "What did the targets serve?"
 
 _READING = (
     "A target is a system that Workbench asks, and whose index it does not see. A question for which it found nothing scores 0, and one that failed has no score. Hits are "
@@ -19,17 +18,19 @@ _READING = (
 )
 
 
-def targets(findings: Findings) -> Section | None:
-    """Show each target with what it served. Returns None for a run without targets."""
-    run = findings.run
-    rows = run.table("targets").to_dict("records")
-    if not rows:
-        return None
-    notes = [note for row in rows for note in _unmeasured(row, run.manifest["conditions"] != [RETRIEVED])]
+def compute(findings: Findings) -> tuple[list[dict[Any, Any]], bool] | None:
+    """Return a row for each target, and whether the run has other conditions than `retrieved`. None for a run without targets."""
+    rows = findings.run.table("targets").to_dict("records")
+    return (rows, findings.run.manifest["conditions"] != [RETRIEVED]) if rows else None
+
+
+def render(values: tuple[list[dict[Any, Any]], bool]) -> list[Block]:
+    """Show what each target served, what was not measured, and examples of hits that were not matched."""
+    rows, conditions = values
+    notes = [note for row in rows for note in _unmeasured(row, conditions)]
     blocks: list[Block] = [_table(rows), *([Lines(notes)] if notes else [])]
     blocks += [_examples(row, "could not be matched", "examples") for row in rows if row["unmatched"]]
-    blocks += [_examples(row, "matched a document but not a place in it", "unplaced_examples") for row in rows if row["unplaced"]]
-    return Section(TITLE, "targets", blocks, "Targets")
+    return blocks + [_examples(row, "matched a document but not a place in it", "unplaced_examples") for row in rows if row["unplaced"]]
 
 
 def _table(rows: list[dict[Any, Any]]) -> Table:
@@ -73,3 +74,6 @@ def _unmeasured(row: Mapping[Any, Any], conditions: bool) -> list[str]:
 
 def _examples(row: Mapping[Any, Any], what: str, column: str) -> Collapsible:
     return Collapsible(f"Hits of {row['configuration']} that {what}", [Lines(json.loads(row[column]))])
+
+
+targets = Topic("targets", "What did the targets serve?", "Targets", compute, render)

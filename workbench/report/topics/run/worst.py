@@ -17,13 +17,9 @@ from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
 
 # The first chunks by rank are always shown, later ones only if they contain evidence.
 _SHOWN = 4
-
 _BESIDE = 60
-
 Spans = Sequence[tuple[str, int, int]]
-
 _MOST_METRICS = 4
-
 _WORST = 5
 
 

@@ -1,0 +1,82 @@
+"""The topics of the report are listed once: the page, the notebook, the terminal and Markdown show them in that order."""
+
+import ast
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from workbench.analysis.findings import Findings
+from workbench.report.model import Prose
+from workbench.report.render import html, plain
+from workbench.report.render.html import document_of
+from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.topics import registry
+from workbench.report.topics.registry import TOPICS
+from workbench.report.topics.topic import Topic
+from workbench.report.views import ComparisonView
+from workbench.results.run_tables import RunTables
+
+ROOT = Path(__file__).parents[3]
+FOLDER = Path(registry.__file__).parent
+
+
+def test_every_module_of_the_folder_is_registered_and_computes_apart_from_rendering() -> None:
+    registered = {topic.compute.__module__ for topic in TOPICS} | {topic.render.__module__ for topic in TOPICS if topic.render}
+    shared = {f"workbench.report.topics.{name}" for name in ("topic", "registry", "answers.calibration", "run.worst")}
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FOLDER.rglob("*.py") if path.stem != "__init__"}
+    assert modules - shared <= registered
+    for module in modules - shared:
+        assert {name for name, value in vars(importlib.import_module(module)).items() if isinstance(value, Topic)}, module
+
+
+def test_names_and_anchors_are_those_of_one_topic() -> None:
+    on_page = [topic.anchor or topic.name for topic in TOPICS if topic.render and "page" in topic.views]
+    assert len(on_page) == len(set(on_page))
+    compared = [topic.name for topic in TOPICS if "comparison" in topic.views]
+    assert len(compared) == len(set(compared))
+
+
+def test_the_comparison_notebook_has_the_topics_in_their_order() -> None:
+    cells = nbformat.read(ROOT / "notebooks" / "comparison.ipynb", as_version=4).cells
+    shown = [
+        node.func.attr
+        for cell in cells
+        if cell.cell_type == "code"
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    topics = [topic.name for topic in TOPICS if "comparison" in topic.views]
+    # The notebook compares the first two, the page all pairs.
+    assert [name for name in shown if name in topics] == [name for name in topics if name != "pairs"]
+
+
+def test_a_new_topic_is_in_all_views_without_another_edit(unanswered: RunTables, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(findings: Findings) -> int:
+        return len(findings.run.questions)
+
+    toy = Topic(
+        "toy",
+        "A toy",
+        "Toy",
+        compute,
+        lambda number: [Prose(f"toy of {number}")],
+        lines=lambda number: [f"toy line {number}"],
+        markdown=lambda number: [Prose(f"toy mark {number}")],
+        views=("page", "comparison"),
+        missing="no toy",
+    )
+    absent = replace(toy, name="absent", compute=lambda _: None)
+    for module in (html, plain, importlib.import_module("workbench.report.views")):
+        monkeypatch.setattr(module, "TOPICS", (*TOPICS, toy, absent))
+    assert document_of(unanswered).sections[-1].blocks == [Prose("toy of 120")]
+    assert summary_lines(unanswered)[-1] == "toy line 120"
+    assert summary_markdown(unanswered).rstrip().endswith("toy mark 120")
+    view = ComparisonView(unanswered)
+    assert "toy of 120" in view.toy().html
+    assert "no toy" in view.absent().html
+    assert "toy" in dir(view)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = view.nothing
