@@ -1,36 +1,40 @@
+import re
+
 import numpy as np
 
 from workbench.analysis.passages import passage_of, text_of
 from workbench.analysis.values import detail, per_query
 from workbench.execution.local import Outcome
-from workbench.report.topics.run.worst import worst_queries
+from workbench.report.topics.run.worst import delivered_chunks, shown_need, worst_places
 from workbench.results.run_tables import RunTables
 
 
 def test_the_worst_questions_come_first_and_those_at_their_maximum_are_left_out(few: Outcome) -> None:
     run = RunTables.read(few.folder)
     for name in run.names:
-        found = worst_queries(run, name, 99)
         values, attainable = per_query(run, name, str(run.primary)), detail(run, name, "attainable")
+        found = worst_places(run, name)
         assert len(found) == np.sum(attainable - values > 1e-9)
-        assert [one.value for one in found] == sorted(one.value for one in found)
-        assert [one.query_id for one in worst_queries(run, name, 2)] == [one.query_id for one in found[:2]]
+        assert values[found].tolist() == sorted(values[found])
 
 
 def test_needs_and_slices_are_shown_with_the_documents_own_text(few: Outcome) -> None:
     run = RunTables.read(few.folder)
     texts = {document.doc_id: document.text for document in few.context.dataset.documents}
-    for query in worst_queries(run, "fixed-64-0", 99):
-        assert query.needs
-        assert query.chunks[0].rank == 1
-        for need in query.needs:
+    context = run.of("context", "fixed-64-0")
+    for query_id, evidence in run.evidence.groupby("query_id"):
+        delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
+        for _, rows in evidence.groupby("need", sort=False):
+            need = shown_need(run, rows, delivered)
             told = "".join(piece.text for piece in need.pieces if piece.role != "plain")
             assert "".join(told.split()) in "".join(texts[need.doc_id][need.start : need.end].split())
             assert (need.state == "missed") == all(piece.role != "delivered" for piece in need.pieces)
-        for chunk in query.chunks:
-            assert all(
-                piece.text.strip(" …") in texts[chunk.doc_id][chunk.start : chunk.end] for piece in chunk.pieces if piece.role != "plain"
-            )
+        chunks = delivered_chunks(run, str(query_id), delivered)
+        assert chunks[0].name == "1"
+        for chunk in (chunk for chunk in chunks if chunk.name):
+            doc_id, start, end = re.match(r"(.+):(\d+)-(\d+) · ", chunk.text).groups()
+            told = [piece.text.strip(" …") for piece in chunk.pieces if piece.role != "plain"]
+            assert all(text in texts[doc_id][int(start) : int(end)] for text in told)
 
 
 def test_passages_hold_all_evidence_with_its_surroundings_and_every_slice_of_the_context(few: Outcome) -> None:

@@ -1,7 +1,7 @@
 """Separate the losses of an answer metric: by retrieval, by distractors, by each attack, and what remains with the evidence alone."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -22,13 +22,10 @@ from workbench.analysis.answer_values import (
 )
 from workbench.analysis.values import clusters
 from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
-from workbench.core.display import table_html
-from workbench.core.formatting import number
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers import losses, mean_interval
-from workbench.statistics.comparison import Comparison
 from workbench.statistics.effects import Effect, EffectReading
 from workbench.statistics.intervals import Interval, SimultaneousInterval
 
@@ -48,60 +45,44 @@ _TESTED = ["low_adjusted", "high_adjusted", "p", "p_adjusted", "detectable", "re
 MASKED = "masked by refusals"
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss(Effect):
     """The loss in a condition against the evidence alone on the same questions. Positive values are losses.
 
-    `effect` is that of the evidence alone minus the condition. Its family are all losses of the configuration. `answered` is the same on the
+    It is the effect of the evidence alone in place of the condition, in the family of all losses of the configuration. `answered` is the same on the
     questions without a refused answer from the evidence alone, whose family are the losses on these questions; None without such a question. `alone`
     and `refused` count the refused answers to the compared questions, from the evidence alone and in the condition.
     """
 
     condition: str
     perturbation: str
-    effect: Effect
     answered: Effect | None
     alone: Refusals
     refused: Refusals
 
     @property
-    def comparison(self) -> Comparison:
-        """Return the evidence alone minus the condition, on all questions."""
-        return self.effect.comparison
-
-    @property
-    def reading(self) -> EffectReading:
-        """Return the conclusion about the loss."""
-        return self.effect.reading
-
-    @property
-    def detectable(self) -> float:
-        """Return the loss that these questions show with 80 % power, NaN if it does not vary."""
-        return self.effect.detectable
-
-    @property
     def masked(self) -> bool:
-        """Return whether the evidence alone is refused more often than the condition, which hides a part of the loss."""
+        """Whether the evidence alone is refused more often than the condition, which hides a part of the loss."""
         return self.alone.share > self.refused.share
 
     @property
     def name(self) -> str:
-        """Return what causes the loss: `retrieval`, `distractors`, or the attack."""
+        """The cause of the loss: `retrieval`, `distractors`, or the attack."""
         return _NAMES.get(self.condition) or "/".join(filter(None, [self.condition, self.perturbation]))
 
     @property
     def difference(self) -> Interval:
-        """Return the mean loss with its own 95 % interval."""
+        """The mean loss with its own 95 % interval."""
         return self.comparison.difference
 
     @property
     def simultaneous(self) -> SimultaneousInterval:
-        """Return the mean loss with bounds that hold for all losses of the configuration at once."""
+        """The mean loss with bounds that hold for all losses of the configuration at once."""
         return self.comparison.simultaneous
 
     @property
     def significant(self) -> bool:
-        """Return whether it is a loss after correction for all losses."""
+        """Whether it is a loss after correction for all losses."""
         return self.reading is EffectReading.LOSS
 
 
@@ -126,13 +107,6 @@ class Decomposition:
     def loss(self, condition: str, perturbation: str = "") -> Loss | None:
         """Return the loss in a condition, None if the run lacks it."""
         return next((each for each in self.losses if (each.condition, each.perturbation) == (condition, perturbation)), None)
-
-    def _repr_html_(self) -> str:
-        rows = [_row("evidence alone", self.gold), *([_row("closed book", self.closed_book)] if self.closed_book else [])]
-        rows += [_row(f"loss: {each.name}", each.simultaneous) for each in self.losses]
-        rows += [_row(f"loss: {REMAINING}", self.remaining)] if self.remaining else []
-        note = "Intervals of losses against the evidence alone hold for all of them at once with 95 % confidence."
-        return table_html(f"{self.configuration}: {self.metric}", rows, note)
 
 
 def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
@@ -161,24 +135,21 @@ def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
 
 
 def _losses(run: RunTables, configuration: str, metric: str, clean: Floats) -> Iterator[Loss]:
-    observed, degraded = clusters(run), dict(_degraded(run, configuration, metric))
+    observed, keys = clusters(run), losing(run, configuration, metric)
+    degraded = {"/".join(filter(None, key)): condition_values(run, configuration, metric, *key) for key in keys}
     answered = np.where(refused_questions(run, configuration, GOLD), np.nan, clean)
     found, unrefused = (losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered))
     for (_, name), effect in found.items():
         condition, _, perturbation = name.partition("/")
         compared = ~np.isnan(clean + degraded[name])
-        alone = refusals_in(run, configuration, compared, GOLD)
-        refused = refusals_in(run, configuration, compared, condition, perturbation)
-        yield Loss(condition, perturbation, effect, unrefused.get((GOLD, name)), alone, refused)
-
-
-def _degraded(run: RunTables, configuration: str, metric: str) -> Iterator[tuple[str, Floats]]:
-    for condition, perturbation in losing(run, configuration, metric):
-        yield "/".join(filter(None, [condition, perturbation])), condition_values(run, configuration, metric, condition, perturbation)
-
-
-def _row(name: str, interval: Interval) -> dict[str, str]:
-    return {"": name, "value": number(interval.value), "95 % interval": interval.bounds(), "questions": str(interval.n)}
+        yield Loss(
+            **{each.name: getattr(effect, each.name) for each in fields(effect)},
+            condition=condition,
+            perturbation=perturbation,
+            answered=unrefused.get((GOLD, name)),
+            alone=refusals_in(run, configuration, compared, GOLD),
+            refused=refusals_in(run, configuration, compared, condition, perturbation),
+        )
 
 
 @lru_cache(maxsize=64)

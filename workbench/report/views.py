@@ -1,9 +1,10 @@
 """The views of a run that its notebooks show: the comparison, one configuration, the answers and the judges."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.analysis.answer_causes import by_frequency, failures_of
 from workbench.analysis.answer_values import answer_score, answering, condition_scores
@@ -20,15 +21,11 @@ from workbench.report.summary import answered, answers, headline, opening
 from workbench.report.text.answers import detail_sentences, hold_answer
 from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
-from workbench.report.topics.answers.attacks import attacks
 from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, disagreement_blocks
-from workbench.report.topics.answers.causes import answer_failures
 from workbench.report.topics.answers.claims import claim_blocks
 from workbench.report.topics.answers.conditions import condition_table, decomposition_table, losses_figure
-from workbench.report.topics.answers.costs import answer_costs_section
 from workbench.report.topics.answers.examples import example_blocks, question_fold
 from workbench.report.topics.answers.judges import offer_blocks, role_blocks
-from workbench.report.topics.answers.refusals import refusals
 from workbench.report.topics.registry import TOPICS
 from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.ranking import failed
@@ -43,6 +40,7 @@ from workbench.report.topics.run.configurations import (
     settings,
 )
 from workbench.report.topics.run.worst import questions_table, worst
+from workbench.report.topics.topic import View
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import counts_text
 
@@ -50,15 +48,39 @@ _MOST = 200
 
 
 @dataclass(frozen=True)
-class ComparisonView:
-    """Display the configurations of a run side by side: `overview`, and a method for each topic of the comparison notebook, such as `ranking`."""
+class _RunView(ABC):
+    """Display a run, or the configuration `name` of it, by a method for each topic of its notebook."""
 
     run: RunTables
+    name: str = ""
+    view: ClassVar[View]
 
     @cached_property
     def findings(self) -> Findings:
         """The findings on the run."""
         return findings(self.run)
+
+    @abstractmethod
+    def overview(self) -> Shown:
+        """The conclusions."""
+
+    def __getattr__(self, name: str) -> Callable[[], Shown]:
+        for topic in TOPICS:
+            if topic.name == name and self.view in topic.views:
+                return lambda: show(topic.in_notebook(self.findings))
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(topic.name for topic in TOPICS if self.view in topic.views)]
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
+
+
+class ComparisonView(_RunView):
+    """Display the configurations of a run side by side: `overview`, and a method for each topic of the comparison notebook, such as `ranking`."""
+
+    view: ClassVar[View] = "comparison"
 
     def overview(self) -> Shown:
         """The winner or the tie set, the margin, its certainty, the cost, and failures."""
@@ -72,15 +94,6 @@ class ComparisonView:
         lines = [answer.certainty.text, answer.margin.detail, answer.more.text]
         methods = Lines(verdict.methods) if self.findings.margin and verdict else None
         return show(Lines([line for line in lines if line]), differences(self.findings), methods)
-
-    def __getattr__(self, name: str) -> Callable[[], Shown]:
-        for topic in TOPICS:
-            if topic.name == name and "comparison" in topic.views:
-                return lambda: show(topic.in_notebook(self.findings))
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(topic.name for topic in TOPICS if "comparison" in topic.views)]
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
@@ -96,9 +109,6 @@ class ComparisonView:
         values |= {"screened_out": [row.configuration for row in aside]} if aside else {}
         unranked = f", {len(windowed)} beyond the window, {len(uncovered)} with too few values, {len(findings.failures)} failed"
         return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
-
-    def _repr_html_(self) -> str:
-        return self.overview()._repr_html_()
 
 
 @dataclass(frozen=True)
@@ -171,17 +181,10 @@ class ConfigurationView:
         return self.overview()._repr_html_()
 
 
-@dataclass(frozen=True)
-class AnswersView:
+class AnswersView(_RunView):
     """Display the answers of a run. `name` is the configuration whose answers are shown one by one."""
 
-    run: RunTables
-    name: str
-
-    @cached_property
-    def findings(self) -> Findings:
-        """The findings on the run."""
-        return findings(self.run)
+    view: ClassVar[View] = "answers"
 
     def overview(self) -> Shown:
         """The answer score with the evidence alone and with retrieved context, and what is lost."""
@@ -201,14 +204,6 @@ class AnswersView:
         own = found.get(self.name)
         return show(losses_figure(own) if own else None, decomposition_table(self.run, found))
 
-    def attacks(self) -> Shown:
-        """The outcomes and losses under attack."""
-        return show(attacks.in_notebook(self.findings))
-
-    def refusals(self) -> Shown:
-        """Refusals and over-refusals, and risk against coverage."""
-        return show(refusals.in_notebook(self.findings))
-
     def examples(self, most: int = 5) -> Shown:
         """The questions with the largest losses in every condition, with their contexts."""
         return show(*example_blocks(self.run, self.name, most))
@@ -225,10 +220,6 @@ class AnswersView:
         rest = [Prose(f"The first {count(most)} of {plural(len(ids), 'question')}.")] if len(ids) > most else []
         return show(*rest, *blocks)
 
-    def costs(self) -> Shown:
-        """Time, tokens and money of answers, and the variance between repeats."""
-        return show(answer_costs_section.in_notebook(self.findings))
-
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
         measure, parts = answer_score(self.run), decomposition_of(self.run, self.name)
@@ -238,21 +229,11 @@ class AnswersView:
         values["losses"] = {loss.name: loss.difference.value for loss in parts.losses} if parts else {}
         return Record(run_id, values, f"{self.name} answers under {plural(len(rows), 'condition')}")
 
-    def _repr_html_(self) -> str:
-        return self.overview()._repr_html_()
 
-
-@dataclass(frozen=True)
-class JudgeView:
+class JudgeView(_RunView):
     """Display the judges of a run. `name` is the configuration whose claims are shown."""
 
-    run: RunTables
-    name: str
-
-    @cached_property
-    def findings(self) -> Findings:
-        """The findings on the run."""
-        return findings(self.run)
+    view: ClassVar[View] = "judges"
 
     def overview(self) -> Shown:
         """Warnings, and what each judge may be called by its test on known answers."""
@@ -272,10 +253,6 @@ class JudgeView:
         """Means and differences corrected by labels, beside those of the judges alone."""
         return show(*(corrected_blocks(self.run) or [Prose("No mean is corrected: that needs 50 labels of each configuration.")]))
 
-    def causes(self) -> Shown:
-        """Why answers fail, by configuration."""
-        return show(answer_failures.in_notebook(self.findings))
-
     def claims(self, most: int = 20) -> Shown:
         """The claims of the configuration that no passage supports, or those with the lowest scores."""
         return show(*claim_blocks(self.run, self.name, most))
@@ -289,6 +266,3 @@ class JudgeView:
         }
         values["causes"] = {each.cause.name: each.answers for each in by_frequency(failures)} if failures else {}
         return Record(run_id, values, f"{plural(len(trusted), 'judge')} of {self.name}")
-
-    def _repr_html_(self) -> str:
-        return self.overview()._repr_html_()

@@ -70,23 +70,9 @@ def verdicts_judge(run: RunTables) -> JudgeTrust | None:
 
 
 def _trust(run: RunTables, task: Task, row: Mapping[Any, Any]) -> JudgeTrust:
-    judge = str(row["judge"])
+    known = {name: row[name] for name in ("judge", "role", "reason", "auroc", "always_yes", "repeatability", "passed", "failed")}
     judged, unscored = _counts(run, task)
-    return JudgeTrust(
-        task=task,
-        judge=judge,
-        role=str(row["role"]),
-        reason=str(row["reason"]),
-        auroc=float(row["auroc"]),
-        always_yes=float(row["always_yes"]),
-        repeatability=float(row["repeatability"]),
-        passed=int(row["passed"]),
-        failed=int(row["failed"]),
-        untested=int(row["unscored"]),
-        badge=_badge(run, task, judge),
-        judged=judged,
-        unscored=unscored,
-    )
+    return JudgeTrust(task=task, **known, untested=row["unscored"], badge=_badge(run, task, row["judge"]), judged=judged, unscored=unscored)
 
 
 def _badge(run: RunTables, task: Task, judge: str) -> str:

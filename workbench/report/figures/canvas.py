@@ -1,7 +1,7 @@
 """The style of all figures: colours that also differ in lightness, and text that is legible on a phone."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -168,3 +168,8 @@ def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], d
     axes.locator_params(axis="x", nbins=4)
     name_rows(axes, [row.name for row in rows], title)
     return figure, axes
+
+
+def named_height(labels: Iterable[str]) -> float:
+    """Return the height in inches of a figure whose lines or points have these labels on the right."""
+    return max(2.9, 1.1 + 0.2 * sum(map(bool, labels)))

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.answer_values import (
-    CutAnswers,
     Refusals,
     answer_score,
     answering,
@@ -14,7 +13,6 @@ from workbench.analysis.answer_values import (
     cut_answers,
     is_verbatim,
     missing_answers,
-    missing_elsewhere,
 )
 from workbench.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
 from workbench.analysis.findings import Findings
@@ -79,29 +77,27 @@ def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
 
 def missing_sentence(run: RunTables, configuration: str) -> str:
     """Count the missing answers of a configuration by reason, and those of the others. Empty if no answer of the run is missing."""
-    found, others = missing_answers(run, configuration), missing_elsewhere(run, configuration)
+    asked, reasons = missing_answers(run, configuration)
+    missing = sum(reasons.values())
+    others = sum(sum(missing_answers(run, name)[1].values()) for name in answering(run) if name != configuration)
     elsewhere = f"{plural(others, 'answer')} of other configurations {'is' if others == 1 else 'are'} missing" if others else ""
-    if not found.missing:
+    if not missing:
         return f"{elsewhere}." if elsewhere else ""
-    one = len(found.reasons) == 1
-    named = listed([reason if one else f"{reason} ({count(times)})" for reason, times in found.reasons.items()], 3)
+    named = listed([reason if len(reasons) == 1 else f"{reason} ({count(times)})" for reason, times in reasons.items()], 3)
     more = f" {elsewhere}, too." if elsewhere else ""
-    verb = "is" if found.missing == 1 else "are"
-    return f"{count(found.missing)} of {plural(found.asked, 'answer')} of {configuration} {verb} missing and not scored: {named}.{more}"
+    verb = "is" if missing == 1 else "are"
+    return f"{count(missing)} of {plural(asked, 'answer')} of {configuration} {verb} missing and not scored: {named}.{more}"
 
 
 def cut_sentences(run: RunTables) -> list[str]:
     """Count the answers of all configurations that were cut off at a token limit, without a full stop. Empty if there are only a few."""
-    cut = cut_answers(run)
-    unclear, others = [each for each in cut if each.unclear], [each for each in cut if not each.unclear]
-    why = ", and no reply marks its reasoning, so these texts may be reasoning in place of answers"
-    return [*([_cut(unclear, why)] if unclear else []), *([_cut(others)] if others else [])]
-
-
-def _cut(found: Sequence[CutAnswers], why: str = "") -> str:
-    named = listed([f"{count(each.cut)} of {plural(each.given, 'answer')} of {each.configuration}" for each in found], 3)
-    verb = "was" if sum(each.cut for each in found) == 1 else "were"
-    return f"{named} {verb} cut off at the token limit{why}; raise max_tokens"
+    sentences = []
+    for unclear, why in ((True, ", and no reply marks its reasoning, so these texts may be reasoning in place of answers"), (False, "")):
+        found = [(name, cut, given) for name, cut, given, unknown in cut_answers(run) if unknown == unclear]
+        named = listed([f"{count(cut)} of {plural(given, 'answer')} of {name}" for name, cut, given in found], 3)
+        verb = "was" if sum(cut for _, cut, _ in found) == 1 else "were"
+        sentences += [f"{named} {verb} cut off at the token limit{why}; raise max_tokens"] if found else []
+    return sentences
 
 
 def answer_lines(run: RunTables, configuration: str) -> list[str]:

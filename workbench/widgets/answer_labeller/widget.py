@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
-import ipywidgets
 import traitlets
 
 from workbench.analysis.judging.labels import METRICS_OF
@@ -19,7 +18,7 @@ from workbench.core.formatting import listed, meant
 from workbench.errors import InputError, WorkbenchError, error_line
 from workbench.labelling.answer_labelling import AnswerLabelling
 from workbench.results.judge_labels import LABELS_FILE
-from workbench.widgets.notebook_panel import SavedDisplay
+from workbench.widgets.notebook_panel import NotebookPanel
 
 _LABELLER = Path(__file__).parents[1] / "labeller"
 _SCRIPTS = (
@@ -44,13 +43,12 @@ class AnswerLabellerPane(anywidget.AnyWidget):
     opened = traitlets.Bool(False).tag(sync=True)
 
 
-class AnswerLabeller:
+class AnswerLabeller(NotebookPanel):
     """The labeller of claims and answers, as `label_answers` returns it. `session` does everything without a screen."""
 
     def __init__(self, session: AnswerLabelling, folder: Path) -> None:
         self.session = session
         self._folder = folder
-        self._saved_display: SavedDisplay | None = None
         self._drawings = 0
         self._shown = self._drawn("Labels are saved at once.", False)
 
@@ -61,9 +59,12 @@ class AnswerLabeller:
         pane.on_msg(lambda _, content, __: self.act(content))
         return pane
 
+    def _built(self) -> AnswerLabellerPane:
+        return self.pane
+
     @property
     def state(self) -> dict[str, Any]:
-        """What the pane draws."""
+        """The values that the pane draws."""
         return self._shown
 
     def act(self, content: Mapping[str, Any]) -> None:
@@ -91,8 +92,8 @@ class AnswerLabeller:
         except Exception as problem:  # in the callback of a message it would be lost, and the view would wait
             message, error = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again.", True
         self._draw(message, error)
-        if self._saved_display is not None and kind in ("label", "undo"):
-            self._saved_display.update(self._repr_html_())
+        if kind in ("label", "undo"):
+            self._renew()
 
     def _draw(self, message: str, error: bool) -> None:
         self._shown = self._drawn(message, error)
@@ -126,16 +127,13 @@ class AnswerLabeller:
     def __repr__(self) -> str:
         return f"AnswerLabeller({str(self.session.path)!r}, {self.session.progress})"
 
-    def _repr_html_(self) -> str:
-        """Return the numbers of labels so far, which a saved notebook shows without a kernel."""
+    @property
+    def static_html(self) -> str:
+        """The numbers of labels so far, which a saved notebook shows without a kernel."""
         counts = Counter(line.label for line in self.session.lines)
         rows = [{"label": label or "without a label", "items": counts[label]} for label in (*self.session.labels, "") if counts[label]]
         note = f"Run the cell to go on. When you have labelled: workbench judge calibrate {self._folder}"
         return table_html(f"{self.session.progress} for {self.session.task}, in {self.session.path}", rows, note)
-
-    def _ipython_display_(self) -> None:
-        self._saved_display = SavedDisplay()
-        self._saved_display.display(ipywidgets.VBox([self._saved_display.unseen, self.pane]), self._repr_html_(), repr(self))
 
 
 def label_answers(

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
-import ipywidgets
 import pandas as pd
 import traitlets
 
@@ -16,7 +15,7 @@ from workbench.errors import WorkbenchError, error_line
 from workbench.labelling.session import LabellingSession
 from workbench.records import Span
 from workbench.widgets.labeller.view import FOUND, DocumentView, listed_documents, view_state
-from workbench.widgets.notebook_panel import SavedDisplay
+from workbench.widgets.notebook_panel import NotebookPanel
 
 _FOLDER = Path(__file__).parent
 _PARTS = (
@@ -47,7 +46,7 @@ class LabellerPane(anywidget.AnyWidget):
     opened = traitlets.Bool(False).tag(sync=True)
 
 
-class Labeller:
+class Labeller(NotebookPanel):
     """The labeller, as `label` returns it. At the end of a notebook's cell it is displayed.
 
     `labels` is a DataFrame of the labels so far, and `session` does everything without a screen.
@@ -57,7 +56,6 @@ class Labeller:
         self.session = session
         self._reading = DocumentView()
         self._open_first()
-        self._saved_display: SavedDisplay | None = None
         skipped = f" {plural(len(session.faults), 'line')} of the file are skipped; see below." if session.faults else ""
         self._drawings = 0
         self._shown = self._drawn(f"Labels are saved at once.{skipped}", bool(session.faults))
@@ -69,9 +67,12 @@ class Labeller:
         pane.on_msg(lambda _, content, __: self.act(content))
         return pane
 
+    def _built(self) -> LabellerPane:
+        return self.pane
+
     @property
     def state(self) -> dict[str, Any]:
-        """What the pane draws."""
+        """The values that the pane draws."""
         return self._shown
 
     @property
@@ -90,7 +91,7 @@ class Labeller:
         try:
             try:
                 done = self._actions()[content["kind"]](content)
-                message, error = self._saved() if done is None else done, False
+                message, error = self._saved_line() if done is None else done, False
             except WorkbenchError as problem:
                 message, error = f"Not saved: {error_line(problem)}", True
             self._shown = self._drawn(message, error)
@@ -98,8 +99,8 @@ class Labeller:
             message = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again."
             self._shown = self._shown | {"drawing": self._drawings, "message": message, "error": True}
         self.pane.state = self._shown
-        if self._saved_display is not None and content["kind"] in _WRITING:
-            self._saved_display.update(self._repr_html_())
+        if content["kind"] in _WRITING:
+            self._renew()
 
     def _drawn(self, message: str, error: bool) -> dict[str, Any]:
         # Numbered, since a state that is equal to the last one would not be sent, and the view waits for it.
@@ -130,7 +131,7 @@ class Labeller:
             "find": self._find,
         }
 
-    def _saved(self) -> str:
+    def _saved_line(self) -> str:
         return f"Saved: {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator}."
 
     def _ask(self, said: Mapping[str, Any]) -> str:
@@ -140,14 +141,14 @@ class Labeller:
         self._open_first()
         if place:
             self._show(place)
-        return f"Added as question {query.query_id}. {self._saved()}"
+        return f"Added as question {query.query_id}. {self._saved_line()}"
 
     def _remove(self, _: object) -> str:
         query_id = self.session.query.query_id
         self.session.remove_question()
         self._reading = DocumentView()
         self._open_first()
-        return f"Removed: question {query_id}. {self._saved()}"
+        return f"Removed: question {query_id}. {self._saved_line()}"
 
     def _judge(self, said: Mapping[str, Any]) -> str:
         doc_id, grade = said["doc_id"], said["grade"]
@@ -157,12 +158,12 @@ class Labeller:
             documents = listed_documents(self.session, self._reading)
             after = documents[documents.index(doc_id) + 1 :] if doc_id in documents else []
             self._open(next(iter(after), doc_id))
-        return ("Judgement removed. " if grade is None else "") + self._saved()
+        return ("Judgement removed. " if grade is None else "") + self._saved_line()
 
     def _mark(self, said: Mapping[str, Any]) -> str:
         span = self.session.mark(Span(self._reading.doc_id, said["start"], said["end"]), said.get("piece"))
         words = self.session.checker.documents[span.doc_id].text[span.start : span.end]
-        return f'Marked "{excerpt(words)}", characters {span.start} to {span.end}. {self._saved()}'
+        return f'Marked "{excerpt(words)}", characters {span.start} to {span.end}. {self._saved_line()}'
 
     def _undo(self, _: object) -> str:
         before = self.session.query.query_id
@@ -175,7 +176,7 @@ class Labeller:
         if undone is None:
             return "There is nothing to undo."
         what = "adding" if undone.kind == "question" else f"{undone.kind} of"
-        return f"Undone: {what} question {undone.query_id}. {self._saved()}"
+        return f"Undone: {what} question {undone.query_id}. {self._saved_line()}"
 
     def _go(self, move: Callable[[], None]) -> str:
         self.session.refresh()
@@ -225,8 +226,9 @@ class Labeller:
     def __repr__(self) -> str:
         return f"Labeller({str(self.session.file.path)!r}, {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator})"
 
-    def _repr_html_(self) -> str:
-        """Return the labels so far as a table, which a saved notebook shows without a kernel."""
+    @property
+    def static_html(self) -> str:
+        """The labels so far as a table, which a saved notebook shows without a kernel."""
         table, session = self.labels, self.session
         finished = f"{session.totals()} by {session.annotator}"
         rows = [
@@ -235,7 +237,3 @@ class Labeller:
         ]
         note = f"The last {len(rows)} labels. Run the cell to go on." if len(rows) < len(table) else "Run the cell to go on."
         return table_html(f"{plural(len(table), 'label')} in {session.file.path}, {finished}", rows, note)
-
-    def _ipython_display_(self) -> None:
-        self._saved_display = SavedDisplay()
-        self._saved_display.display(ipywidgets.VBox([self._saved_display.unseen, self.pane]), self._repr_html_(), repr(self))

@@ -2,13 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
-import pandas as pd
 
 from workbench.analysis.answer_values import (
-    answer_measure,
     answer_score,
     answering,
     answers_of,
@@ -32,7 +27,7 @@ _FAILED = (
     "beyond the price of the answers."
 )
 _UNPRICED = " Without prices in the experiment no money is stated."
-# The title and the note of each value of `AnswerCosts`, and the digits of prices.
+# The title and the note of each cost, and the digits of prices.
 _COLUMNS = {
     "p50": ("ms", "median"),
     "p95": ("ms", "p95"),
@@ -51,86 +46,56 @@ _REPEATS = (
 )
 
 
-@dataclass(frozen=True)
-class AnswerCosts:
-    """The costs of an answer in the condition `retrieved`, each NaN if unknown.
+def answer_costs(run: RunTables, configuration: str) -> dict[str, float]:
+    """Return the costs of an answer of a configuration to a retrieved context by the names of `_COLUMNS`, each NaN if unknown.
 
-    `p50` and `p95` are milliseconds. `context` are mean tokens of the prompt as the budget counts them, `input` and `output` those of prompt
-    and answer as the server does. `cost` is the mean price of an answer, `total` that of all answers of all conditions if each is paid once,
-    and `answers` their number. `failed_tries` are those of answers and judgements, and `failed` the most that they can have cost. `model` is whether a language model gave any of them.
+    `context` are mean tokens of the prompt as the budget counts them, `input` and `output` those of prompt and answer as the server does. `cost`
+    is the mean price of an answer, `total` that of all answers of all conditions if each is paid once, and `answers` their number. `failed_tries`
+    are those of answers and judgements, and `failed` the most that they can have cost. `models` counts the answers of language models.
     """
-
-    p50: float
-    p95: float
-    context: float
-    input: float
-    output: float
-    cost: float
-    total: float
-    failed_tries: float
-    failed: float
-    answers: int
-    model: bool
-
-
-def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
-    """Return the costs of a configuration's answers."""
     rows, timings = answers_of(run, configuration), timings_of(run, configuration)
     given = rows[(rows["reason"] == "") & (rows["error"] == "")]
     retrieved = given[given["condition"] == RETRIEVED]
-    return AnswerCosts(
-        p50=timings.get("latency_answer_p50", np.nan),
-        p95=timings.get("latency_answer_p95", np.nan),
-        context=_mean(retrieved["context_tokens"]),
-        input=_mean(retrieved["input_tokens"]),
-        output=_mean(retrieved["output_tokens"]),
-        cost=_mean(retrieved["cost"]),
-        total=float(given["cost"].sum()) if given["cost"].notna().any() else np.nan,
-        failed_tries=timings.get("failed_tries", np.nan),
-        failed=timings.get("failed_tries_cost", np.nan),
-        answers=len(given),
-        model=bool((given["model"] != "").any()),
-    )
+    tokens = {"context": "context_tokens", "input": "input_tokens", "output": "output_tokens", "cost": "cost"}
+    timed = {"p50": "latency_answer_p50", "p95": "latency_answer_p95", "failed_tries": "failed_tries", "failed": "failed_tries_cost"}
+    return {
+        **{name: timings.get(column, math.nan) for name, column in timed.items()},
+        **{name: float(retrieved[column].astype("float64").mean()) for name, column in tokens.items()},
+        "total": float(given["cost"].sum()) if given["cost"].notna().any() else math.nan,
+        "answers": len(given),
+        "models": int((given["model"] != "").sum()),
+    }
 
 
-def _mean(values: "pd.Series[float]") -> float:
-    known = values.dropna()
-    return float(known.mean()) if len(known) else np.nan
+def repeats_of(run: RunTables, configuration: str, metric: str) -> RepeatVariance | None:
+    """Return the components of variance of a metric of answers to retrieved contexts, None if no two questions have repeated values."""
+    return repeat_variance(repeated_values(run, configuration, metric, RETRIEVED))
 
 
-def repeats_of(
-    run: RunTables, configuration: str, metric: str, condition: str = RETRIEVED, perturbation: str = ""
-) -> RepeatVariance | None:
-    """Return the components of variance of an answer metric, None if no two questions have repeated values."""
-    answer_measure(run, metric)
-    return repeat_variance(repeated_values(run, configuration, metric, condition, perturbation))
-
-
-def compute(findings: Findings) -> tuple[RunTables, dict[str, AnswerCosts]] | None:
+def compute(findings: Findings) -> tuple[RunTables, dict[str, dict[str, float]]] | None:
     """Return the costs of the answers of each configuration. None for a run without answers."""
     costs = {name: answer_costs(findings.run, name) for name in answering(findings.run)}
     return (findings.run, costs) if costs else None
 
 
-def render(values: tuple[RunTables, dict[str, AnswerCosts]]) -> list[Block]:
+def render(values: tuple[RunTables, dict[str, dict[str, float]]]) -> list[Block]:
     """Tabulate costs, and the variance between repeats if there are several."""
     run, costs = values
     sentence = cost_sentence(run, next(iter(costs)))
     return [*([Prose(sentence)] if sentence else []), *opened(_table(costs)), *_repeats(run, list(costs))]
 
 
-def _table(costs: dict[str, AnswerCosts]) -> Table:
-    known = [column for column in _COLUMNS if any(not math.isnan(getattr(each, column)) for each in costs.values())]
+def _table(costs: dict[str, dict[str, float]]) -> Table:
+    known = [column for column in _COLUMNS if any(not math.isnan(each[column]) for each in costs.values())]
     rows = [
-        Row([Cell(name), *(_cell(column, getattr(each, column)) for column in known), count_cell(each.answers)])
-        for name, each in costs.items()
+        Row([Cell(name), *(_cell(column, each[column]) for column in known), count_cell(each["answers"])]) for name, each in costs.items()
     ]
     columns = [
         words("configuration"),
         *(Column(_COLUMNS[column][0], note=_COLUMNS[column][1]) for column in known),
         Column("answers", note="all conditions"),
     ]
-    priced = _PRICED if "cost" in known else _UNPRICED if any(each.model for each in costs.values()) else ""
+    priced = _PRICED if "cost" in known else _UNPRICED if any(each["models"] for each in costs.values()) else ""
     failed = _FAILED if "failed_tries" in known else ""
     return Table("Costs of an answer", columns, rows, f"{_MEANS}{_TIMED if 'p50' in known else ''}{priced}{failed}")
 
@@ -165,17 +130,18 @@ def _repeat_row(name: str, variance: RepeatVariance) -> Row:
 def cost_sentence(run: RunTables, configuration: str) -> str:
     """State the time, the tokens and the price of an answer to a retrieved context. Empty without answers or if none is known."""
     costs = answer_costs(run, configuration)
-    if costs.answers and not costs.model:
-        context = f"; what it retrieves fills {count(costs.context)} tokens of context" if not math.isnan(costs.context) else ""
+    answers = plural(int(costs["answers"]), "answer")
+    known = {name: value for name, value in costs.items() if not math.isnan(value)}
+    if costs["answers"] and not costs["models"]:
+        context = f"; what it retrieves fills {count(known['context'])} tokens of context" if "context" in known else ""
         of_target = configuration in set(run.targets["configuration"])
         cost = "are those of a target, whose own costs are not known" if of_target else "cost no calls of a language model"
-        return f"The {plural(costs.answers, 'answer')} of {configuration} {cost}{context}."
-    time = f"{spread(costs.p50, costs.p50)} ms in the median" if not math.isnan(costs.p50) else ""
-    tokens = [f"{count(many)} {what} tokens" for many, what in ((costs.input, "prompt"), (costs.output, "answer")) if not math.isnan(many)]
-    price = f"a price of {number(costs.cost, 6)}" if not math.isnan(costs.cost) else ""
-    parts = list(filter(None, [time, *tokens, price]))
-    total = f"; the price of all {plural(costs.answers, 'answer')} is {number(costs.total, 4)}" if not math.isnan(costs.total) else ""
-    failed = f"; failed tries may have cost up to {number(costs.failed, 4)} more" if costs.failed > 0 else ""
+        return f"The {answers} of {configuration} {cost}{context}."
+    parts = [f"{spread(known['p50'], known['p50'])} ms in the median"] if "p50" in known else []
+    parts += [f"{count(known[name])} {what} tokens" for name, what in (("input", "prompt"), ("output", "answer")) if name in known]
+    parts += [f"a price of {number(known['cost'], 6)}"] if "cost" in known else []
+    total = f"; the price of all {answers} is {number(known['total'], 4)}" if "total" in known else ""
+    failed = f"; failed tries may have cost up to {number(costs['failed'], 4)} more" if costs["failed"] > 0 else ""
     return f"An answer of {configuration} from what it retrieves costs {listed(parts)}{total}{failed}." if parts else ""
 
 

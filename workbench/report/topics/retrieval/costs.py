@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from workbench.report.figures.canvas import (
     End,
     canvas,
     name_ends,
+    named_height,
     own_style,
     plain,
     spanned,
@@ -195,7 +196,7 @@ def frontier_drawing(points: Sequence[Point], quality: str, cost: str) -> "Drawi
     """Plot quality against cost: solid points on the frontier, rings behind it, crosses if not ranked. Empty labels are not drawn."""
     from matplotlib.ticker import LogLocator  # heavy
 
-    figure, (axes,) = canvas(_height(point.label for point in points))
+    figure, (axes,) = canvas(named_height(point.label for point in points))
     best = sorted((point.cost, point.quality) for point in points if point.best)
     axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
     for point in points:
@@ -218,7 +219,3 @@ def frontier_drawing(points: Sequence[Point], quality: str, cost: str) -> "Drawi
     axes.set_ylabel(plain(quality))
     name_ends(axes, [End(point.label, point.cost, point.quality, INK if point.best else MUTED) for point in points])
     return figure
-
-
-def _height(labels: Iterable[str]) -> float:
-    return max(2.9, 1.1 + 0.2 * sum(map(bool, labels)))

@@ -1,6 +1,6 @@
 """Recall of evidence by the amount of delivered text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.findings import Findings
@@ -16,6 +16,7 @@ from workbench.report.figures.canvas import (
     End,
     canvas,
     name_ends,
+    named_height,
     own_style,
     spanned,
 )
@@ -61,7 +62,7 @@ curves = Topic("curves", "Evidence against tokens", "Tokens", compute, render, a
 @own_style()
 def recall_drawing(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]]) -> "Drawing":
     """Plot recall of evidence against delivered tokens by label, and emphasise the first four lines. Empty labels are not drawn."""
-    figure, (axes,) = canvas(_height(label for label, _ in recalls))
+    figure, (axes,) = canvas(named_height(label for label, _ in recalls))
     ends = []
     for place, (label, values) in reversed(list(enumerate(recalls))):
         strong = place < STRONG
@@ -79,7 +80,3 @@ def recall_drawing(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence
     axes.set_ylabel("share of the evidence delivered")
     name_ends(axes, ends)
     return figure
-
-
-def _height(labels: Iterable[str]) -> float:
-    return max(2.9, 1.1 + 0.2 * sum(map(bool, labels)))

@@ -1,8 +1,8 @@
 """Questions of one configuration: a table of all, and the worst with the evidence delivered and missed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from workbench.analysis.passages import Piece, Stretch, against_delivered, marked, passage_of
 from workbench.analysis.values import detail, metadata, per_query, rewrites
 from workbench.core.formatting import count, number, plural
-from workbench.metrics.coverage import Floats, Ints
+from workbench.metrics.coverage import Ints
 from workbench.report.cells import question_row, text, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Table, Term, Terms
 from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
@@ -18,13 +18,11 @@ from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
 # The first chunks by rank are always shown, later ones only if they contain evidence.
 _SHOWN = 4
 _BESIDE = 60
-Spans = Sequence[tuple[str, int, int]]
 _MOST_METRICS = 4
 _WORST = 5
 
 
-@dataclass(frozen=True)
-class ShownNeed:
+class ShownNeed(NamedTuple):
     """A piece of evidence, shown by the alternative that was delivered best. `others` counts its other alternatives."""
 
     state: Literal["delivered", "partly delivered", "missed"]
@@ -35,72 +33,33 @@ class ShownNeed:
     pieces: Sequence[Piece]
 
 
-@dataclass(frozen=True)
-class ShownChunk:
-    """A delivered slice with its rank and its document's `relevance`. `skipped` counts the hidden slices before it."""
-
-    rank: int
-    doc_id: str
-    start: int
-    end: int
-    score: float
-    relevance: int | None
-    skipped: int
-    pieces: Sequence[Piece]
-
-
-@dataclass(frozen=True)
-class ShownQuery:
-    """A question with its value, evidence and delivered slices. `skipped` counts the slices after the last one shown."""
-
-    query_id: str
-    text: str
-    value: float
-    needs: Sequence[ShownNeed]
-    chunks: Sequence[ShownChunk]
-    skipped: int
-
-
-def worst_queries(run: RunTables, configuration: str, most: int) -> list[ShownQuery]:
-    """Up to `most` questions with the worst values of the primary metric, without those that reach their attainable value."""
-    values = per_query(run, configuration, str(run.primary))
-    return [_shown(run, configuration, place, float(values[place])) for place in _faulty(run, configuration, values)[:most].tolist()]
-
-
-def _faulty(run: RunTables, configuration: str, values: Floats) -> Ints:
-    higher = run.primary.higher_is_better
+def worst_places(run: RunTables, configuration: str) -> Ints:
+    """Return the positions of the questions that do not reach their attainable value of the primary metric, the worst first."""
+    values, higher = per_query(run, configuration, str(run.primary)), run.primary.higher_is_better
     attainable = detail(run, configuration, "attainable")
     best = np.where(np.isnan(attainable), np.inf, attainable) if higher else np.zeros(len(values))
-    gap = best - values if higher else values
-    faulty = np.flatnonzero(gap > 1e-9)
+    faulty = np.flatnonzero((best - values if higher else values) > 1e-9)
     return faulty[np.argsort(values[faulty] if higher else -values[faulty], kind="stable")]
 
 
-def _shown(run: RunTables, configuration: str, place: int, value: float) -> ShownQuery:
-    question = run.questions.iloc[place]
-    query_id = str(question["query_id"])
-    context = run.of("context", configuration)
-    delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
-    evidence = run.evidence[run.evidence["query_id"] == query_id]
-    needs = [shown_need(run, rows, delivered) for _, rows in evidence.groupby("need", sort=False)]
-    chunks, skipped = _chunks(run, query_id, delivered, list(zip(evidence["doc_id"], evidence["start"], evidence["end"], strict=True)))
-    return ShownQuery(query_id, str(question["text"]), value, needs, chunks, skipped)
-
-
-def _chunks(run: RunTables, query_id: str, delivered: pd.DataFrame, evidence: Spans) -> tuple[list[ShownChunk], int]:
+def delivered_chunks(run: RunTables, query_id: str, delivered: pd.DataFrame) -> list[Term]:
+    """Describe the rows of `context` that were delivered for a question. After the first ones, those without evidence are only counted."""
     graded = run.judgements[run.judgements["query_id"] == query_id].set_index("doc_id")["relevance"].to_dict()
-    shown: list[ShownChunk] = []
-    skipped = 0
-    columns = (delivered[name].tolist() for name in ("doc_id", "start", "kept", "score"))
-    for rank, (doc_id, start, end, score) in enumerate(zip(*columns, strict=True), 1):
-        stretches: list[Stretch] = [(low, high, "delivered") for doc, low, high in evidence if doc == doc_id]
+    evidence = run.evidence[run.evidence["query_id"] == query_id]
+    terms, skipped = list[Term](), 0
+    for rank, row in enumerate(delivered.to_dict("records"), 1):
+        doc_id, start, end, grade = row["doc_id"], row["start"], row["kept"], graded.get(row["doc_id"])
+        own = evidence[evidence["doc_id"] == doc_id]
+        stretches: list[Stretch] = [(low, high, "delivered") for low, high in zip(own["start"], own["end"], strict=True)]
         pieces = marked(passage_of(run, doc_id, start, end), start, end, stretches)
         if rank > _SHOWN and all(piece.role == "plain" for piece in pieces):
             skipped += 1
             continue
-        shown.append(ShownChunk(rank, doc_id, start, end, score, graded.get(doc_id), skipped, pieces))
+        relevance = "" if not grade else " · relevant document" if grade > 0 else " · known to be irrelevant"
+        description = f"{doc_id}:{start}-{end} · score {number(row['score'])}{relevance}"
+        terms += [*_skipped(skipped), Term(str(rank), description, pieces=pieces)]
         skipped = 0
-    return shown, skipped
+    return [*terms, *_skipped(skipped)]
 
 
 def shown_need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
@@ -141,20 +100,10 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
 
 def worst(run: RunTables, configuration: str) -> list[Block]:
     """Show the worst questions, each with its evidence and delivered chunks."""
-    queries = worst_queries(run, configuration, _WORST)
-    if not queries:
+    places = worst_places(run, configuration)[:_WORST].tolist()
+    if not places:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
-    answers, searched = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True)), rewrites(run, configuration)
-    filters = _filters(run)
-    return [
-        _question(
-            run,
-            replace(query, text=query.text + filters.get(query.query_id, "")),
-            str(answers[query.query_id] or ""),
-            searched.get(query.query_id, []),
-        )
-        for query in queries
-    ]
+    return [_question(run, configuration, place) for place in places]
 
 
 def _filters(run: RunTables) -> dict[str, str]:
@@ -170,24 +119,24 @@ def _notes(run: RunTables, configuration: str) -> dict[str, str]:
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, query: ShownQuery, answer: str, searched: Sequence[str]) -> Collapsible:
-    expected = f" · expected: {answer}" if answer else ""
-    chunks = [term for chunk in query.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
+def _question(run: RunTables, configuration: str, place: int) -> Collapsible:
+    question, value = run.questions.iloc[place], per_query(run, configuration, str(run.primary))[place]
+    query_id, context = str(question["query_id"]), run.of("context", configuration)
+    delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
+    evidence = run.evidence[run.evidence["query_id"] == query_id].groupby("need", sort=False)
+    needs = [_need(shown_need(run, rows, delivered)) for _, rows in evidence]
+    chunks, searched = delivered_chunks(run, query_id, delivered), rewrites(run, configuration).get(query_id)
     blocks: list[Block] = [Prose(f"Searched instead: {' | '.join(searched)}")] if searched else []
-    blocks += [Prose("Evidence needed"), Terms([_need(need) for need in query.needs], label="delivered")] if query.needs else []
-    blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(query.skipped)], label="evidence")] if chunks else []
-    return Collapsible(query.text, blocks, f"{query.query_id} · {run.primary} {number(query.value)}{expected}", opened=True)
+    blocks += [Prose("Evidence needed"), Terms(needs, label="delivered")] if needs else []
+    blocks += [Prose("Delivered, by rank"), Terms(chunks, label="evidence")] if chunks else []
+    expected = f" · expected: {question['answer']}" if question["answer"] else ""
+    title = f"{question['text']}{_filters(run).get(query_id, '')}"
+    return Collapsible(title, blocks, f"{query_id} · {run.primary} {number(value)}{expected}", opened=True)
 
 
 def _need(need: ShownNeed) -> Term:
     others = f", or {plural(need.others, 'alternative')}" if need.others else ""
     return Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces)
-
-
-def _chunk(chunk: ShownChunk) -> Term:
-    grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
-    description = f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}"
-    return Term(str(chunk.rank), description, pieces=chunk.pieces)
 
 
 def _skipped(chunks: int) -> list[Term]:
