@@ -79,7 +79,7 @@ def _scored(run: RunTables, configuration: str, metric: str, condition: str) -> 
 
 @own_style()
 def risk_drawing(curves: Sequence[tuple[str, Floats, Floats]], title: str) -> "Drawing":
-    """Plot the risk_drawing against the coverage of each curve (label, coverage, risk_drawing). Curves without a label are faint."""
+    """Plot the risk against the coverage of each curve (label, coverage, risk). Curves without a label are faint."""
     figure, (axes,) = canvas(2.9)
     ends = []
     for place, (label, coverage, risks) in reversed(list(enumerate(curves))):
