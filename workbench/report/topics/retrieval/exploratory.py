@@ -6,11 +6,11 @@ from workbench.analysis.answer_values import reasons_without
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import difference
 from workbench.core.formatting import number
+from workbench.metrics.measure import Measure
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.text.sentences import context_sentence, first_chunks, not_scored
 from workbench.report.topics.topic import COMPARED, Topic
-from workbench.results.run_tables import Measure
 
 _OF_TEXT = ("spans", "hits", "chunks")
 
