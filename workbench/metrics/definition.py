@@ -83,6 +83,7 @@ class MetricDefinition:
     reads_index: whether its value, or only its attainable maximum, depends on chunks that were not retrieved, which are not known of a target.
     labels_read: `all` if it needs the labels of documents that were not retrieved; `retrieved` if it needs no others, so that its bounds over
         unjudged documents hold for each configuration alone; empty if neither is claimed.
+    aliases: the names of other tools, for which it is suggested.
     usual: an experiment that answers computes it if its file names no metrics.
     compares: how it compares the answer's content with the expected one. The report compares answers by the first such metric of a run.
     tasks: the judges' tasks that it reads. `thresholds`: those of the end-to-end test that it reads.
@@ -103,6 +104,7 @@ class MetricDefinition:
     reads_index: Literal["", "value", "attainable"] = ""
     labels_read: LabelsRead = ""
     usual: bool = False
+    aliases: tuple[str, ...] = ()
     compares: Comparison = ""
     tasks: tuple[Task, ...] = ()
     thresholds: tuple[str, ...] = ()

@@ -15,17 +15,6 @@ from workbench.records import MOST_TOKENS, TokenCut
 
 MOST_K = 1000
 
-# Names used by other tools.
-_ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"} | {
-    "f1": "token_f1",
-    "em": "exact_match",
-    "semantic_similarity": "answer_similarity",
-    "answer_relevancy": "answer_relevance",
-    "context_precision": "context_precision_judged",
-    "correctness": "answer_correctness",
-    "groundedness": "faithfulness",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -192,7 +181,8 @@ class UncutMetric:
 
 def _suggestion(name: str, cut: str) -> str:
     plain = name.lower().replace("-", "_").replace(" ", "_")
-    close = _ELSEWHERE.get(plain) or nearest_word(plain, list(METRICS))
+    elsewhere = (metric for metric, definition in METRICS.builtin.items() if plain in definition.aliases)
+    close = next(elsewhere, None) or nearest_word(plain, list(METRICS))
     if close is None:
         return f"the metrics are {', '.join(METRICS)}"
     return f"did you mean {close}{'' if METRICS[close].cut == 'none' else cut or '@5'}?"

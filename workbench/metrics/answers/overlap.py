@@ -117,12 +117,14 @@ OVERLAP_METRICS = (
     _metric(
         "token_f1",
         token_f1,
+        aliases=("f1",),
         definition="F1 of the answer's tokens and those of the expected answer, the best over its variants",
         formula="2 common / (answer tokens + expected tokens); 0 for a refusal",
     ),
     _metric(
         "exact_match",
         exact_match,
+        aliases=("em",),
         definition="1 if the answer equals the expected answer or one of its variants",
         formula="1 if the normalised texts are equal, else 0; 0 for a refusal",
     ),

@@ -29,6 +29,7 @@ def _given(case: Case, place: int) -> bool:
 ANSWER_SIMILARITY = MetricDefinition(
     "answer_similarity",
     answer_similarity,
+    aliases=("semantic_similarity",),
     reads=("answer",),
     requires=(ANSWERABLE, EXPECTED),
     definition="similarity of the answer to the expected answer by embeddings, the best over its variants",

@@ -150,16 +150,23 @@ DOCUMENT_METRICS = (
     _metric(
         "recall",
         recall,
+        aliases=("r",),
         labels_read="all",
         definition="share of the relevant documents among the first k documents",
         formula="found / R",
     ),
     _metric(
-        "precision", precision, definition="share of the first k documents that are relevant", formula="found / k", labels_read="retrieved"
+        "precision",
+        precision,
+        aliases=("p",),
+        definition="share of the first k documents that are relevant",
+        formula="found / k",
+        labels_read="retrieved",
     ),
     _metric(
         "success",
         success,
+        aliases=("hit_rate", "hit", "hits"),
         definition="1 if a relevant document is among the first k: the hit rate",
         formula="1 if found > 0, else 0",
         labels_read="retrieved",
@@ -167,6 +174,7 @@ DOCUMENT_METRICS = (
     _metric(
         "mrr",
         mrr,
+        aliases=("rr",),
         definition="1 / rank of the first relevant document among the first k, else 0",
         formula="1 / min {i ≤ k : document i is relevant}, else 0",
         labels_read="retrieved",
@@ -182,6 +190,7 @@ DOCUMENT_METRICS = (
     _metric(
         "map",
         average_precision,
+        aliases=("ap",),
         labels_read="all",
         definition="mean of the precision at each relevant document's rank among the first k",
         formula="Σ precision@i / R over the ranks i ≤ k of relevant documents",

@@ -45,6 +45,7 @@ _metric = partial(
 ANSWER_CORRECTNESS = _metric(
     "answer_correctness",
     answer_correctness,
+    aliases=("correctness",),
     requires=(ANSWERABLE, EXPECTED),
     definition="agreement of the answer with the expected answer or one of its variants, by the judge `correctness`",
     usual=True,
@@ -54,6 +55,7 @@ ANSWER_CORRECTNESS = _metric(
 ANSWER_RELEVANCE = _metric(
     "answer_relevance",
     answer_relevance,
+    aliases=("answer_relevancy",),
     definition="relevance of the answer to the question, by the judge `relevance`",
     usual=True,
     tasks=("answer_relevance",),

@@ -55,6 +55,7 @@ CLAIM_METRICS = (
     MetricDefinition(
         "faithfulness",
         faithfulness,
+        aliases=("groundedness",),
         reads=("context", "answer", "judgement"),
         requires=(VERDICTS, *_OF_CLAIMS),
         definition="share of the answer's claims that a passage of the context supports, by the judge `support`",

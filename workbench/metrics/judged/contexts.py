@@ -61,6 +61,7 @@ CONTEXT_METRICS = (
     _metric(
         "context_precision_judged",
         context_precision_judged,
+        aliases=("context_precision",),
         cut="k",
         definition="share of the first k passages of the context that the judge `relevance` finds relevant",
         formula="passages with a relevance of at least `judging.thresholds.context_relevance` / passages, among the first k",
