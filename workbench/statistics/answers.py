@@ -80,11 +80,6 @@ def repeat_variance(values: Floats) -> RepeatVariance | None:
     return RepeatVariance(within, component, component / whole if whole > 0 else np.nan, changed, questions)
 
 
-LOSS_METHODS = (
-    "losses: the clean context minus the degraded one on the questions with a value in both, clustered by source document",
-    "repeats are averaged within each question first",
-    "simultaneous intervals and corrected p of losses: max-T over all losses of a configuration by sign flips of whole documents' sums",
-)
 # The range of a metric between 0 and 1.
 _TOTAL = 1.0
 

@@ -58,7 +58,6 @@ _FRENCH_SAYS = (
 )
 _FRENCH_SAID = r"(?:mentionn|précis|indiqu|abord|évoqu|spécifi|trait|fourni|donn|expliqu|décri|renseign)\w*"
 _FRENCH_HOLDS = r"(?:contien\w+|comport\w+|couvert\w*|fourni\w+|donn\w+|inclu\w+|apport\w+)"
-_FRENCH_NOT = r"(?:\b(?:ne|n'|pas de|pas d'|rien|aucune?)(?=\W|\w))"
 _FRENCH_KNOW = r"(?:répondre|dire|trouver|déterminer|confirmer|aider|savoir|renseigner)"
 _FRENCH = (
     *_shared(
