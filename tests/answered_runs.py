@@ -15,7 +15,6 @@ from workbench.analysis.values import clusters, metadata
 from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD
 from workbench.context.conditions import CONDITIONS, variants_of
 from workbench.execution.collect import collect
-from workbench.metrics.measure import Measure
 from workbench.metrics.names import Metric
 from workbench.records import Variant
 from workbench.results.run_tables import RunTables, conform
@@ -129,7 +128,7 @@ def _source(name: str, table: pd.DataFrame) -> Callable[[RunTables], pd.DataFram
 
 
 def _measure(metric: str) -> dict[str, Any]:
-    return Measure.of(Metric.parse(metric)).model_dump(mode="json")
+    return Metric.parse(metric).record
 
 
 @dataclass

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workbench.gate.randomness import random_parts
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 
 CHAT = {"kind": "chat", "model": "m"}
@@ -16,7 +16,7 @@ def run(judging: dict[str, Any] | None = None, **settings: Any) -> RunTables:
     families = {"recall@5": "documents", "answer_recall": "answers", "faithfulness": "answers"}
     fixed = {"k": None, "tokens": None, "higher_is_better": True, "proportion": True, "bounded_by_k": False, "definition": "", "source": ""}
     metrics = {label: {"name": label.partition("@")[0], "family": family, **fixed} for label, family in families.items()}
-    assert Measure("recall@5", **metrics["recall@5"]).name == "recall"
+    assert Metric.of_record(metrics["recall@5"]).name == "recall"
     return RunTables({"configurations": {"c": settings}, "metrics": metrics, "judging": judging}, {})
 
 

@@ -4,7 +4,7 @@ import pytest
 import workbench as wb
 from workbench.errors import InputError
 from workbench.metrics import expressions
-from workbench.metrics.names import Metric, UncutMetric
+from workbench.metrics.names import Metric
 from workbench.metrics.registry import METRICS
 
 
@@ -25,12 +25,12 @@ def test_a_token_cut_is_the_cut_with_a_t() -> None:
 def test_a_metric_needs_a_cut_in_an_expression_exactly_if_it_does_in_text() -> None:
     for name in expressions.__dict__:
         if name in METRICS:
-            assert isinstance(getattr(expressions, name), Metric) == (METRICS[name].cut == "none")
+            assert getattr(expressions, name).needs_cut == (METRICS[name].cut != "none")
 
 
 def test_a_cut_that_does_not_exist_is_an_input_error(wording) -> None:
     wording(
-        lambda cut: UncutMetric("recall") @ cut,
+        lambda cut: Metric("recall") @ cut,
         [
             0,
             -1,

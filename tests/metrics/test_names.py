@@ -1,7 +1,7 @@
 import pytest
 
 from workbench.errors import InputError
-from workbench.metrics.names import Metric, UncutMetric
+from workbench.metrics.names import Metric
 from workbench.metrics.registry import METRICS
 
 
@@ -60,7 +60,7 @@ def test_a_notebook_shows_the_definition_and_the_source() -> None:
     page = metric._repr_html_()
     assert "recall@5: share of the relevant documents among the first k documents" in page
     assert f"Source: {METRICS['recall'].source}" in page
-    uncut = UncutMetric("recall")
+    uncut = Metric("recall")
     assert repr(uncut) == "recall (needs a cut, such as recall @ 5)"
     assert f"recall: {METRICS['recall'].definition}" in uncut._repr_html_()
     assert "It needs a cut, such as recall @ 5." in uncut._repr_html_()

@@ -16,7 +16,7 @@ from workbench.core.formatting import listed, meant
 from workbench.errors import InputError
 from workbench.llm.replies.answers import REASONING_ALONE
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.answers import mean_interval, mean_of_repeats
 from workbench.statistics.intervals import Interval
@@ -77,7 +77,7 @@ class Refusals(NamedTuple):
         return self.refused / self.of if self.of else 0.0
 
 
-def answer_measure(run: RunTables, metric: str) -> Measure:
+def answer_measure(run: RunTables, metric: str) -> Metric:
     """Return an answer metric of the run. Raises InputError if the run has none of this name."""
     known = [name for name, measure in run.measures.items() if measure.of_answers]
     if metric not in known:
@@ -166,7 +166,7 @@ class ConditionScore:
     unscored: Mapping[str, int]
 
 
-def answer_score(run: RunTables) -> Measure | None:
+def answer_score(run: RunTables) -> Metric | None:
     """Return the metric that the report compares answers by: the first metric of the answer's content in the run's order.
 
     In a run without one it is the judged correctness.

@@ -10,7 +10,7 @@ from workbench.analysis.misses import FailureSummary, faults_of
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.screening import ScreenedConfiguration, Screening
@@ -31,7 +31,7 @@ class Findings:
     """
 
     run: RunTables
-    primary: Measure
+    primary: Metric
     standings: Standings
     verdict: Verdict | None
     first: Standing | None

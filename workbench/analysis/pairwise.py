@@ -16,7 +16,7 @@ from workbench.attribution.causes import causes_by_query as earliest_causes
 from workbench.context.conditions import RETRIEVED
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 from workbench.statistics.comparison import paired_difference, paired_differences
@@ -68,7 +68,7 @@ class Contrast:
     so do the documents that the metric can count. None for other metrics.
     """
 
-    metric: Measure
+    metric: Metric
     a: WonQueries
     b: WonQueries
     parts: tuple[Part, ...]

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.analysis.values import clusters, per_query, slices, unscored_queries
 from workbench.core.formatting import number
 from workbench.metrics.coverage import Floats
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.records import PRODUCTION, SOURCE
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.comparison import paired_difference
@@ -73,7 +73,7 @@ class Standings:
         """All finished configurations, the ranked ones first."""
         return (*self.ranked, *self.uncovered, *self.windowed)
 
-    def by(self, metric: Measure) -> tuple[Standing, ...]:
+    def by(self, metric: Metric) -> tuple[Standing, ...]:
         """The ranked configurations ordered by another metric, those without a value for 90 % of its questions last."""
         sign = -1 if metric.higher_is_better else 1
         means = {standing.name: standing.means[str(metric)] for standing in self.ranked}
@@ -110,7 +110,7 @@ def verdict_of(run: RunTables) -> Verdict | None:
     return with_unscored(judge(values), values, unscored, judge, value_bounds(metric, values))
 
 
-def value_bounds(metric: Measure, values: Mapping[str, Floats]) -> tuple[float, float]:
+def value_bounds(metric: Metric, values: Mapping[str, Floats]) -> tuple[float, float]:
     """Return the worst and the best value of a metric: 0 and 1 of a proportion, else those of the run."""
     known = np.concatenate(list(values.values()))
     low, high = (0.0, 1.0) if metric.proportion else (float(np.nanmin(known)), float(np.nanmax(known)))

@@ -20,7 +20,6 @@ from workbench.execution.answering.answers_table import context_slices, foreign_
 from workbench.execution.judging.judges_table import judges_table
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
-from workbench.metrics.measure import Measure
 from workbench.models.files import locate
 from workbench.models.weights import pickles
 from workbench.pipeline.configuration import Configuration
@@ -123,7 +122,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "baseline": experiment.baseline,
         "average": experiment.average,
         "smallest_difference": experiment.smallest_difference,
-        "metrics": {str(metric): Measure.of(metric).model_dump(mode="json") for metric in outcome.context.metrics},
+        "metrics": {str(metric): metric.record for metric in outcome.context.metrics},
         "conditions": list(dict.fromkeys(variant.condition for variant in outcome.context.variants)),
         "repeats": 1 + max(variant.repeat for variant in outcome.context.variants),
         "judging": experiment.judging.recorded_settings() if experiment.judging else None,

@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.gate.inputs import Differences, QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
 from workbench.gate.question_values import COLUMNS, pooled, question_values
 from workbench.gate.randomness import random_answers, random_parts, random_retrieval
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 # A single random run would give its luck to every later comparison.
@@ -102,7 +102,7 @@ def measurement(run: RunTables) -> dict[str, Any]:
     }
 
 
-def measured_by(measure: Measure) -> set[str]:
+def measured_by(measure: Metric) -> set[str]:
     """Return the names in `measurement` that the values of a metric depend on."""
     names = {"spans": measure.of_text, "expected answers": measure.of_answers, "judging": measure.judged}
     return {"average", *(name for name, depends in names.items() if depends)}

@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.gate.question_values import question_values
 from workbench.gate.rules import Subject
 from workbench.metrics.coverage import Bools, Floats
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.gates.paired import MetricScale, Values
@@ -41,7 +41,7 @@ class GatedConfiguration:
         """The source documents of each question. Shape (questions,)."""
         return clusters(self.run)
 
-    def measure(self, subject: Subject) -> Measure:
+    def measure(self, subject: Subject) -> Metric:
         """Return the metric of a rule. Raises InputError if the run does not have it."""
         known = self.run.measures
         if subject.metric not in known:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.context.conditions import COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, MISSING_GOLD, NONE, RETRIEVED
+from workbench.errors import RunError
 from workbench.judging.base import Task
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools
@@ -130,3 +131,8 @@ class MetricDefinition:
         for requirement in self.requires:
             met &= requirement.met(case)
         return met
+
+
+def not_computed(_: Case, __: Cut) -> MetricValues:
+    """The function of a metric that is only recorded in a run."""
+    raise RunError("the metric is that of a run, and its package is not installed", "install the package, and run workbench sweep again")

@@ -15,7 +15,7 @@ from workbench.metrics.case import Case, Cut, MetricValues, Reasons
 from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.definition import ANSWERABLE, MetricDefinition
 from workbench.metrics.delivery import delivered, slices
-from workbench.metrics.names import Metric, UncutMetric
+from workbench.metrics.names import Metric
 from workbench.metrics.registry import METRICS
 from workbench.records import Hit, Query
 
@@ -29,12 +29,12 @@ _LARGEST = 1e100
 
 
 @overload
-def metric(function: Function, /) -> Metric | UncutMetric: ...
+def metric(function: Function, /) -> Metric: ...
 @overload
-def metric(*, higher_is_better: bool = True, proportion: bool = True) -> Callable[[Function], Metric | UncutMetric]: ...
+def metric(*, higher_is_better: bool = True, proportion: bool = True) -> Callable[[Function], Metric]: ...
 def metric(
     function: Function | None = None, /, *, higher_is_better: bool = True, proportion: bool = True
-) -> Metric | UncutMetric | Callable[[Function], Metric | UncutMetric]:
+) -> Metric | Callable[[Function], Metric]:
     """Make a metric of a function, whose name becomes the metric's. It is known in this process, until it ends.
 
     Parameters
@@ -81,7 +81,7 @@ def _version() -> int:
     return 1 + secrets.randbelow(_HIGHEST)
 
 
-def _defined(function: Function, higher_is_better: bool, proportion: bool) -> Metric | UncutMetric:
+def _defined(function: Function, higher_is_better: bool, proportion: bool) -> Metric:
     name = getattr(function, "__name__", "")
     if not callable(function) or not isinstance(name, str) or not name.isidentifier():
         raise InputError(f"a metric is made of {_described(function)}, which is no function with a name", _FORM)
@@ -109,7 +109,7 @@ def _defined(function: Function, higher_is_better: bool, proportion: bool) -> Me
         proportion=proportion,
         version=_version(),
     )
-    return UncutMetric(name) if of_hits else Metric(name)
+    return Metric(name)
 
 
 def _require_no_twin(asked: "_Asked") -> None:

@@ -1,19 +1,22 @@
-"""Names of metrics: `recall@5`, `span_recall@2000t`, `span_precision_omega`, `token_f1`."""
+"""Metrics by name and cut: `recall@5`, `span_recall@2000t`, `span_precision_omega`, `token_f1`."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Integral
+from typing import Any, Self
 
 from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
-from workbench.metrics.definition import Family, MetricDefinition
+from workbench.metrics.definition import Comparison, Family, MetricDefinition, not_computed
 from workbench.metrics.registry import METRICS
 from workbench.records import MOST_TOKENS, TokenCut
 
 MOST_K = 1000
+# The properties of a definition in the manifest of a run.
+_RECORDED = ("family", "higher_is_better", "proportion", "definition", "source", "compares", "labels_read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +24,23 @@ class Metric:
     """A metric: of rankings, cut after `k` documents or chunks or after `tokens` tokens of delivered text, or of answers or judgements.
 
     Its `family` is `answers` if it reads answers or judgements of them. Metrics of answers have no cut, except those of the first k passages.
+    `recall @ 5` cuts a metric that needs a cut. `recorded` is the definition in the manifest of a run, whose package need not be installed.
     """
 
     name: str
     k: int | None = None
     tokens: int | None = None
+    recorded: MetricDefinition | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.recorded is not None:
+            return
         if self.name not in METRICS:
             raise InputError(f"there is no metric {str(self)!r}", _suggestion(self.name, self._cut_text))
         if self.definition.cut == "none":
             if self._cut_text:
                 raise InputError(f"the metric {self.name} takes no cut", f"write {self.name}")
             return
-        if self.k is None and self.tokens is None:
-            raise InputError(f"the metric {self.name} needs a cut", f"write {self.name}@5")
         if self.tokens is not None and (self.definition.cut == "k" or self.k is not None):
             raise InputError(f"the metric {self.name} is not cut at tokens", f"write {self.name}@5")
         for number, most, what in ((self.k, MOST_K, "k"), (self.tokens, MOST_TOKENS, "the number of tokens")):
@@ -43,11 +48,14 @@ class Metric:
                 raise InputError(f"{what} of the metric {self} is out of range", f"it goes from 1 to {most:,}")
 
     @classmethod
-    def parse(cls, text: str) -> "Metric":
+    def parse(cls, text: str) -> Self:
         """Parse a name such as `recall@5` or `span_recall@2000t`. `str` returns the name."""
         name, at, cut = str(text).partition("@")
         if not at:
-            return cls(name)
+            metric = cls(name)
+            if metric.needs_cut:
+                raise InputError(f"the metric {name} needs a cut", f"write {name}@5")
+            return metric
         if name not in METRICS:
             raise InputError(f"there is no metric {text!r}", _suggestion(name, f"@{cut}"))
         number = re.fullmatch(r"(0|[1-9][0-9]{0,8})(t?)", cut)
@@ -60,16 +68,42 @@ class Metric:
         return f"{self.name}{self._cut_text}"
 
     def __repr__(self) -> str:
-        return str(self)
+        return f"{self} (needs a cut, such as {self} @ 5)" if self.needs_cut else str(self)
 
     def _repr_html_(self) -> str:
-        return table_html(f"{self}: {self.definition.definition}", [], f"Source: {self.definition.source}")
+        note = f"It needs a cut, such as {self} @ 5." if self.needs_cut else f"Source: {self.definition.source}"
+        return table_html(f"{self}: {self.meaning}", [], note)
 
-    def __matmul__(self, cut: object) -> "Metric":
-        raise InputError(
-            f"the metric {self} takes no {'second ' if self._cut_text else ''}cut",
-            f"write {self.name}" if not self._cut_text else f"write {self}",
-        )
+    def __matmul__(self, cut: int | TokenCut) -> Self:
+        if not self.needs_cut:
+            raise InputError(f"the metric {self} takes no {'second ' if self._cut_text else ''}cut", f"write {self}")
+        if isinstance(cut, TokenCut):
+            return replace(self, tokens=cut.tokens)
+        if isinstance(cut, bool) or not isinstance(cut, Integral):
+            raise InputError(f"the cut of {self} is {cut!r}", f"write {self} @ 5")
+        return replace(self, k=int(cut))
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """Read a metric from the manifest of a run. Earlier versions did not record `reads`, `compares` and `labels_read`."""
+        known = METRICS.builtin.get(record["name"])
+        reads = known.reads if known else ("answer",) if record["family"] == "answers" else ("ranking",)
+        known = known or MetricDefinition(record["name"], not_computed, reads=reads)
+        given = {name: value for name, value in record.items() if name in _RECORDED}
+        definition = replace(known, **given | {"reads": tuple(record.get("reads", reads))})
+        return cls(record["name"], record["k"], record["tokens"], definition)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The metric in the manifest of a run."""
+        about = {name: getattr(self.definition, name) for name in _RECORDED}
+        cut = {"k": self.k, "tokens": self.tokens, "bounded_by_k": self.bounded_by_k}
+        return {"name": self.name, **cut, **about, "reads": list(self.definition.reads)}
+
+    @property
+    def needs_cut(self) -> bool:
+        """True if it has no cut yet, and needs one."""
+        return not self._cut_text and self.recorded is None and METRICS[self.name].cut != "none"
 
     @property
     def cut(self) -> Cut:
@@ -78,8 +112,13 @@ class Metric:
 
     @property
     def definition(self) -> MetricDefinition:
-        """The metric's registry entry, shared by all cuts."""
-        return METRICS[self.name]
+        """The metric's registry entry, shared by all cuts, or its record in a run."""
+        return self.recorded or METRICS[self.name]
+
+    @property
+    def meaning(self) -> str:
+        """The definition in a sentence."""
+        return self.definition.definition
 
     @property
     def family(self) -> Family:
@@ -112,6 +151,16 @@ class Metric:
         return self.definition.proportion
 
     @property
+    def compares(self) -> Comparison:
+        """How it compares the answer's content with the expected one, empty if it does not."""
+        return self.definition.compares
+
+    @property
+    def of_text(self) -> bool:
+        """True if it counts pieces of text rather than documents."""
+        return self.family in ("spans", "chunks")
+
+    @property
     def bounded_by_k(self) -> bool:
         """True if it reads k delivered chunks, so that k must not exceed the `k` of the retrieval."""
         return self.k is not None and self.family in ("hits", "chunks", "spans")
@@ -133,9 +182,9 @@ def metrics_given(given: object) -> list[Metric]:
 
 
 def _given(value: object) -> Metric:
-    if isinstance(value, Metric):
+    if isinstance(value, Metric) and not value.needs_cut:
         return value
-    if isinstance(value, UncutMetric):
+    if isinstance(value, Metric):
         raise InputError(f"the metric {value.name} needs a cut", f"write {value.name} @ 5, or '{value.name}@5'")
     if isinstance(value, str):
         return Metric.parse(value)
@@ -157,26 +206,6 @@ def tokens(count: int) -> TokenCut:
     if isinstance(count, bool) or not isinstance(count, Integral):
         raise InputError(f"tokens is {count!r}", "give a whole number, such as tokens(2000)")
     return TokenCut(int(count))
-
-
-@dataclass(frozen=True, slots=True)
-class UncutMetric:
-    """A metric that needs a cut: `recall @ 5` is the metric `recall@5`."""
-
-    name: str
-
-    def __matmul__(self, cut: int | TokenCut) -> Metric:
-        if isinstance(cut, TokenCut):
-            return Metric(self.name, tokens=cut.tokens)
-        if isinstance(cut, bool) or not isinstance(cut, Integral):
-            raise InputError(f"the cut of {self.name} is {cut!r}", f"write {self.name} @ 5")
-        return Metric(self.name, k=int(cut))
-
-    def __repr__(self) -> str:
-        return f"{self.name} (needs a cut, such as {self.name} @ 5)"
-
-    def _repr_html_(self) -> str:
-        return table_html(f"{self.name}: {METRICS[self.name].definition}", [], f"It needs a cut, such as {self.name} @ 5.")
 
 
 def _suggestion(name: str, cut: str) -> str:

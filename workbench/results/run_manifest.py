@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from workbench.metrics.measure import Measure
+from workbench.metrics.definition import Comparison, LabelsRead, Source
 
-# Larger counts and seeds are no numbers of a run.
+# Larger counts, cuts and seeds are no numbers of a run.
 _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Settings = dict[str, Any]
 
@@ -27,6 +27,25 @@ class _Experiment(_ManifestPart):
     slices: list[Any] = []
     spans: str = "exact"
     gate: _Settings | None = None
+
+
+class _MetricForm(BaseModel):
+    """The record of a metric, see `Metric.record`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    family: str
+    k: Annotated[int, Field(ge=1, le=10**9)] | None
+    tokens: Annotated[int, Field(ge=1, le=10**9)] | None
+    higher_is_better: bool
+    proportion: bool
+    bounded_by_k: bool
+    definition: str
+    source: str
+    reads: list[Source] = []
+    compares: Comparison = ""
+    labels_read: LabelsRead = ""
 
 
 class _Configuration(_ManifestPart):
@@ -55,7 +74,7 @@ class RunManifest(_ManifestPart):
     baseline: str | None
     average: Literal["questions", "documents"]
     smallest_difference: Annotated[float, Field(gt=0, strict=False)]
-    metrics: dict[str, Measure]
+    metrics: dict[str, _MetricForm]
     conditions: Annotated[list[str], Field(min_length=1)] = ["retrieved"]
     repeats: Annotated[int, Field(ge=1, le=10**6)] = 1
     judging: _Settings | None = None

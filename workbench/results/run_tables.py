@@ -16,7 +16,7 @@ from workbench.core.files import checked, parsed_json, read_regular, table_fault
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
 from workbench.errors import InputError
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_manifest import RunManifest
 from workbench.schemas import SCHEMAS, TableSchema
 
@@ -136,12 +136,12 @@ class RunTables:
         return str(self.manifest["experiment"]["name"])
 
     @cached_property
-    def measures(self) -> Mapping[str, Measure]:
+    def measures(self) -> Mapping[str, Metric]:
         """Every metric of the run by name with cut, in the experiment's order."""
-        return {name: Measure.model_validate(properties) for name, properties in self.manifest["metrics"].items()}
+        return {name: Metric.of_record(record) for name, record in self.manifest["metrics"].items()}
 
     @property
-    def primary(self) -> Measure:
+    def primary(self) -> Metric:
         """The metric that ranks the configurations."""
         return self.measures[self.manifest["primary"]]
 

@@ -10,7 +10,7 @@ from workbench.analysis.passages import text_of
 from workbench.errors import InputError
 from workbench.gate.losses.hit_lists import HitList, covered, hit_lists
 from workbench.gate.question_values import question_values
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 Places = Sequence[tuple[str, int, int]]
@@ -47,7 +47,7 @@ class Sides:
     """The hits of a run and of a baseline by question, cut where a metric reads them, and the values of both by question."""
 
     run: RunTables
-    measure: Measure
+    measure: Metric
     before: Mapping[str, HitList]
     after: Mapping[str, HitList]
     values: Mapping[str, tuple[float, float]] = field(repr=False)
@@ -80,7 +80,7 @@ class Sides:
             return False
 
 
-def sides_of(run: RunTables, configuration: str, hits: pd.DataFrame, values: pd.DataFrame, measure: Measure) -> Sides:
+def sides_of(run: RunTables, configuration: str, hits: pd.DataFrame, values: pd.DataFrame, measure: Metric) -> Sides:
     """Cut the hits of both sides where a metric reads them."""
     documents = measure.k if measure.family == "documents" else None
     slices = measure.k if measure.family != "documents" else None
@@ -100,7 +100,7 @@ def paired_values(run: RunTables, configuration: str, values: pd.DataFrame, metr
     return pd.DataFrame(columns).reindex(run.questions["query_id"])
 
 
-def measure_for(run: RunTables, families: Iterable[str], preferred: Sequence[str]) -> Measure | None:
+def measure_for(run: RunTables, families: Iterable[str], preferred: Sequence[str]) -> Metric | None:
     """The metric by which pieces are lost: the first of `preferred`, the primary one and the others that is of these families."""
     names = dict.fromkeys([*preferred, str(run.primary), *run.measures])
     known = [run.measures[name] for name in names if name in run.measures]

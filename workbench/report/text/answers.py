@@ -55,7 +55,7 @@ def hold_answer(run: RunTables, configuration: str) -> SummaryItem:
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     """State the closed-book share, what remains, and what the answer score is."""
-    score = f"{parts.metric}: {run.measures[parts.metric].definition}."
+    score = f"{parts.metric}: {run.measures[parts.metric].meaning}."
     return list(filter(None, [_closed_book(parts), _remaining(run, parts), score]))
 
 

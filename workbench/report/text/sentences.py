@@ -7,7 +7,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostKind, CostRange
 from workbench.analysis.standings import COVERAGE, Mean, Standing
 from workbench.core.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.report.cells import digits_for
 from workbench.results.run_tables import RunTables
 from workbench.statistics.screening import ScreenedConfiguration, Screening
@@ -93,7 +93,7 @@ def time_text(value: float, passes: CostRange, unit: str = "") -> str:
     return f"{spread(passes.low, passes.high)}{unit}" if passes.repeated else f"{spread(value, value)}{unit} (one measurement)"
 
 
-def predicate(mean: Mean, metric: Measure) -> str:
+def predicate(mean: Mean, metric: Metric) -> str:
     """Phrase a mean as the predicate of a sentence."""
     text = mean.text(digits_for((mean.low, mean.value, mean.high)))
     if metric.name == "span_recall":

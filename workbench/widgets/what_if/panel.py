@@ -64,7 +64,7 @@ class WhatIfPanel(NotebookPanel):
     def static_html(self) -> str:
         """The ranking with its claim, and what could not be scored."""
         rows = [Row([Cell(cell) for cell in cells]) for cells in self._cells()]
-        caption = f"{self.metric} on {self.slice} ({self.metric.definition.definition}); {self.table.attrs['claim']}"
+        caption = f"{self.metric} on {self.slice} ({self.metric.meaning}); {self.table.attrs['claim']}"
         missing = self._missing()
         return str(show(Table(caption, _COLUMNS, rows), Lines(missing) if missing else None)._repr_html_())
 

@@ -8,7 +8,7 @@ from workbench.analysis.decomposition import REMAINING, Decomposition, Loss, dec
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import listed, plural, share, shortened
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.report.cells import (
     NAME_LENGTH,
     Scale,
@@ -135,7 +135,7 @@ def _loss_row(loss: Loss) -> Row:
     return Row([Cell(loss.name), loss_cell(loss), *counts, answered_cell(loss), *rest])
 
 
-def _score_cells(row: ConditionScore, measure: Measure | None, scale: Scale) -> list[Cell]:
+def _score_cells(row: ConditionScore, measure: Metric | None, scale: Scale) -> list[Cell]:
     cells = []
     if measure:
         known = row.mean is not None and row.mean.n > 0
@@ -154,14 +154,14 @@ def reasons_text(row: ConditionScore) -> str:
     return f"{'; '.join(found[:_MOST_REASONS])}{more}" or "–"
 
 
-def _folded(run: RunTables, names: Sequence[str], measure: Measure | None) -> list[Block]:
+def _folded(run: RunTables, names: Sequence[str], measure: Metric | None) -> list[Block]:
     if len(names) < 2:
         return []
     shown = [Collapsible("Every configuration by condition", [_map(run, names, measure)])] if measure else []
     return [*shown, Collapsible("Refusals and questions without a score, of every configuration", [_all_rows(run, names)])]
 
 
-def _map(run: RunTables, names: Sequence[str], measure: Measure) -> Table:
+def _map(run: RunTables, names: Sequence[str], measure: Metric) -> Table:
     present = [condition for condition in CONDITIONS if condition in run.manifest["conditions"]]
     means = {name: [condition_mean(run, name, str(measure), condition) for condition in present] for name in names}
     values = {name: [mean.value if mean else math.nan for mean in row] for name, row in means.items()}
@@ -212,17 +212,17 @@ def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
     return Table(f"Where {configuration} loses by judged metrics", columns, rows, _JUDGED_LOSSES) if rows else None
 
 
-def _others(run: RunTables) -> list[Measure]:
+def _others(run: RunTables) -> list[Metric]:
     score = answer_score(run)
     return [measure for measure in run.measures.values() if measure.of_answers and measure != score]
 
 
-def _means(run: RunTables, configuration: str, measure: Measure) -> dict[str, Cell | None]:
+def _means(run: RunTables, configuration: str, measure: Metric) -> dict[str, Cell | None]:
     means = {condition: condition_mean(run, configuration, str(measure), condition) for condition in CONDITIONS}
     return {condition: mean_cell(mean) if mean and mean.n else None for condition, mean in means.items()}
 
 
-def _name(measure: Measure) -> Cell:
+def _name(measure: Metric) -> Cell:
     return Cell(str(measure), note="" if measure.higher_is_better else "lower is better")
 
 

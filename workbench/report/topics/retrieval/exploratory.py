@@ -6,7 +6,7 @@ from workbench.analysis.answer_values import reasons_without
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import difference
 from workbench.core.formatting import number
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.text.sentences import context_sentence, first_chunks, not_scored
@@ -35,7 +35,7 @@ def _compared(findings: Findings) -> list[str]:
     return [name for name in shared if name != str(findings.primary)]
 
 
-def _fixed(findings: Findings) -> list[Measure]:
+def _fixed(findings: Findings) -> list[Metric]:
     """The metrics of text at a fixed number of chunks."""
     metrics = [metric for metric in findings.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
     return metrics if findings.standings.ranked else []

@@ -18,7 +18,7 @@ from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural, shortened
 from workbench.metrics.coverage import Floats
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.report.cells import digits_for, key_of
 from workbench.report.model import Block, Prose, QuestionDetails
 from workbench.report.text.sentences import folder_of
@@ -208,7 +208,7 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _limit(metric: Measure, facts: Mapping[str, Any]) -> str:
+def _limit(metric: Metric, facts: Mapping[str, Any]) -> str:
     if metric.bounded_by_k and metric.k:
         return plural(metric.k, "chunk")
     tokens = metric.tokens or facts["token_budget"]

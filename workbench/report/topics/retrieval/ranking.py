@@ -8,7 +8,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import COVERAGE, Standing
 from workbench.analysis.values import unscored_reasons
 from workbench.core.formatting import count, listed, number, plural
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, table_lines, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
@@ -145,7 +145,7 @@ def failed(findings: Findings) -> Section | None:
     return Section("Failed", "failed", [entries]) if findings.failures else None
 
 
-def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale, *, sized: bool) -> Row:
+def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Metric], scale: Scale, *, sized: bool) -> Row:
     mean, priced = standing.means[str(findings.primary)], findings.price(standing.name)
     pair = findings.against(standing.name, findings.reference.name) if findings.reference else None
     lost = f"over {count(mean.n)}, {count(mean.unscored)} unscored" if mean.unscored else ""
@@ -178,7 +178,7 @@ def _equal_tokens(findings: Findings) -> bool:
     return len(budgets) == 1 and None not in budgets
 
 
-def _metrics(findings: Findings) -> list[Measure]:
+def _metrics(findings: Findings) -> list[Metric]:
     candidates = [metric for metric in findings.run.measures.values() if str(metric) != str(findings.primary) and metric.k is not None]
     return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]
 

@@ -11,7 +11,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Standing
 from workbench.core.formatting import setting
 from workbench.errors import WorkbenchError
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.report.cells import Scale
 from workbench.report.model import Block, Cell, Column, Columns, Prose, Row, Table
 from workbench.report.topics.topic import COMPARED, Topic
@@ -31,7 +31,7 @@ class Grid:
     cells: Mapping[tuple[int, int], float]
 
 
-def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -> list[Grid]:
+def size_grids(run: RunTables, standings: Sequence[Standing], metric: Metric) -> list[Grid]:
     """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one per combination of the other settings."""
     cells: dict[str, dict[tuple[int, int], float]] = {}
     common: dict[str, dict[str, Any]] = {}

@@ -7,7 +7,7 @@ from workbench.analysis.answer_values import reasons_without
 from workbench.analysis.findings import Findings
 from workbench.analysis.misses import possible_causes
 from workbench.core.formatting import capitalised, count
-from workbench.metrics.measure import Measure
+from workbench.metrics.names import Metric
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import about_primary, about_trust, folder_of, not_scored
@@ -44,10 +44,10 @@ def render(findings: Findings) -> list[Block]:
     ]
 
 
-def _defined(findings: Findings, metric: Measure, names: Sequence[str]) -> str:
+def _defined(findings: Findings, metric: Metric, names: Sequence[str]) -> str:
     """Define a metric, and say if it has no value in the run."""
     missing = {name: reason for name in names if (reason := reasons_without(findings.run, name))}
-    return f"{metric.definition}. {not_scored(missing)}".removesuffix(".") if missing else metric.definition
+    return f"{metric.meaning}. {not_scored(missing)}".removesuffix(".") if missing else metric.meaning
 
 
 def render_provenance(findings: Findings) -> list[Block]:
