@@ -15,8 +15,7 @@ from workbench.metrics.evaluate import values_of
 from workbench.metrics.registry import METRICS
 from workbench.records import Variant
 from workbench.testing.law import check_all, given, law
-from workbench.testing.small_answers import VARIANTS, answered
-from workbench.testing.small_results import NEGATIVE, SmallWorld, small_world
+from workbench.testing.small_results import NEGATIVE, VARIANTS, SmallWorld, answered, small_world
 
 _K, _TOKENS = 3, 20
 # Hits that fill every cut above: 20 tokens are fewer than six chunks.

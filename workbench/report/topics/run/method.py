@@ -32,7 +32,9 @@ def render(findings: Findings) -> list[Block]:
     for name, metric in findings.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)
     first = {metric.name: metric for metric in findings.run.measures.values()}
-    defined = [Term(", ".join(names), _defined(findings, first[name], names), first[name].source) for name, names in cuts.items()]
+    defined = [
+        Term(", ".join(names), _defined(findings, first[name], names), first[name].definition.source) for name, names in cuts.items()
+    ]
     causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
     equal = [_EQUAL] if findings.run.average == "documents" else []
     note = Prose("If several causes apply, the one of the earliest stage is named.")
