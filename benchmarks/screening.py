@@ -181,7 +181,9 @@ def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, A
     return experiment_of(settings, "benchmark")
 
 
-def measured(experiment: ExperimentSpec, outputs: Path, proxy: Callable[[PipelineConfiguration], PipelineConfiguration] = proxy_of) -> Measured:
+def measured(
+    experiment: ExperimentSpec, outputs: Path, proxy: Callable[[PipelineConfiguration], PipelineConfiguration] = proxy_of
+) -> Measured:
     """All configurations by the real embedder and by proxy. Stored results are reused."""
     # Without a primary metric nothing is explained, so only the stages that the values need are run and timed.
     run = replace(context_of(experiment, outputs), indexed=False, primary=None)

@@ -16,7 +16,7 @@ from benchmarks.faultbench.run import Bench
 from workbench.answering.base import AnswerResources
 from workbench.attribution.answer_text import FEWEST_WORDS, expected_answers, states
 from workbench.attribution.causes import CAUSE_NAMES
-from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles
+from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.core.words import words
 from workbench.datasets.sources import GoldenSource
@@ -85,7 +85,7 @@ def shown(share: Share) -> str:
     return f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"
 
 
-def scores(answers: Sequence[tuple[str, LabelledAnswer, JudgedAnswer]]) -> str:
+def scores(answers: Sequence[tuple[str, LabelledAnswer, JudgedQuestion]]) -> str:
     """What thresholds on the scores of the overlap judge would decide, for answers to answerable questions that are neither refusals nor empty."""
     given = [(source, each, judged) for source, each, judged in answers if each.observed.answerable and judged.judgements.tasks]
     sources = tuple(dict.fromkeys(source for source, *_ in given))
@@ -116,7 +116,7 @@ def _denied(answer: LabelledAnswer) -> bool:
     return answer.cause in ("contradiction", "unsupported")
 
 
-def _least(judged: JudgedAnswer) -> float | None:
+def _least(judged: JudgedQuestion) -> float | None:
     return min((each.score for each in judged.judgements.support if each.score is not None), default=None)
 
 

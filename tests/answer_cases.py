@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.metrics.case import NO_CUT, Answered, Answers, Case, Contexts, Cut, Judgements
+from workbench.metrics.case import NO_CUT, Answers, Case, Contexts, Cut, Judgements, VariantParts
 from workbench.metrics.evaluate import values_of
 from workbench.metrics.inputs import Labels
 from workbench.metrics.registry import METRICS
@@ -69,7 +69,7 @@ def case_of(
         verbatim,
         unit_vectors,
     )
-    return Case(_labels(asked, relevant), answered=Answered(variant, contexts, answers, judgements))
+    return Case(_labels(asked, relevant), answered=VariantParts(variant, contexts, answers, judgements))
 
 
 def table_of(case: Case, name: str, cut: Cut = NO_CUT) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.faultbench.attribution import labelled
 from benchmarks.faultbench.cases import NONE, PlantedCase
-from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim
+from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, VerifiedClaim
 from workbench.attribution.answer_text import answer_text, delivers, expected_answers, states
 from workbench.records import Dataset, Passage, Query
 
@@ -42,7 +42,7 @@ class LabelledAnswer:
     passages: tuple[Passage, ...]
     answer: str
     cause: str
-    observed: ObservedAnswer
+    observed: AnswerFacts
     judged: bool = True
 
 
@@ -76,7 +76,7 @@ def _recorded(row: Mapping[str, Any], query: Query, texts: Mapping[str, str]) ->
     passages = tuple(Passage(doc_id, start, end, texts[doc_id][start:end]) for doc_id, start, end in slices)
     answerable, refused, expected = row["condition"] != _WITHHELD, row["behaviour"] == "refused", expected_answers(query)
     complete = row["evidence_complete"] or not answerable or delivers(passages, expected)
-    observed = ObservedAnswer(
+    observed = AnswerFacts(
         answerable=answerable,
         refused=refused,
         missed=() if complete else (MissedEvidence(_LOST),),

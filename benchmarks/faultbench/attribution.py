@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.faultbench.cases import NONE, Observation, PlantedCase
-from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim, answer_cause
+from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, VerifiedClaim, answer_cause
 from workbench.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
 from workbench.attribution.causes import OWN_CAUSES, earliest
 from workbench.attribution.evidence_causes import missed_needs
@@ -54,10 +54,10 @@ def labelled_cause(observation: Observation) -> str:
     return cause.cause if cause else NONE
 
 
-def labelled(observation: Observation) -> ObservedAnswer:
+def labelled(observation: Observation) -> AnswerFacts:
     """Everything that decides about the cause, with the labels of the observation in place of judges."""
     query, refused, expected = observation.query, observation.refused, expected_answers(observation.query)
-    return ObservedAnswer(
+    return AnswerFacts(
         answerable=query.answerable,
         refused=refused,
         missed=missed_evidence(observation),

@@ -6,9 +6,9 @@ from benchmarks.faultbench.answers import LabelledAnswer
 from benchmarks.faultbench.cases import NONE
 from benchmarks.faultbench.evaluation import AttributedCase
 from workbench.answering.base import AnswerResources
-from workbench.attribution.answer_causes import ObservedAnswer, answer_cause
+from workbench.attribution.answer_causes import AnswerFacts, answer_cause
 from workbench.attribution.answer_text import expected_answers
-from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
+from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.judging.base import Judgement, JudgeRequest, Task
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.judging.settings import Judging
@@ -24,14 +24,14 @@ def by_labels(answers: Sequence[LabelledAnswer]) -> list[AttributedCase]:
     return [_attributed(answer, answer.observed) for answer in answers]
 
 
-def judged_answers(answers: Sequence[LabelledAnswer], judging: Judging, resources: AnswerResources) -> list[JudgedAnswer]:
+def judged_answers(answers: Sequence[LabelledAnswer], judging: Judging, resources: AnswerResources) -> list[JudgedQuestion]:
     """Judge answers as the stages of a sweep do. No label but those of evidence is read."""
     given = [answer for answer in answers if not answer.observed.refused and answer.answer.strip()]
     split = claims_of(judging.claims, [SplitRequest(each.query.text, each.answer) for each in given], resources, "split answers")
     found = dict(zip((each.case_id for each in given), _judged(given, split, judging, resources), strict=True))
     texts = {each.case_id: [claim.text for claim in claims.claims] for each, claims in zip(given, split, strict=True)}
     return [
-        JudgedAnswer(
+        JudgedQuestion(
             answerable=each.observed.answerable,
             refused=each.observed.refused,
             missed=each.observed.missed,
@@ -44,9 +44,9 @@ def judged_answers(answers: Sequence[LabelledAnswer], judging: Judging, resource
     ]
 
 
-def by_judges(answers: Sequence[LabelledAnswer], judged: Sequence[JudgedAnswer], roles: JudgeRoles) -> list[AttributedCase]:
+def by_judges(answers: Sequence[LabelledAnswer], judged: Sequence[JudgedQuestion], roles: JudgeRoles) -> list[AttributedCase]:
     """Attribute failures from their judgements."""
-    return [_attributed(answer, observed_answer(each, roles)) for answer, each in zip(answers, judged, strict=True)]
+    return [_attributed(answer, answer_facts(each, roles)) for answer, each in zip(answers, judged, strict=True)]
 
 
 def _judged(
@@ -75,6 +75,6 @@ def _of_answer(task: Task, answer: LabelledAnswer) -> JudgeRequest:
     return JudgeRequest(task, answer.query.text, answer.answer, expected=expected)
 
 
-def _attributed(answer: LabelledAnswer, seen: ObservedAnswer) -> AttributedCase:
+def _attributed(answer: LabelledAnswer, seen: AnswerFacts) -> AttributedCase:
     cause = answer_cause(seen)
     return AttributedCase(answer.query.query_id, answer.cause, cause.cause if cause else NONE)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.attribution.answer_causes import AnswerCause, MissedEvidence, ObservedAnswer, VerifiedClaim, answer_cause, failed
+from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, MissedEvidence, VerifiedClaim, answer_cause, failed
 from workbench.attribution.causes import CAUSE_NAMES
 
 SUPPORTED, CONTRADICTED, ABSENT, UNKNOWN = (
@@ -14,14 +14,14 @@ SUPPORTED, CONTRADICTED, ABSENT, UNKNOWN = (
     VerifiedClaim("It has a bar.", "absent"),
     VerifiedClaim("Dogs are welcome."),
 )
-RIGHT = ObservedAnswer(answerable=True, refused=False, correct=True, claims=(SUPPORTED,), relevant=True)
+RIGHT = AnswerFacts(answerable=True, refused=False, correct=True, claims=(SUPPORTED,), relevant=True)
 WRONG = replace(RIGHT, correct=False)
-REFUSED = ObservedAnswer(answerable=True, refused=True, correct=False)
-UNANSWERABLE = ObservedAnswer(answerable=False, refused=False)
+REFUSED = AnswerFacts(answerable=True, refused=True, correct=False)
+UNANSWERABLE = AnswerFacts(answerable=False, refused=False)
 LATE, CUT = MissedEvidence("rank", "a:3-9"), MissedEvidence("boundary", "b:0-5")
 
 
-def named(seen: ObservedAnswer) -> str:
+def named(seen: AnswerFacts) -> str:
     cause = answer_cause(seen)
     return cause.cause if cause else ""
 
@@ -42,12 +42,12 @@ def named(seen: ObservedAnswer) -> str:
         (replace(WRONG, claims=()), "unused"),
     ],
 )
-def test_a_failed_question_has_the_cause_that_its_answer_shows(seen: ObservedAnswer, cause: str) -> None:
+def test_a_failed_question_has_the_cause_that_its_answer_shows(seen: AnswerFacts, cause: str) -> None:
     assert named(seen) == cause
 
 
 @pytest.mark.parametrize("wrong", [REFUSED, WRONG, replace(WRONG, claims=(CONTRADICTED,)), replace(RIGHT, claims=(ABSENT,))])
-def test_missing_evidence_explains_whatever_the_answer_makes_of_the_rest(wrong: ObservedAnswer) -> None:
+def test_missing_evidence_explains_whatever_the_answer_makes_of_the_rest(wrong: AnswerFacts) -> None:
     assert answer_cause(replace(wrong, missed=(LATE,))) == AnswerCause("rank", "a:3-9")
 
 
@@ -89,12 +89,12 @@ def test_a_faithful_wrong_answer_did_not_use_the_evidence_whatever_its_relevance
 
 
 @pytest.mark.parametrize("blind", [replace(REFUSED, missed=None), replace(WRONG, missed=None)])
-def test_without_labels_of_evidence_a_refusal_or_a_wrong_answer_is_unsure(blind: ObservedAnswer) -> None:
+def test_without_labels_of_evidence_a_refusal_or_a_wrong_answer_is_unsure(blind: AnswerFacts) -> None:
     assert named(blind) == "unsure"
 
 
 def test_a_cause_that_needs_no_judge_is_named_without_one() -> None:
-    unjudged = ObservedAnswer(answerable=True, refused=True, correct=None, claims=None, relevant=None)
+    unjudged = AnswerFacts(answerable=True, refused=True, correct=None, claims=None, relevant=None)
     assert named(unjudged) == "refusal"
     assert named(replace(unjudged, missed=(CUT,))) == "boundary"
     assert named(replace(unjudged, answerable=False, refused=False)) == "unrefused"
@@ -115,5 +115,5 @@ def test_exactly_one_listed_cause_for_every_failed_question_and_none_for_another
     missed = ((), (LATE,), (LATE, CUT), None)
     claims = (None, (), *((claim,) for claim in (SUPPORTED, CONTRADICTED, ABSENT, UNKNOWN)), (UNKNOWN, ABSENT))
     for values in itertools.product((True, False), (True, False), missed, maybe, claims, maybe):
-        seen = ObservedAnswer(*values)
+        seen = AnswerFacts(*values)
         assert (named(seen) in CAUSE_NAMES) if failed(seen) else (named(seen) == "")

@@ -8,7 +8,7 @@ from workbench.answering.refusals import is_refusal
 from workbench.attribution.answer_causes import answer_cause
 from workbench.attribution.answer_text import answer_text, expected_answers
 from workbench.attribution.context_evidence import ContextEvidence
-from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
+from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.context.question_labels import QuestionLabels
 from workbench.judging.base import Judgement, Verdict
 from workbench.metrics.case import AnswerJudgements
@@ -49,7 +49,7 @@ def cause(
     if query.answerable and not refused:
         tasks = {"correctness": Judgement(correct), "answer_relevance": Judgement(relevant)}
     support = [Judgement(float(verdict == "supported"), verdict) for verdict in verdicts.values()]
-    judged = JudgedAnswer(
+    judged = JudgedQuestion(
         answerable=query.answerable,
         refused=refused,
         missed=missed,
@@ -59,7 +59,7 @@ def cause(
         text=answer_text(query, passages, answer, refused=refused, truncated=different.pop("truncated", False)),
         **different,
     )
-    found = answer_cause(observed_answer(judged, roles))
+    found = answer_cause(answer_facts(judged, roles))
     return found.cause if found else ""
 
 

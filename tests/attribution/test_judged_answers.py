@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.attribution.answer_causes import AnswerCause, ObservedAnswer, VerifiedClaim, answer_cause
-from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
+from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, VerifiedClaim, answer_cause
+from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.judging.base import Judgement
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.case import AnswerJudgements
@@ -12,53 +12,53 @@ JUDGES, SCORES = JudgeRoles(claims=True, relevance=True), JudgeRoles(claims=Fals
 DOWN = Judgement(error="the server timed out")
 
 
-def judged(correctness: float | None = 0.9, relevance: float | None = 0.9, *support: Judgement, **different) -> JudgedAnswer:
+def judged(correctness: float | None = 0.9, relevance: float | None = 0.9, *support: Judgement, **different) -> JudgedQuestion:
     tasks = {"correctness": Judgement(correctness), "answer_relevance": Judgement(relevance)}
     judgements = AnswerJudgements(claims=len(support), support=support, tasks=tasks)
     values = {"answerable": True, "refused": False, "missed": (), "judgements": judgements}
-    return JudgedAnswer(**values | {"claims": [f"claim {place}" for place in range(len(support))]} | different)
+    return JudgedQuestion(**values | {"claims": [f"claim {place}" for place in range(len(support))]} | different)
 
 
 def test_judgements_become_facts_at_the_thresholds() -> None:
     yes, no = Judgement(1.0, "supported"), Judgement(0.2, "absent")
-    seen = observed_answer(judged(0.5, 0.49, yes, no), JUDGES)
+    seen = answer_facts(judged(0.5, 0.49, yes, no), JUDGES)
     claims = (VerifiedClaim("claim 0", "supported"), VerifiedClaim("claim 1", "absent"))
-    assert seen == ObservedAnswer(True, False, (), True, claims, False)
+    assert seen == AnswerFacts(True, False, (), True, claims, False)
     assert answer_cause(seen) == AnswerCause("unsupported", "claim 1")
     strict = JudgeRoles(True, True, EndToEndThresholds(correctness=0.6, answer_relevance=0.4))
-    assert observed_answer(judged(0.5, 0.49), strict) == ObservedAnswer(True, False, (), False, (), True)
+    assert answer_facts(judged(0.5, 0.49), strict) == AnswerFacts(True, False, (), False, (), True)
 
 
 def test_a_score_decides_whether_an_answer_is_correct_but_neither_about_claims_nor_about_relevance() -> None:
-    seen = observed_answer(judged(0.3, 0.1, Judgement(0.2)), SCORES)
-    assert seen == ObservedAnswer(True, False, (), False, (VerifiedClaim("claim 0"),), None)
+    seen = answer_facts(judged(0.3, 0.1, Judgement(0.2)), SCORES)
+    assert seen == AnswerFacts(True, False, (), False, (VerifiedClaim("claim 0"),), None)
     assert answer_cause(seen) == AnswerCause("unsure")
 
 
 def test_a_judge_of_claims_that_failed_its_test_counts_as_a_score() -> None:
-    seen = observed_answer(judged(0.9, 0.9, Judgement(0.1, "absent")), SCORES)
+    seen = answer_facts(judged(0.9, 0.9, Judgement(0.1, "absent")), SCORES)
     assert answer_cause(seen) is None
 
 
 def test_the_label_of_a_recorded_answer_comes_before_a_judgement() -> None:
-    assert observed_answer(judged(0.9, label=False), JUDGES).correct is False
-    assert observed_answer(judged(0.1, label=True), JUDGES).correct is True
+    assert answer_facts(judged(0.9, label=False), JUDGES).correct is False
+    assert answer_facts(judged(0.1, label=True), JUDGES).correct is True
 
 
 @pytest.mark.parametrize("roles", [JUDGES, SCORES])
 def test_a_failed_judge_leaves_the_fact_unknown(roles: JudgeRoles) -> None:
-    seen = observed_answer(judged(None, None, DOWN), roles)
-    assert seen == ObservedAnswer(True, False, (), None, (VerifiedClaim("claim 0"),), None)
+    seen = answer_facts(judged(None, None, DOWN), roles)
+    assert seen == AnswerFacts(True, False, (), None, (VerifiedClaim("claim 0"),), None)
     assert answer_cause(seen) is None
     unsplit = judged(0.1, judgements=AnswerJudgements(claims_error="down", tasks={"correctness": Judgement(0.1)}))
-    assert observed_answer(unsplit, roles).claims is None
-    assert answer_cause(observed_answer(unsplit, roles)) == AnswerCause("unsure")
+    assert answer_facts(unsplit, roles).claims is None
+    assert answer_cause(answer_facts(unsplit, roles)) == AnswerCause("unsure")
 
 
 def test_without_an_expected_answer_nobody_can_say_whether_an_answer_is_correct() -> None:
-    assert observed_answer(judged(judgements=AnswerJudgements()), JUDGES).correct is None
+    assert answer_facts(judged(judgements=AnswerJudgements()), JUDGES).correct is None
 
 
 def test_a_copy_of_the_context_is_faithful_whatever_a_judge_says() -> None:
-    copy = observed_answer(judged(0.1, 0.9, Judgement(0.2, "absent"), verbatim=True), SCORES)
+    copy = answer_facts(judged(0.1, 0.9, Judgement(0.2, "absent"), verbatim=True), SCORES)
     assert answer_cause(copy) == AnswerCause("unused")

@@ -12,7 +12,7 @@ from workbench.errors import InputError, RunError, WorkbenchError
 from workbench.judging.known_answers import (
     CaseResult,
     FaithfulnessCase,
-    KnownAnswer,
+    KnownCase,
     SelfTest,
     case_result,
     faithfulness_cases,
@@ -52,10 +52,10 @@ def every_word(case: FaithfulnessCase) -> float:
     return mean(word in words(case.context) for word in words(case.answer))
 
 
-def self_test(score: Callable[[KnownAnswer], float | None], cases: Sequence[KnownAnswer]) -> SelfTest:
+def self_test(score: Callable[[KnownCase], float | None], cases: Sequence[KnownCase]) -> SelfTest:
     """Score each case. None or a WorkbenchError leaves it unscored."""
 
-    def tried(case: KnownAnswer) -> CaseResult:
+    def tried(case: KnownCase) -> CaseResult:
         try:
             value = score(case)
         except WorkbenchError as error:
@@ -65,11 +65,11 @@ def self_test(score: Callable[[KnownAnswer], float | None], cases: Sequence[Know
     return SelfTest(tuple(map(tried, cases)))
 
 
-def approved(case: KnownAnswer) -> bool:
+def approved(case: KnownCase) -> bool:
     return case.min_score is not None
 
 
-def oracle(case: KnownAnswer) -> float:
+def oracle(case: KnownCase) -> float:
     return 1.0 if approved(case) else 0.0
 
 
@@ -88,7 +88,7 @@ def test_there_are_enough_cases_and_half_of_each_file_should_pass() -> None:
 
 
 @pytest.mark.parametrize(("cases", "low", "high"), [(BOTH[0], 0.8, 0.2), (BOTH[1], 0.9, 0.3)], ids=["relevance", "faithfulness"])
-def test_every_case_has_one_bound_and_its_own_id(cases: tuple[KnownAnswer, ...], low: float, high: float) -> None:
+def test_every_case_has_one_bound_and_its_own_id(cases: tuple[KnownCase, ...], low: float, high: float) -> None:
     assert {(case.min_score, case.max_score) for case in cases} == {(low, None), (None, high)}
     assert [case.case_id for case in cases] == [f"{cases[0].case_id[:3]}-{number:03}" for number in range(1, len(cases) + 1)]
 
@@ -171,7 +171,7 @@ def test_minimal_edits_share_as_many_words_with_the_context_as_their_twins(measu
 
 # What the self-test makes of scorers.
 @pytest.mark.parametrize("cases", BOTH, ids=["relevance", "faithfulness"])
-def test_a_perfect_judge_is_a_judge(cases: tuple[KnownAnswer, ...]) -> None:
+def test_a_perfect_judge_is_a_judge(cases: tuple[KnownCase, ...]) -> None:
     test = self_test(oracle, cases)
     assert states(test) == (len(cases), 0, 0)
     assert (test.auroc, test.always_yes, test.verdict) == (1, 0.5, "judge")
@@ -180,7 +180,7 @@ def test_a_perfect_judge_is_a_judge(cases: tuple[KnownAnswer, ...]) -> None:
 
 @pytest.mark.parametrize("cases", BOTH, ids=["relevance", "faithfulness"])
 @pytest.mark.parametrize("constant", [0.0, 1.0])
-def test_a_constant_scorer_is_not_a_judge_and_the_verdict_says_why(cases: tuple[KnownAnswer, ...], constant: float) -> None:
+def test_a_constant_scorer_is_not_a_judge_and_the_verdict_says_why(cases: tuple[KnownCase, ...], constant: float) -> None:
     test = self_test(lambda _: constant, cases)
     assert states(test) == (len(cases) // 2, len(cases) // 2, 0)
     assert (test.auroc, test.always_yes) == (0.5, 1)
@@ -216,7 +216,7 @@ def test_the_bounds_are_those_of_the_requirement() -> None:
 
 
 def test_what_cannot_be_scored_is_counted_and_left_out() -> None:
-    def patchy(case: KnownAnswer) -> float | None:
+    def patchy(case: KnownCase) -> float | None:
         if case.case_id == "fai-001":
             raise RunError("the server is gone", "start it")
         return None if case.case_id == "fai-002" else oracle(case)

@@ -40,7 +40,7 @@ class VerifiedClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedAnswer:
+class AnswerFacts:
     """Everything that decides about the cause of one answer.
 
     `answerable` is False for a question without an answer, and in a condition that withholds its evidence: both require a refusal. `missed` is
@@ -65,7 +65,7 @@ class AnswerCause:
     evidence: str = ""
 
 
-def failed(seen: ObservedAnswer) -> bool:
+def failed(seen: AnswerFacts) -> bool:
     """True if anything shows that the question failed."""
     if seen.text.empty:
         return True
@@ -75,7 +75,7 @@ def failed(seen: ObservedAnswer) -> bool:
     return seen.refused or right is False or _denied(seen.claims or ()) is not None
 
 
-def answer_cause(seen: ObservedAnswer) -> AnswerCause | None:
+def answer_cause(seen: AnswerFacts) -> AnswerCause | None:
     """Name the cause of a failed question, or None if the question did not fail.
 
     The earliest layer wins: evidence that is missing from the context explains whatever the answer makes of the rest.
@@ -98,7 +98,7 @@ def answer_cause(seen: ObservedAnswer) -> AnswerCause | None:
     return AnswerCause(_of_faithful(seen) if _faithful(seen) else "unsure")
 
 
-def _of_unanswerable(seen: ObservedAnswer) -> AnswerCause:
+def _of_unanswerable(seen: AnswerFacts) -> AnswerCause:
     if seen.text.empty:
         return AnswerCause("empty")
     shown = _made_up(seen)
@@ -113,12 +113,12 @@ def _of_missed(missed: Sequence[MissedEvidence]) -> AnswerCause:
     return AnswerCause(cause, next(each.evidence for each in missed if each.cause == cause))
 
 
-def _refuses(seen: ObservedAnswer) -> bool:
+def _refuses(seen: AnswerFacts) -> bool:
     """True if the answer is a refusal that does not go on with something made up."""
     return seen.refused and _made_up(seen) is None
 
 
-def _beside_right(seen: ObservedAnswer) -> AnswerCause | None:
+def _beside_right(seen: AnswerFacts) -> AnswerCause | None:
     """The cause that a claim shows beside a right answer which the context supports: no missing evidence made it fail."""
     claims = seen.claims or ()
     unsupported_answer = any(claim.expected and claim.verdict in _DENIED for claim in claims)
@@ -126,7 +126,7 @@ def _beside_right(seen: ObservedAnswer) -> AnswerCause | None:
     return _made_up(seen) if right else None
 
 
-def _made_up(seen: ObservedAnswer) -> AnswerCause | None:
+def _made_up(seen: AnswerFacts) -> AnswerCause | None:
     """The cause that something made up in the answer shows. The last claim of an answer that was cut off is not whole, and shows nothing."""
     claims = seen.claims or ()
     shown = _denied(claims[:-1] if seen.text.truncated else claims)
@@ -142,12 +142,12 @@ def _denied(claims: Sequence[VerifiedClaim]) -> AnswerCause | None:
     return None
 
 
-def _faithful(seen: ObservedAnswer) -> bool:
+def _faithful(seen: AnswerFacts) -> bool:
     """True if every claim of the answer is known to be supported."""
     return seen.claims is not None and all(claim.verdict == "supported" for claim in seen.claims)
 
 
-def _of_faithful(seen: ObservedAnswer) -> str:
+def _of_faithful(seen: AnswerFacts) -> str:
     """The cause of a faithful answer that is wrong.
 
     A faithful answer that misses the question usually had nothing better to say: that is a fault of retrieval. Where the labels show that all

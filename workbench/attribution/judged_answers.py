@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from workbench.attribution.answer_causes import MissedEvidence, ObservedAnswer, VerifiedClaim
+from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, VerifiedClaim
 from workbench.attribution.answer_text import AnswerText, states
 from workbench.judging.base import Task
 from workbench.judging.settings import EndToEndThresholds
@@ -25,8 +25,8 @@ class JudgeRoles:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedAnswer:
-    """An answer with its judgements. `answerable`, `missed` and `text` are as in `ObservedAnswer`.
+class JudgedQuestion:
+    """An answer with its judgements. `answerable`, `missed` and `text` are as in `AnswerFacts`.
 
     `label` is that of a recorded answer, None without one. `claims` are the texts of its claims, and `expected` the expected answers. If the
     answer is `verbatim`, a copy of the context, no judge needs to verify it.
@@ -43,14 +43,14 @@ class JudgedAnswer:
     expected: Sequence[str] = ()
 
 
-def observed_answer(answer: JudgedAnswer, roles: JudgeRoles) -> ObservedAnswer:
+def answer_facts(answer: JudgedQuestion, roles: JudgeRoles) -> AnswerFacts:
     """Everything that decides about the cause of an answer. A judge that failed, or only scores, leaves it unknown."""
     thresholds, correct = roles.thresholds, answer.label
     # Judges compare with the expected answer, which is not right where only a refusal is.
     if correct is None and answer.answerable:
         correct = _reached(answer.judgements, "correctness", thresholds.correctness)
     relevant = _reached(answer.judgements, "answer_relevance", thresholds.answer_relevance) if roles.relevance else None
-    return ObservedAnswer(answer.answerable, answer.refused, answer.missed, correct, _verified(answer, roles), relevant, answer.text)
+    return AnswerFacts(answer.answerable, answer.refused, answer.missed, correct, _verified(answer, roles), relevant, answer.text)
 
 
 def _reached(judgements: AnswerJudgements, task: Task, threshold: float) -> bool | None:
@@ -58,7 +58,7 @@ def _reached(judgements: AnswerJudgements, task: Task, threshold: float) -> bool
     return None if score is None else score >= threshold
 
 
-def _verified(answer: JudgedAnswer, roles: JudgeRoles) -> tuple[VerifiedClaim, ...] | None:
+def _verified(answer: JudgedQuestion, roles: JudgeRoles) -> tuple[VerifiedClaim, ...] | None:
     stated = [states(claim, answer.expected) for claim in answer.claims]
     if answer.verbatim:
         return tuple(VerifiedClaim(claim, "supported", expected) for claim, expected in zip(answer.claims, stated, strict=True))

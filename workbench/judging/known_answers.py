@@ -19,7 +19,7 @@ AUROC_AT_LEAST, ONE_CLASS_AT_MOST, SCORED_AT_LEAST = 0.65, 0.9, 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownAnswer:
+class KnownCase:
     """A case with one bound: `min_score` if a judge should approve, `max_score` if not."""
 
     case_id: str
@@ -34,14 +34,14 @@ class KnownAnswer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelevanceCase(KnownAnswer):
+class RelevanceCase(KnownCase):
     """A passage and a query. A relevant passage scores at least 0.8, an off-topic one at most 0.2."""
 
     query: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class FaithfulnessCase(KnownAnswer):
+class FaithfulnessCase(KnownCase):
     """A one-claim answer and its context. A faithful answer scores at least 0.9, any other below 0.3."""
 
     answer: str
@@ -130,7 +130,7 @@ class SelfTest:
         return "not a judge: " + "; ".join(why) if why else "judge"
 
 
-def case_result(case: KnownAnswer, value: float | None, why: str = "the judge gave no score") -> CaseResult:
+def case_result(case: KnownCase, value: float | None, why: str = "the judge gave no score") -> CaseResult:
     """Return the result of a case with a score from 0 to 1 (InputError otherwise), or None and `why`."""
     identity = (case.case_id, case.kind, case.min_score is not None)
     if value is None:

@@ -11,7 +11,7 @@ from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
 from workbench.judging.known_answers import (
     CaseResult,
     FaithfulnessCase,
-    KnownAnswer,
+    KnownCase,
     RelevanceCase,
     SelfTest,
     case_result,
@@ -26,7 +26,7 @@ Role = Literal["judge", "score"]
 # Raised when equal judgements begin to give another result.
 _VERSION = 1
 # The tasks with known answers.
-_CASES: Mapping[Task, Callable[[], Sequence[KnownAnswer]]] = {"support": faithfulness_cases, "context_relevance": relevance_cases}
+_CASES: Mapping[Task, Callable[[], Sequence[KnownCase]]] = {"support": faithfulness_cases, "context_relevance": relevance_cases}
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,12 @@ def _without_verdicts(judge: Judge) -> str:
     return "" if judge.gives_verdicts else f"`{judge.kind}` is a score, not a judge"
 
 
-def known_answers(task: Task) -> Sequence[KnownAnswer]:
+def known_answers(task: Task) -> Sequence[KnownCase]:
     """Return the cases with known answers for a task, empty if there are none."""
     return _CASES[task]() if task in _CASES else ()
 
 
-def known_answer_request(case: KnownAnswer, task: Task) -> JudgeRequest:
+def known_answer_request(case: KnownCase, task: Task) -> JudgeRequest:
     """Return the request to judge a case."""
     passages = (Passage(case.case_id, 0, len(case.context), case.context),)
     if isinstance(case, RelevanceCase):
@@ -143,11 +143,11 @@ def _judgements(judge: Judge, task: Task, resources: AnswerResources) -> list[Ju
     return found
 
 
-def _result(case: KnownAnswer, judgement: Judgement) -> CaseResult:
+def _result(case: KnownCase, judgement: Judgement) -> CaseResult:
     return case_result(case, judgement.score, judgement.error or "the judge gave no score")
 
 
-def _polarity(cases: Sequence[KnownAnswer], test: SelfTest) -> float:
+def _polarity(cases: Sequence[KnownCase], test: SelfTest) -> float:
     """Return the share of pairs in which the case to approve scores higher than the case to reject, ties counted half."""
     scores = {row.case_id: row.score for row in test.rows}
     better = [
@@ -158,7 +158,7 @@ def _polarity(cases: Sequence[KnownAnswer], test: SelfTest) -> float:
     return sum(better) / len(better) if better else 0.5
 
 
-def _pairs(cases: Sequence[KnownAnswer]) -> list[tuple[str, str]]:
+def _pairs(cases: Sequence[KnownCase]) -> list[tuple[str, str]]:
     """Return the ids of each case to approve and a case to reject that differs from it in a few words, or has the same question."""
     good = {case.query: case.case_id for case in cases if isinstance(case, RelevanceCase) and case.min_score is not None}
     pairs = [(good[case.query], case.case_id) for case in cases if isinstance(case, RelevanceCase) and case.max_score is not None]

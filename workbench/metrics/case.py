@@ -134,7 +134,7 @@ class Judgements:
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class VariantParts:
     """The contexts of a variant, and its answers and judgements where a metric reads them."""
 
     variant: Variant
@@ -156,7 +156,7 @@ class Case:
         retrieved: Retrieved | None = None,
         spans: SpanDefinition = "exact",
         depths: frozenset[int] = frozenset(),
-        answered: Answered | None = None,
+        answered: VariantParts | None = None,
     ) -> None:
         self.labels = labels
         self.spans = spans

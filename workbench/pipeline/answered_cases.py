@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.judging.base import TASKS, Judgement, Task
-from workbench.metrics.case import Answered, AnswerJudgements, Answers, Case, Contexts, Judgements
+from workbench.metrics.case import AnswerJudgements, Answers, Case, Contexts, Judgements, VariantParts
 from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -44,7 +44,7 @@ def answered_case(
     if "judge_tests" in entries:
         tested = entries["judge_tests"][Node("judge_tests", configuration, part="support").result_id]
         judgements = _judgements(run, tested, *judged_entries(configuration, entries, variant))
-    answered = Answered(variant, _contexts(contexts, run.labels.queries), answers, judgements)
+    answered = VariantParts(variant, _contexts(contexts, run.labels.queries), answers, judgements)
     return Case(run.labels, ranking, run.spans, answered=answered)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.judging.base import TASKS, Judgement
-from workbench.metrics.case import Answered, AnswerJudgements, Answers, Contexts, Judgements
+from workbench.metrics.case import AnswerJudgements, Answers, Contexts, Judgements, VariantParts
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.records import Dataset, Document, Need, Passage, Qrel, Query, Span, Variant
 
@@ -125,7 +125,7 @@ VARIANTS = (Variant(), Variant("none"), Variant("missing_gold"), Variant("inject
 
 
 @dataclass(frozen=True)
-class SmallAnswer:
+class SmallReply:
     """An answer to a question with the first `passages` of its hits as context, and its judgements.
 
     `outcomes` are those of a planted instruction and of an altered copy.
@@ -147,22 +147,20 @@ class SmallAnswer:
 
 _SUPPORTED, _ABSENT, _FAILED = Judgement(0.9, "supported"), Judgement(0.2, "absent"), Judgement(error=_DOWN)
 _ANSWERS = (
-    SmallAnswer("fever", citations=(0, 2), correct=1.0, outcomes=("resisted", "kept"), claims=(_SUPPORTED,), judged=Judgement(0.8)),
-    SmallAnswer(
-        "sleep", citations=(9,), correct=0.0, outcomes=("complied", "adopted"), claims=(_ABSENT, _SUPPORTED), judged=Judgement(0.1)
-    ),
-    SmallAnswer("I do not know", refused=True),
-    SmallAnswer(error=_DOWN),
-    SmallAnswer(" ", passages=0),
-    SmallAnswer("a mask, 発熱", claims=(_FAILED,), judged=_FAILED),
-    SmallAnswer("dose", unsplit=_DOWN, passages=1),
-    SmallAnswer(error=_DOWN, passages=0, unknown=True),
-    SmallAnswer("trial", passages=0, unknown=True, claims=(_ABSENT,), judged=Judgement(1.0)),
-    SmallAnswer(reason="no altered copy is possible", passages=0),
+    SmallReply("fever", citations=(0, 2), correct=1.0, outcomes=("resisted", "kept"), claims=(_SUPPORTED,), judged=Judgement(0.8)),
+    SmallReply("sleep", citations=(9,), correct=0.0, outcomes=("complied", "adopted"), claims=(_ABSENT, _SUPPORTED), judged=Judgement(0.1)),
+    SmallReply("I do not know", refused=True),
+    SmallReply(error=_DOWN),
+    SmallReply(" ", passages=0),
+    SmallReply("a mask, 発熱", claims=(_FAILED,), judged=_FAILED),
+    SmallReply("dose", unsplit=_DOWN, passages=1),
+    SmallReply(error=_DOWN, passages=0, unknown=True),
+    SmallReply("trial", passages=0, unknown=True, claims=(_ABSENT,), judged=Judgement(1.0)),
+    SmallReply(reason="no altered copy is possible", passages=0),
 )
 
 
-def answered(world: SmallWorld, variant: Variant, *, verbatim: bool = False, only_score: str = "") -> Answered:
+def answered(world: SmallWorld, variant: Variant, *, verbatim: bool = False, only_score: str = "") -> VariantParts:
     """Answer each question by the answer with its `number`, modulo the number of answers."""
     given = [_ANSWERS[int(query["number"]) % len(_ANSWERS)] for query in world.queries]
     passages = [
@@ -192,7 +190,7 @@ def answered(world: SmallWorld, variant: Variant, *, verbatim: bool = False, onl
         embed=_unit_vectors,
     )
     judgements = Judgements([_judgements(one, len(shown)) for one, shown in zip(given, passages, strict=True)], only_score)
-    return Answered(variant, contexts, answers, judgements)
+    return VariantParts(variant, contexts, answers, judgements)
 
 
 def _passage(world: SmallWorld, chunk: int) -> Passage:
@@ -200,7 +198,7 @@ def _passage(world: SmallWorld, chunk: int) -> Passage:
     return Passage(f"d{doc}", start, end, world.texts[doc][start:end])
 
 
-def _judgements(answer: SmallAnswer, passages: int) -> AnswerJudgements:
+def _judgements(answer: SmallReply, passages: int) -> AnswerJudgements:
     tasks = dict.fromkeys(TASKS, answer.judged) if answer.judged else {}
     return AnswerJudgements(
         len(answer.claims), answer.unsplit, answer.claims, answer.claims, (answer.judged or Judgement(0.5),) * passages, tasks

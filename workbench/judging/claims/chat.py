@@ -88,7 +88,7 @@ class ChatSplitter(ChatModel, ClaimSplitter):
 
 
 @dataclass(frozen=True)
-class _SplitAnswer:
+class _StatedWords:
     """An answer with its sentences, and the stems and numbers of answer, question and each sentence."""
 
     slices: Sequence[Slice]
@@ -116,7 +116,7 @@ def _stated(found: Sequence[Any], request: SplitRequest) -> tuple[Claim, ...]:
     named = [_sentences(entry["sentences"], len(slices)) for entry in found]
     claims = [_text(entry["claim"]) for entry in found]
     stems = _stems([request.question, *texts, *claims])
-    answer = _SplitAnswer(slices, frozenset().union(*stems[: len(texts) + 1]), stems[1 : len(texts) + 1])
+    answer = _StatedWords(slices, frozenset().union(*stems[: len(texts) + 1]), stems[1 : len(texts) + 1])
     made = [
         _claim(claim, words, places, answer) for claim, words, places in zip(claims, stems[len(texts) + 1 :], named, strict=True) if claim
     ]
@@ -142,7 +142,7 @@ def _sentences(numbers: Any, of: int) -> list[int]:
     return known
 
 
-def _claim(text: str, words: frozenset[str], places: Sequence[int], answer: _SplitAnswer) -> Claim | None:
+def _claim(text: str, words: frozenset[str], places: Sequence[int], answer: _StatedWords) -> Claim | None:
     """Return a claim with the place of its sentences, or None if the answer does not state it."""
     if not places or not words <= answer.known or not words & frozenset().union(*(answer.stated[place] for place in places)):
         return None

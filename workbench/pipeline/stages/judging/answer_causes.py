@@ -11,7 +11,7 @@ from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD, AnswerCaus
 from workbench.attribution.answer_text import AnswerText, answer_text, expected_answers
 from workbench.attribution.context_evidence import ContextEvidence
 from workbench.attribution.evidence_state import embedded_extent
-from workbench.attribution.judged_answers import JudgedAnswer, JudgeRoles, observed_answer
+from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.context.conditions import RETRIEVED
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.words import VERSION
@@ -120,7 +120,7 @@ def _causes(
         delivered = contexts.gold[query] or not answerable
         missed = () if delivered else None if query in unknown else evidence.missed(query, passages, condition)
         text = answer_text(asked, passages, answers.texts[query], refused=refused, truncated=bool(answers.truncated[query]))
-        judged = JudgedAnswer(
+        judged = JudgedQuestion(
             answerable=answerable,
             refused=refused,
             missed=missed,
@@ -131,7 +131,7 @@ def _causes(
             text=text,
             expected=expected_answers(asked),
         )
-        if found := answer_cause(observed_answer(judged, roles)):
+        if found := answer_cause(answer_facts(judged, roles)):
             yield query, found
 
 
