@@ -122,7 +122,7 @@ def _oriented(pair: Comparison | None, name: str) -> Comparison | None:
 
 def _bounds(run: RunTables, pair: Contrast) -> Bounds | None:
     # Of other metrics, what one configuration found changes the divisor of both.
-    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.labels_read != "retrieved":
+    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.definition.labels_read != "retrieved":
         return None
     values = (detail(run, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high"))
     return judged_bounds(*values)

@@ -115,6 +115,7 @@ OWN_CAUSES = tuple(name for name in CAUSE_NAMES if name != NOT_RETURNED)
 _LATER: tuple[Layer, ...] = ("answering", "judging")
 # The causes that keep evidence out of the context. The others occur later.
 EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer not in _LATER)
+ANSWER_CAUSES = tuple(cause for cause in CAUSES if cause.layer in _LATER)
 
 
 def earliest(names: Iterable[str]) -> str:
