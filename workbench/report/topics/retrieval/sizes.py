@@ -100,13 +100,13 @@ def _setting(name: str, value: object) -> str:
     return f"{name.partition('.')[2]} {setting(value)}"
 
 
-def compute(findings: Findings) -> tuple[Measure, list[Grid]] | None:
+def compute(findings: Findings) -> tuple[Metric, list[Grid]] | None:
     """Return the primary metric and its grids. None unless both size and overlap vary."""
     grids = size_grids(findings.run, findings.standings.ranked, findings.primary)
     return (findings.primary, grids) if grids else None
 
 
-def render(values: tuple[Measure, list[Grid]]) -> list[Block]:
+def render(values: tuple[Metric, list[Grid]]) -> list[Block]:
     """Tabulate each grid in shades of one scale."""
     metric, grids = values
     scale = Scale.over(value for grid in grids for value in grid.cells.values())
