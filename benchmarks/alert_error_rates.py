@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.coverage import Floats, Ints
-from workbench.monitor.alerts.detect import Watch, detect
+from workbench.monitor.alerts.detect import DetectedAlerts, detect
 from workbench.monitor.alerts.settings import DRIFTS, AlertLimit, AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.storage.vector_cache import Vectors
@@ -94,7 +94,7 @@ CHANGES: Mapping[str, tuple[Mapping[str, float], ...]] = {
 }
 
 
-def simulated(world: AlertWorld, seed: int, change: Mapping[str, float] | None = None, drift: bool = True) -> Watch:
+def simulated(world: AlertWorld, seed: int, change: Mapping[str, float] | None = None, drift: bool = True) -> DetectedAlerts:
     """Watch a log of a world, in which rates change after CHANGE days. Without `drift`, questions are not compared by their vectors."""
     random = np.random.default_rng([seed, len(world.name)])
     questions, judged = log(world, random, change or {})

@@ -25,7 +25,7 @@ import psutil
 from benchmarks.claims import at_most
 from workbench.monitor.alerts.detect import detect
 from workbench.monitor.alerts.settings import AlertSettings
-from workbench.monitor.log.compaction import compact
+from workbench.monitor.log.log_files import compact
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.passes import read_log
 

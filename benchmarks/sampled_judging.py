@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from workbench.monitor.estimates import JudgeErrors, estimate
+from workbench.monitor.judging import JudgeErrors, estimate
 from workbench.monitor.sampling import draw
 from workbench.statistics.judging.calibration import CalibrationValue
 from workbench.statistics.judging.limits import share_limits

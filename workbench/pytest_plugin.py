@@ -46,7 +46,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if options_of(terminalreporter.config) is None:
         return
     from workbench.printable import printable_line
-    from workbench.suite.table import suite_table
+    from workbench.suite.kinds import suite_table
 
     reports = [each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)]
     terminalreporter.section("RAG test suite")

@@ -12,8 +12,7 @@ from workbench.chunking.registry import CHUNKERS
 from workbench.core.fingerprint import fingerprint
 from workbench.records import Document
 from workbench.testing import CHUNKER_LAWS
-from workbench.testing.chunkers import DOCUMENT_LAWS, a_long_text_is_split_to_its_end
-from workbench.testing.documents import SNIPPETS
+from workbench.testing.chunkers import DOCUMENT_LAWS, SNIPPETS, a_long_text_is_split_to_its_end
 
 VARIANTS = (("model", False), ("model", True), ("cl100k", False), ("characters", True))
 SETTINGS: dict[type[Chunker], list[dict[str, Any]]] = {

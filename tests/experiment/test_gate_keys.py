@@ -8,8 +8,7 @@ import yaml
 from workbench.errors import ExperimentError, InputError
 from workbench.experiment.gate_keys import gate_of, share_in
 from workbench.experiment.read import experiment_of
-from workbench.gate.rules import Floor, RetrievalTest, Subject, Tolerance
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance
 
 WHOLE = """
 configuration: fixed-256-0

@@ -15,18 +15,14 @@ from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_ran
 from workbench.analysis.findings import findings
 from workbench.core.formatting import number, signed
 from workbench.errors import InputError
-from workbench.gate.baseline import Baseline, baseline_of, measured_by, measurement
-from workbench.gate.baseline_file import read_baseline, write_baseline
+from workbench.gate.baseline import Baseline, baseline_of, measured_by, measurement, read_baseline, write_baseline
 from workbench.gate.check import check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
-from workbench.gate.formats.annotations import annotation_lines
-from workbench.gate.formats.files import gate_table
-from workbench.gate.formats.junit import gate_junit
-from workbench.gate.formats.markdown import gate_markdown
-from workbench.gate.formats.terminal import gate_lines
+from workbench.gate.files import gate_table
+from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown
 from workbench.gate.report import GateReport, RuleResult
-from workbench.gate.rules import Floor, RetrievalTest, Subject, Tolerance
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance
+from workbench.metrics.names import Metric
 from workbench.report.render.plain import escaped
 from workbench.report.topics.run.gate import gate
 from workbench.results.run_tables import RunTables
@@ -446,10 +442,10 @@ def test_values_that_were_measured_otherwise_are_not_compared(against, gated_run
 
 def test_only_metrics_that_depend_on_judges_and_expected_answers_are_measured_by_them(gated_run, answered_run):
     answers = answered_run.measures["answer_recall"]
-    assert measured_by(replace(answers, name="faithfulness")) == {"average", "expected answers", "judging"}
+    assert measured_by(Metric("faithfulness")) == {"average", "expected answers", "judging"}
     assert measured_by(answers) == {"average", "expected answers"}
     assert measured_by(gated_run.primary) == {"average", "spans"}
-    assert measured_by(replace(gated_run.primary, family="documents")) == {"average"}
+    assert measured_by(Metric.parse("recall@5")) == {"average"}
     variants = gated_run.manifest["fingerprints"] | {"expected": "0" * 32}
     for manifest in ({"judging": {"support": {"kind": "chat"}}}, {"fingerprints": variants}):
         assert measurement(changed(gated_run, **manifest)) != measurement(gated_run)

@@ -14,14 +14,12 @@ from tests.made_runs import Made
 from workbench.cli.main import main
 from workbench.execution.collect import collect
 from workbench.experiment.read import experiment_of
-from workbench.gate.checklist.audit import OutsideEvidence, audited
-from workbench.gate.checklist.lines import checklist_lines, settings_lines
+from workbench.gate.checklist.audit import audited
 from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
-from workbench.gate.checklist.points import Checklist, ChecklistPoint
+from workbench.gate.checklist.points import Checklist, ChecklistPoint, checklist_lines, settings_lines
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 
-NOTHING = OutsideEvidence()
 LOGGED = LogEvidence(Path("logs"), 1200, {}, 40)
 TESTED = AlertEvidence(
     Path("outputs/monitoring"), {"faithfulness": 90, "lost_results": 55, "similarity": 400}, {"faithfulness": 0.8}, {"similarity": 2}
@@ -46,12 +44,12 @@ def with_table(run: RunTables, name: str, table: pd.DataFrame) -> RunTables:
     return replace(run, sources={**run.sources, name: lambda _: whole})
 
 
-def checked(run: RunTables, evidence: OutsideEvidence = NOTHING) -> Checklist:
-    return audited(run, Path("outputs/made run"), run.names[0], evidence)
+def checked(run: RunTables, **evidence: object) -> Checklist:
+    return audited(run, Path("outputs/made run"), run.names[0], **evidence)
 
 
-def point(name: str, run: RunTables, evidence: OutsideEvidence = NOTHING) -> ChecklistPoint:
-    (found,) = [each for each in checked(run, evidence).points if name in each.name]
+def point(name: str, run: RunTables, **evidence: object) -> ChecklistPoint:
+    (found,) = [each for each in checked(run, **evidence).points if name in each.name]
     return found
 
 
@@ -227,7 +225,7 @@ def test_a_file_of_ci_must_call_a_gate(run, tmp_path, path, line, met):
     place = tmp_path / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(line + "\n", "utf-8")
-    found = point("gates", run, OutsideEvidence(repository=tmp_path))
+    found = point("gates", run, repository=tmp_path)
     assert found.state == ("met" if met else "not met")
     assert (path in found.evidence) == met
 
@@ -236,32 +234,30 @@ def test_rules_of_the_experiment_are_counted(run, tmp_path):
     (tmp_path / ".gitlab-ci.yml").write_text("script: [workbench gate outputs/made]\n", "utf-8")
     gate = {"rules": ["recall@3 >= 0.7", "recall@3 >= 0.6"], "baseline": "baselines/made.json", "retrieval_tests": [{"k": 3}]}
     experiment = run.manifest["experiment"] | {"gate": gate}
-    found = point("gates", replace(run, manifest=dict(run.manifest) | {"experiment": experiment}), OutsideEvidence(repository=tmp_path))
+    found = point("gates", replace(run, manifest=dict(run.manifest) | {"experiment": experiment}), repository=tmp_path)
     assert found.evidence == ".gitlab-ci.yml checks 4 rules of the experiment"
 
 
 def test_every_question_of_a_log_must_have_every_field_and_some_have_feedback(run):
-    found = point("logging", run, OutsideEvidence(log=LOGGED))
+    found = point("logging", run, log=LOGGED)
     assert found.state == "met"
     assert found.evidence == "1,200 questions of logs have all fields, 40 of them feedback"
-    lacking = point("logging", run, OutsideEvidence(log=replace(LOGGED, lacking={"answer": 3, "hits.score": 1}, feedback=0)))
+    lacking = point("logging", run, log=replace(LOGGED, lacking={"answer": 3, "hits.score": 1}, feedback=0))
     assert lacking.state == "not met"
     assert lacking.evidence == "of 1,200 questions of logs, some lack answer (3), hits.score (1) and feedback (all)"
-    nothing = point(
-        "logging", run, OutsideEvidence(log=replace(LOGGED, questions=0, left_out=("3 left out: line that is not JSON (a:1)",)))
-    )
+    nothing = point("logging", run, log=replace(LOGGED, questions=0, left_out=("3 left out: line that is not JSON (a:1)",)))
     assert nothing.state == "not met"
     assert nothing.evidence == "logs has no question; 3 left out: line that is not JSON (a:1)"
 
 
 def test_an_alert_must_be_tested_and_that_of_faithfulness_at_0_80(run):
-    found = point("alerts", run, OutsideEvidence(alerts=TESTED))
+    found = point("alerts", run, alerts=TESTED)
     assert found.state == "met"
     assert found.evidence.endswith(
         "tests faithfulness (90 observations), lost_results (55 observations) and similarity (400 observations, raised 2 times)"
     )
     lax = replace(TESTED, limits={"faithfulness": 0.5}, observations={"faithfulness": 90, "similarity": 400})
-    found = point("alerts", run, OutsideEvidence(alerts=lax))
+    found = point("alerts", run, alerts=lax)
     assert found.state == "not met"
     assert "faithfulness below 0.80 (its limit is 0.5) and questions that had results before and have none now" in found.evidence
 
@@ -314,7 +310,7 @@ def test_the_command_prints_each_point_and_exits_with_1(run, tmp_path):
     run.write(folder)
     done = CliRunner().invoke(main, ["checklist", str(folder), "--configuration", run.names[1], "--repository", str(tmp_path)])
     assert done.exit_code == 1, done.output
-    assert done.output.splitlines() == list(checklist_lines(audited(run, folder, run.names[1], OutsideEvidence(tmp_path))))
+    assert done.output.splitlines() == list(checklist_lines(audited(run, folder, run.names[1], repository=tmp_path)))
     assert done.output.count("to earn it:") == 8
 
 

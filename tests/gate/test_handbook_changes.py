@@ -16,13 +16,11 @@ from tests.conftest import ROOT
 from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
-from workbench.gate.baseline import baseline_of
-from workbench.gate.baseline_file import write_baseline
+from workbench.gate.baseline import baseline_of, write_baseline
 from workbench.gate.check import check_gate
 from workbench.gate.comparisons import SecondRuns
 from workbench.gate.report import GateReport
-from workbench.gate.rules import Subject
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import GateSettings, Subject
 from workbench.results.run_tables import RunTables
 from workbench.statistics.gates.paired import Decision
 

@@ -11,11 +11,9 @@ from tests.answered_runs import Planted, answered
 from tests.gated_runs import floors
 from tests.judged_runs import Judged, judged
 from workbench.core.formatting import number
-from workbench.gate.baseline import baseline_of
-from workbench.gate.baseline_file import write_baseline
+from workbench.gate.baseline import baseline_of, write_baseline
 from workbench.gate.check import check_gate
-from workbench.gate.rules import Floor, Subject
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import Floor, GateSettings, Subject
 from workbench.results.run_tables import RunTables
 from workbench.statistics.gates.paired import Decision
 

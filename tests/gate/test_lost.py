@@ -7,15 +7,15 @@ import pytest
 
 from tests.answered_runs import Planted, answered, with_causes
 from tests.lost_runs import FACTS, Sweep, documents
+from workbench.analysis.losses import QuestionLoss
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.gate.baseline import Baseline, baseline_of
 from workbench.gate.inputs import Differences
-from workbench.gate.losses.hit_lists import HitList, HitSlice
-from workbench.gate.losses.loss_causes import LossCauses
-from workbench.gate.losses.lost_pieces import Label, LostPiece
-from workbench.gate.lost import LostQuestion, lost_questions
+from workbench.gate.losses import LabelledPlaces, LostLabel, cause_of_loss, lost_questions
+from workbench.gate.ranked_spans import RankedSpans
 from workbench.gate.rules import Subject
+from workbench.records import Span
 from workbench.results.run_tables import RunTables
 
 
@@ -43,7 +43,7 @@ def explained(broken: RunTables) -> RunTables:
     return with_causes(broken)
 
 
-def lost_of(run: RunTables, baseline: Baseline, *subjects: str) -> list[LostQuestion]:
+def lost_of(run: RunTables, baseline: Baseline, *subjects: str) -> list[QuestionLoss]:
     return lost_questions(run, run.names[0], baseline, [Subject(name) for name in subjects])
 
 
@@ -64,9 +64,9 @@ def test_stale_versions_that_displace_a_document_are_named(swept: Sweep, before:
     assert set(lost.displaced_by) == set(stale)
     assert lost.explanation.startswith("all 3 documents ahead of it are new: old-lamp-")
     assert lost.explanation.endswith("; it fell from rank 1 to 4")
-    assert (lost.before[0].doc_id, lost.before[0].relevant) == ("lamp", True)
-    assert lost.after[3].doc_id == "lamp"
-    assert lost.after[0].text == FACTS["lamp"].replace("nine", "eight")
+    assert (lost.before[0]["doc_id"], lost.before[0]["relevant"]) == ("lamp", True)
+    assert lost.after[3]["doc_id"] == "lamp"
+    assert lost.after[0]["text"] == FACTS["lamp"].replace("nine", "eight")
 
 
 def test_without_evidence_the_documents_are_compared_by_their_ranks(swept: Sweep) -> None:
@@ -85,7 +85,7 @@ def test_without_evidence_the_documents_are_compared_by_their_ranks(swept: Sweep
 def test_a_metric_of_faults_loses_nothing(swept: Sweep) -> None:
     metrics = ["irrelevant@2", "recall@2"]
     run = swept(metrics=metrics, primary="irrelevant@2")
-    assert run.primary.label == "irrelevant@2"
+    assert str(run.primary) == "irrelevant@2"
     stale = {f"old-well-{year}": FACTS["well"].replace("forty", "fifty") for year in (2021, 2022)}
     lost = lost_of(swept(documents() | stale, metrics=metrics, primary="irrelevant@2"), baseline_of([run], run.names[0]))
     assert [(each.query_id, each.subject, each.metric) for each in lost] == [("well", "document", "recall@2")]
@@ -214,7 +214,7 @@ def test_an_answer_without_judges_is_a_refusal_or_unexplained(good: RunTables, b
 def test_answers_in_another_condition_are_compared_there(unanswered: RunTables, good: RunTables) -> None:
     broken = answered(unanswered, Planted(right=dict(Planted().right) | {"gold": 0.1}))
     name = good.names[0]
-    metric = next(each for each in good.measures if good.measures[each].family == "answers")
+    metric = next(each for each in good.measures if good.measures[each].of_answers)
     subject = Subject(metric, condition="gold")
     lost = [each for each in lost_questions(broken, name, baseline_of([good], name), [subject]) if each.subject == "answer"]
     assert len(lost) > 50
@@ -252,13 +252,12 @@ def _relevant(run: RunTables, query_id: str) -> list[str]:
     return rows.loc[(rows["query_id"] == query_id) & (rows["relevance"] > 0), "doc_id"].tolist()
 
 
-def test_documents_that_were_ahead_before_displaced_nothing(swept: Sweep) -> None:
-    run = swept()
+def test_documents_that_were_ahead_before_displaced_nothing() -> None:
     before, after = (
-        HitList([HitSlice(rank, doc_id, 0, 9) for rank, doc_id in enumerate(names, 1)])
+        RankedSpans([(rank, Span(doc_id, 0, 9)) for rank, doc_id in enumerate(names, 1)])
         for names in (("old", "roof"), ("old", "new", "roof"))
     )
-    piece = LostPiece(Label("roof", -1, [("roof", 0, 0)]), ("roof", 0, 0), 2, 3, "recall@2", 1.0, 0.0)
-    causes = LossCauses(run, run.names[0], Differences(changed=("old",), added=("new",), corpus=True))
-    found = causes.of(piece, before, after, distinct=True)
-    assert (found.name, tuple(found.displaced_by)) == ("displaced", ("new",))
+    lost = LostLabel(LabelledPlaces("roof", -1, [Span("roof", 0, 0)]), Span("roof", 0, 0), 2, 3)
+    changes = Differences(changed=("old",), added=("new",), corpus=True)
+    cause, _, displaced_by = cause_of_loss(lost, before, after, changes, distinct=True)
+    assert (cause, displaced_by) == ("displaced", ("new",))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.gate.randomness import random_parts
+from workbench.gate.gated import random_parts
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 

@@ -10,7 +10,7 @@ import workbench as wb
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction
 from workbench.labelling.agreement import agreement_of, compared_spans
-from workbench.labelling.scale import GradeScale
+from workbench.labelling.checking import GradeScale
 from workbench.records import Span
 
 SCALE = GradeScale(2, False)

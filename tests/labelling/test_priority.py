@@ -16,7 +16,7 @@ from workbench.experiment.read import experiment_of
 from workbench.labelling import pooling
 from workbench.labelling.applying import judged_dataset
 from workbench.labelling.checking import LabelChecker, read_label_files
-from workbench.labelling.pooling import document_rankings, merged, pool_of_run, pool_of_search
+from workbench.labelling.pooling import CandidateSearch, document_rankings, merged, pool_of_run
 from workbench.labelling.priority import deciding_metric, leading_bounds, queue, rivals
 from workbench.records import Document, Qrel
 
@@ -101,7 +101,7 @@ def test_slices_that_overlap_or_touch_are_one_passage() -> None:
 
 
 def test_without_a_run_words_find_the_documents(truth) -> None:
-    pool = pool_of_search(truth, 3)
+    pool = CandidateSearch(truth.corpus, 3).pool(truth)
     relevant = {(qrel.query_id, qrel.doc_id) for qrel in truth.qrels if qrel.relevance > 0}
     sizes = {query.query_id: len(pool.documents[query.query_id]) for query in truth.queries}
     assert all(1 <= size <= 3 + sum(query_id == own for own, _ in relevant) for query_id, size in sizes.items())
@@ -217,7 +217,7 @@ def test_preparing_many_questions_shows_a_bar_and_few_show_none(partial, results
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setattr(pooling, "_FEW", fewest)
         document_rankings(results.tables, results.folder)
-        pool_of_search(partial, 3)
+        CandidateSearch(partial.corpus, 3).pool(partial)
         assert [word in terminal.getvalue() for word in ("rankings", "search")] == [shown, shown]
 
 

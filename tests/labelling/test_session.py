@@ -8,10 +8,10 @@ import pytest
 
 from tests.labelling.conftest import TEXTS
 from workbench.errors import InputError
+from workbench.labelling.adjudication import drafted_part
 from workbench.labelling.checking import LabelChecker
 from workbench.labelling.label_file import LabelFile
 from workbench.labelling.priority import queue_without_run
-from workbench.labelling.review import drafted_part
 from workbench.records import Dataset, Document, Span
 
 

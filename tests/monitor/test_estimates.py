@@ -7,7 +7,7 @@ import pytest
 from benchmarks.sampled_judging import LogWorld
 from tests.monitor.log_lines import arrow_table
 from tests.monitor.production_traffic import traffic
-from workbench.monitor.estimates import estimate, judge_errors
+from workbench.monitor.judging import estimate, judge_errors
 from workbench.monitor.sampling import draw, outline
 from workbench.statistics.judging.calibration import CalibrationValue
 

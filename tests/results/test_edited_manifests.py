@@ -13,8 +13,7 @@ from tests.gated_runs import PRIMARY
 from workbench.cli.main import main
 from workbench.errors import InputError
 from workbench.gate.check import check_gate
-from workbench.gate.rules import Floor
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import Floor, GateSettings
 from workbench.results.run_tables import RunTables
 
 MISSING = object()

@@ -1,13 +1,16 @@
-"""What a gate found lost since its baseline, by question."""
+"""Losses of a run since a baseline: documents, evidence and answers of single questions, as values and as the table `lost`."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import isnan, nan
+from typing import Any, Literal
 
 import pandas as pd
 
 from workbench.attribution.causes import CAUSES
+from workbench.results.run_tables import conform, empty
+from workbench.schemas import SCHEMAS
 
 # The causes of a loss beside those of a miss, each with the phrase that completes "it was lost because …".
 _OTHER_CAUSES = {
@@ -17,74 +20,83 @@ _OTHER_CAUSES = {
     "error": "the call failed",
 }
 LOSS_CAUSES: Mapping[str, str] = {**_OTHER_CAUSES, **{cause.name: cause.because for cause in CAUSES}}
+# rank, doc_id, start, end, text (the beginning, empty if the run does not have it) and relevant.
+HitRow = Mapping[str, Any]
+# The losses of each question by its id, the worst question first.
+LossesByQuestion = Mapping[str, Sequence["QuestionLoss"]]
 
 
 @dataclass(frozen=True)
-class BaselineLoss:
-    """A document, a piece of evidence or the value of an answer that a question lost. Fields as in the table `lost`."""
+class QuestionLoss:
+    """A document or a piece of evidence that a question found in the baseline and does not find in the run, or an answer that got worse.
 
-    subject: str
+    `missing` names it: `doc_id`, `doc_id:start-end`, or the metric of the answer. Ranks are those of the metric: of documents if it counts
+    documents, else of slices; 0 if it is not among the hits. `cause` is a key of LOSS_CAUSES, and `explanation` a sentence about it.
+    `displaced_by` are new or changed documents that rank ahead. `metric` shows the loss by its values of this question (NaN if unknown).
+    `before` and `after` are the first hits of both sides, and `answer` is the answer of the run.
+    """
+
+    query_id: str
+    question: str
+    subject: Literal["document", "evidence", "answer"]
     missing: str
     rank_before: int
     rank_after: int
     cause: str
-    explanation: str
-    metric: str
-    value_before: float
-    value_after: float
+    before: Sequence[HitRow]
+    after: Sequence[HitRow]
+    explanation: str = ""
+    displaced_by: Sequence[str] = ()
+    metric: str = ""
+    value_before: float = nan
+    value_after: float = nan
+    answer: str = ""
+
+    @property
+    def drop(self) -> float:
+        """The drop of the metric, 0 if it is unknown."""
+        drop = abs(self.value_before - self.value_after)
+        return 0.0 if isnan(drop) else drop
+
+    @property
+    def document(self) -> str:
+        """The document that is lost, or whose evidence is."""
+        return self.missing if self.subject == "document" else self.missing.rpartition(":")[0]
 
 
-@dataclass(frozen=True)
-class ComparedHit:
-    """A hit of the baseline or of the run. `role` is `lost`, `new` for one that took its place, or empty."""
-
-    rank: int
-    doc_id: str
-    start: int
-    end: int
-    text: str
-    relevant: bool
-    role: str
+_JSON = ("displaced_by", "before", "after")
 
 
-@dataclass(frozen=True)
-class BrokenQuestion:
-    """A question with its losses, the worst first, the hits before and after, and the answer of the run (empty if it is not worse)."""
-
-    query_id: str
-    text: str
-    losses: Sequence[BaselineLoss]
-    before: Sequence[ComparedHit]
-    after: Sequence[ComparedHit]
-    answer: str
-
-
-def broken_questions(lost: pd.DataFrame, texts: Mapping[str, str]) -> list[BrokenQuestion]:
-    """Group the rows of the table `lost` by question, the worst first. `texts` are the questions by id."""
-    groups = lost.groupby("query_id", sort=False)
-    return [_question(str(query_id), texts.get(str(query_id), ""), rows.to_dict("records")) for query_id, rows in groups]
+def lost_table(configuration: str, losses: Sequence[QuestionLoss]) -> pd.DataFrame:
+    """Tabulate the losses of a configuration, in their order."""
+    if not losses:
+        return empty(SCHEMAS["lost"])
+    rows = [
+        vars(loss) | {"configuration": configuration} | {name: json.dumps(list(getattr(loss, name)), ensure_ascii=False) for name in _JSON}
+        for loss in losses
+    ]
+    return conform(SCHEMAS["lost"], pd.DataFrame(rows))
 
 
-def losses_by_cause(questions: Sequence[BrokenQuestion]) -> Mapping[str, Sequence[str]]:
-    """The questions that lost something by each cause, the most frequent cause first."""
+def losses_in(table: pd.DataFrame, questions: Mapping[str, str]) -> list[QuestionLoss]:
+    """Read the losses of a table `lost`. `questions` are the texts of questions by id."""
+    names = [name for name in QuestionLoss.__dataclass_fields__ if name != "question"]
+    rows = ({str(name): value for name, value in row.items()} for row in table[names].to_dict("records"))
+    read = ({**row, **{name: json.loads(row[name]) for name in _JSON}} for row in rows)
+    return [QuestionLoss(question=questions.get(row["query_id"], ""), **row) for row in read]
+
+
+def by_question(losses: Sequence[QuestionLoss]) -> LossesByQuestion:
+    """Group losses by question, in order of each question's first one."""
+    found: dict[str, list[QuestionLoss]] = {}
+    for loss in losses:
+        found.setdefault(loss.query_id, []).append(loss)
+    return found
+
+
+def by_cause(losses: Sequence[QuestionLoss]) -> Mapping[str, Sequence[str]]:
+    """List the questions that lost something by each cause, the most frequent cause first."""
     found: dict[str, dict[str, None]] = {}
-    for question in questions:
-        for loss in question.losses:
-            found.setdefault(loss.cause, {})[question.query_id] = None
+    for loss in losses:
+        found.setdefault(loss.cause, {})[loss.query_id] = None
     return {cause: list(ids) for cause, ids in sorted(found.items(), key=lambda item: -len(item[1]))}
-
-
-def _question(query_id: str, text: str, rows: Sequence[Mapping[Any, Any]]) -> BrokenQuestion:
-    losses = [BaselineLoss(*(row[name] for name in BaselineLoss.__dataclass_fields__)) for row in rows]
-    with_hits = [row for row in rows if row["subject"] != "answer"]
-    # Ranks of documents and of slices do not mix, so the hits are those of the first loss.
-    before, after = (json.loads(with_hits[0][name]) if with_hits else [] for name in ("before", "after"))
-    missing = {row["missing"] if row["subject"] == "document" else row["missing"].rpartition(":")[0] for row in with_hits}
-    new = {name for row in with_hits for name in json.loads(row["displaced_by"])}
-    answer = next((str(row["answer"]) for row in rows if row["subject"] == "answer"), "")
-    shown = [[ComparedHit(**hit, role=_role(hit["doc_id"], missing, new)) for hit in side] for side in (before, after)]
-    return BrokenQuestion(query_id, text, losses, shown[0], shown[1], answer)
-
-
-def _role(doc_id: str, missing: set[Any], new: set[Any]) -> str:
-    return "lost" if doc_id in missing else "new" if doc_id in new else ""

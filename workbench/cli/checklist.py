@@ -20,13 +20,19 @@ def checklist(folder: Path, configuration: str | None, repository: Path, log: Pa
     Each point is met, not met, or cannot be seen, with the numbers behind it, or with the command or the lines of YAML that would earn it. Exit 0 if
     all are met, 1 if one is not, 4 if some cannot be seen and the others are met.
     """
-    from workbench.gate.checklist.audit import OutsideEvidence, audited
-    from workbench.gate.checklist.lines import checklist_lines
+    from workbench.gate.checklist.audit import audited
+    from workbench.gate.checklist.points import checklist_lines
     from workbench.monitor.evidence import alert_evidence, log_evidence
     from workbench.results.run_tables import RunTables
 
-    evidence = OutsideEvidence(repository, log_evidence(log) if log else None, alert_evidence(alerts) if alerts else None)
-    found = audited(RunTables.read(folder), folder, configuration, evidence)
+    found = audited(
+        RunTables.read(folder),
+        folder,
+        configuration,
+        repository=repository,
+        log=log_evidence(log) if log else None,
+        alerts=alert_evidence(alerts) if alerts else None,
+    )
     for line in checklist_lines(found):
         say(line)
     sys.exit(found.exit_code)

@@ -3,7 +3,7 @@
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from workbench.errors import InputError, error_line
 if TYPE_CHECKING:
     from workbench.gate.comparisons import SecondRuns
     from workbench.gate.report import GateReport
-    from workbench.gate.settings import GateSettings
+    from workbench.gate.rules import GateSettings
     from workbench.results.run_tables import RunTables
 
 _path = click.Path(path_type=Path)
@@ -129,14 +129,14 @@ def _errors_shown(places: _Places) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        from workbench.gate.formats.unchecked import write_unchecked
+        from workbench.gate.files import write_unchecked
 
         try:
             write_unchecked(error, places.folder, places.summary, places.junit)
         except Exception as second:  # a report reads more of the run than its rules do
             say_aside(f"workbench: the error is not in every place of the outcome: {error_line(second)}")
         if places.annotations:
-            from workbench.gate.formats.annotations import annotation
+            from workbench.gate.render import annotation
 
             say_command(annotation("error", "the gate could not be checked", error_line(error)))
         raise
@@ -173,7 +173,7 @@ def _limit(text: str, bound: str, option: str) -> str:
 
 def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", options: Mapping[str, Any]) -> "SecondRuns | None":
     """Read the second runs that decide alarms. Raises InputError if a side is missing, or is the first run again."""
-    from workbench.gate.baseline_file import read_baseline
+    from workbench.gate.baseline import read_baseline
     from workbench.gate.check import gated_configuration
     from workbench.gate.comparisons import SecondRuns
     from workbench.results.run_tables import RunTables
@@ -194,8 +194,7 @@ def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", optio
 
 def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings", path: Path) -> None:
     from workbench.core.formatting import plural
-    from workbench.gate.baseline import baseline_of
-    from workbench.gate.baseline_file import write_baseline
+    from workbench.gate.baseline import baseline_of, write_baseline
     from workbench.gate.check import compared_subjects, gated_configuration
     from workbench.report.text.drafts import unaccepted_drafts
 
@@ -217,15 +216,20 @@ def _write(report: "GateReport", places: _Places) -> None:
 
     A file that cannot be written, and a reader that stops, change no exit code.
     """
-    from workbench.gate.formats.annotations import annotation_lines
-    from workbench.gate.formats.terminal import gate_lines
+    from workbench.gate.files import append_summary, write_gate, write_junit
+    from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown
 
     lines, annotations = list(gate_lines(report)), list(annotation_lines(report, places.warn_undecided))
-    for place, write in ((places.summary, _write_summary), (places.junit, _write_junit), (places.folder, _write_folder)):
+    writers: list[tuple[Path | None, Callable[[Path], None]]] = [
+        (places.summary, lambda path: append_summary(gate_markdown(report), path)),
+        (places.junit, lambda path: write_junit(gate_junit(report, places.warn_undecided), path)),
+        (places.folder, lambda path: write_gate(report, path)),
+    ]
+    for place, write in writers:
         if place is None:
             continue
         try:
-            write(report, place, places.warn_undecided)
+            write(place)
         except Exception as error:  # a report reads more of the run than its rules do
             say_aside(f"workbench: the outcome is not in {place}: {error_line(error)}")
     token = secrets.token_hex(16)
@@ -249,29 +253,3 @@ def _read_to_any_end() -> Iterator[None]:
     except BrokenPipeError:
         # Python flushes the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _write_summary(report: "GateReport", path: Path, _: bool) -> None:
-    from workbench.gate.formats.markdown import gate_markdown
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(gate_markdown(report))
-
-
-def _write_junit(report: "GateReport", path: Path, warn_undecided: bool) -> None:
-    from workbench.core.files import write_text
-    from workbench.gate.formats.junit import gate_junit
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, gate_junit(report, warn_undecided))
-
-
-def _write_folder(report: "GateReport", folder: Path, _: bool) -> None:
-    from workbench.gate.formats.files import write_gate
-    from workbench.report.render.html import write_report
-    from workbench.results.run_tables import RunTables
-
-    write_gate(report, folder)
-    if (folder / "report.html").is_file():
-        write_report(RunTables.read(folder), folder / "report.html")

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workbench.core.component import field_fault
 from workbench.errors import InputError
 from workbench.experiment.validate import Settings, is_mapping
-from workbench.gate.rules import Floor, RetrievalTest, Subject, Tolerance, number_in
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance, number_in
 
 Item = TypeVar("Item")
 Parsed = TypeVar("Parsed")

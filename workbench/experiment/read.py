@@ -17,7 +17,7 @@ from workbench.experiment.overrides import apply_overrides
 from workbench.experiment.target_keys import beyond_target, name_faults, only_targets, targets_in
 from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
 from workbench.experiment.yaml_file import read_yaml
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import GateSettings
 from workbench.judging.settings import Judging, prompted
 from workbench.llm.session import CallLimits
 from workbench.metrics.names import Metric

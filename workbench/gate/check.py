@@ -10,18 +10,23 @@ import numpy as np
 from workbench.analysis.synthetic import unaccepted
 from workbench.core.formatting import listed, p_value, plural
 from workbench.errors import InputError
-from workbench.gate.baseline import Baseline, changed_settings, copied, differences, known_configuration, measured_by, measurement
-from workbench.gate.baseline_file import read_baseline
+from workbench.gate.baseline import (
+    Baseline,
+    changed_settings,
+    copied,
+    differences,
+    known_configuration,
+    measured_by,
+    measurement,
+    read_baseline,
+)
 from workbench.gate.comparisons import SecondRuns, baseline_result
-from workbench.gate.floors import floor_result
+from workbench.gate.gated import GatedConfiguration, default_subjects, random_parts
 from workbench.gate.inputs import Differences
-from workbench.gate.lost import lost_questions
-from workbench.gate.randomness import random_parts
-from workbench.gate.report import GateReport, RuleKind, RuleResult
-from workbench.gate.retrieval_tests import retrieval_results
-from workbench.gate.rules import Subject
-from workbench.gate.settings import GateSettings
-from workbench.gate.subjects import GatedConfiguration, default_subjects
+from workbench.gate.limits import floor_result, retrieval_results
+from workbench.gate.losses import lost_questions
+from workbench.gate.report import GateReport, RuleResult
+from workbench.gate.rules import BaselineComparison, BaselineKind, GateSettings, Subject
 from workbench.report.text.drafts import unaccepted_drafts
 from workbench.results.commit import commit
 from workbench.results.run_tables import RunTables
@@ -41,7 +46,7 @@ def gated_configuration(run: RunTables, settings: GateSettings) -> str:
 
 
 def compared_subjects(run: RunTables, configuration: str, settings: GateSettings) -> Sequence[Subject]:
-    """Return what is compared with a baseline: what is named, else `default_subjects`."""
+    """List the metrics to compare with a baseline: those that are named, else `default_subjects`."""
     return settings.compare or default_subjects(run, configuration)
 
 
@@ -59,24 +64,26 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
         If there is no rule, or one cannot be checked: an unknown metric or slice, a limit beyond the attainable, too many questions without a
         value, or a baseline of other questions or labels.
     """
-    if not (settings.floors or settings.baseline or settings.release or settings.retrieval_tests):
+    if not settings.rules:
         fix = "write --fail-below recall@5=0.7, --baseline FILE, or the key gate in the experiment"
         raise InputError(f"there is no rule to check in {run.name}", fix)
     own = GatedConfiguration(run, gated_configuration(run, settings))
-    files: list[tuple[RuleKind, Path | None]] = [("baseline", settings.baseline), ("release", settings.release)]
+    files: list[tuple[BaselineKind, Path | None]] = [("baseline", settings.baseline), ("release", settings.release)]
     baselines = [(kind, read_baseline(path, own.name)) for kind, path in files if path is not None]
     found = [differences(run, own.name, baseline) for _, baseline in baselines]
     for (_, baseline), differs in zip(baselines, found, strict=True):
         _require_same_questions(baseline, differs)
     _require_second_runs(own, baselines, again)
-    rules = [floor_result(own, floor, settings) for floor in dict.fromkeys(settings.floors)]
+    rules = [replace(floor_result(own, floor, settings), id=floor.id) for floor in dict.fromkeys(settings.floors)]
     subjects = compared_subjects(run, own.name, settings)
     for kind, each in baselines:
         if not settings.accept_change:
             _require_same_comparison(each, subjects)
             _require_same_measurement(own, each, subjects)
-        rules += [baseline_result(own, subject, each, settings, kind, again) for subject in _subjects(each, subjects, settings)]
-    rules += [result for test in settings.retrieval_tests for result in retrieval_results(own, test)]
+        for subject in _subjects(each, subjects, settings):
+            rule = BaselineComparison(kind, each.path, subject if settings.compare else None)
+            rules.append(replace(baseline_result(own, subject, each, settings, kind, again), id=rule.id))
+    rules += [replace(result, id=test.id) for test in settings.retrieval_tests for result in retrieval_results(own, test)]
     main = baselines[0][1] if baselines else None
     lost = lost_questions(run, own.name, main, subjects, found[0]) if main else []
     drafts = unaccepted_drafts(run)
@@ -115,7 +122,7 @@ def _require_same_comparison(baseline: Baseline, subjects: Sequence[Subject]) ->
 
 
 def _require_same_measurement(own: GatedConfiguration, baseline: Baseline, subjects: Sequence[Subject]) -> None:
-    """Raise InputError if values of a baseline were measured otherwise, as after a change of the judges: their difference is none of quality."""
+    """Raise InputError if values of a baseline were measured otherwise, as after a change of the judges: a difference then says nothing about quality."""
     names = {name for subject in subjects for name in measured_by(own.measure(subject))} & set(baseline.measurement)
     before, after = ({name: side[name] for name in sorted(names)} for side in (baseline.measurement, measurement(own.run)))
     if changed := changed_settings(before, after):
@@ -123,7 +130,7 @@ def _require_same_measurement(own: GatedConfiguration, baseline: Baseline, subje
         raise InputError(what, "measure as before, or accept the change with --accept-change or a new baseline")
 
 
-def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[RuleKind, Baseline]], again: SecondRuns | None) -> None:
+def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[BaselineKind, Baseline]], again: SecondRuns | None) -> None:
     """Raise InputError unless the second runs repeat the first ones: the same questions, labels, documents and settings."""
     if again is None:
         return

@@ -11,12 +11,9 @@ from workbench.analysis.judging.labels import METRICS_OF
 from workbench.core.formatting import approximate, listed, number, p_value, plural, signed
 from workbench.errors import InputError
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, kept_hits
-from workbench.gate.question_values import question_values
-from workbench.gate.randomness import random_parts
-from workbench.gate.report import RuleKind, RuleResult
-from workbench.gate.rules import Subject
-from workbench.gate.settings import GateSettings
-from workbench.gate.subjects import GatedConfiguration
+from workbench.gate.gated import GatedConfiguration, question_values, random_parts
+from workbench.gate.report import RuleResult
+from workbench.gate.rules import BaselineKind, GateSettings, Subject
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
@@ -47,13 +44,13 @@ class SecondRuns:
     baseline: Baseline | None = None
     release: Baseline | None = None
 
-    def other(self, kind: RuleKind) -> Baseline | None:
+    def other(self, kind: BaselineKind) -> Baseline | None:
         """Return the second run of the side that a kind of rule compares with."""
         return self.release if kind == "release" else self.baseline
 
 
 def baseline_result(
-    own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings, kind: RuleKind, again: SecondRuns | None
+    own: GatedConfiguration, subject: Subject, baseline: Baseline, settings: GateSettings, kind: BaselineKind, again: SecondRuns | None
 ) -> RuleResult:
     """Compare a metric with its baseline. Raises InputError if either side lacks its values."""
     if baseline.plain:
@@ -162,7 +159,7 @@ def _confirmed(
 
 
 def _same_outputs(own: GatedConfiguration, subject: Subject, baseline: Baseline) -> bool:
-    """Return whether the first hits of every question are those of the baseline, and for a metric of answers also all values of their metrics."""
+    """Compare the first hits of every question with those of the baseline, and for a metric of answers also all values of their metrics."""
     sides = kept_hits(own.run, own.name), baseline.hits
     tables = [table.sort_values(["query_id", "rank"], kind="stable")[HIT_COLUMNS].to_numpy().tolist() for table in sides]
     if tables[0] != tables[1] or not own.measure(subject).of_answers:

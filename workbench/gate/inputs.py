@@ -28,7 +28,7 @@ class QuestionPrint:
 
 @dataclass(frozen=True)
 class Differences:
-    """What differs between the inputs of a run and of a baseline: ids of questions and documents.
+    """Differences between the inputs of a run and of a baseline: ids of questions and documents.
 
     `questions` are missing on either side or have another text, `labels` have other labels, `fields` other fields, such as the type by which slices are
     made. `corpus`: the documents differ; without their fingerprints nobody knows which. `settings` are the settings of the configuration that differ,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.analysis.losses import QuestionLoss
 from workbench.gate.inputs import Differences
-from workbench.gate.lost import LostQuestion
 from workbench.statistics.gates.paired import Decision
 
 RuleKind = Literal["specification", "inference", "baseline", "release", "plain baseline", "retrieval test"]
@@ -15,7 +15,7 @@ EXIT_CODES = {Decision.PASS: 0, Decision.FAIL: 1, Decision.UNDECIDED: 4}
 
 @dataclass(frozen=True, kw_only=True)
 class RuleResult:
-    """The outcome of one rule: its text, the numbers behind it and the reason in one sentence.
+    """The outcome of the rule with an `id`, or of one question of it: its text, the numbers behind it and the reason in one sentence.
 
     `value` is the candidate's mean and `reference` the baseline's, `difference` the candidate minus the baseline in the direction of the metric. `low`
     and `high` are bounds of the difference, or of the mean. `limit` is the floor, or -M. Numbers that do not apply are NaN. `alarm`: a second run of
@@ -23,6 +23,7 @@ class RuleResult:
     names the parts of the run that can give other values.
     """
 
+    id: str = ""
     rule: str
     kind: RuleKind
     metric: str
@@ -47,6 +48,12 @@ class RuleResult:
     query_id: str = ""
 
 
+def outcome_of(results: Sequence[RuleResult]) -> Decision:
+    """Return the outcome of results together: a failure if one fails, else undecided if one is, else a pass."""
+    found = {result.outcome for result in results}
+    return next((outcome for outcome in (Decision.FAIL, Decision.UNDECIDED) if outcome in found), Decision.PASS)
+
+
 @dataclass(frozen=True)
 class GateReport:
     """The outcome of a gate. It fails if a rule fails, else it is undecided if a rule is, else it passes.
@@ -58,7 +65,7 @@ class GateReport:
     name: str
     configuration: str
     rules: Sequence[RuleResult]
-    lost: Sequence[LostQuestion] = ()
+    lost: Sequence[QuestionLoss] = ()
     differences: Differences | None = None
     notes: Sequence[str] = ()
     commit: str = ""
@@ -66,8 +73,11 @@ class GateReport:
     @property
     def outcome(self) -> Decision:
         """Return the outcome of all rules together."""
-        found = {rule.outcome for rule in self.rules}
-        return next((each for each in (Decision.FAIL, Decision.UNDECIDED) if each in found), Decision.PASS)
+        return outcome_of(self.rules)
+
+    def of(self, rule_id: str) -> list[RuleResult]:
+        """Return the results of a rule: one of a limit, several of a test of many questions or of a baseline with several metrics."""
+        return [rule for rule in self.rules if rule.id == rule_id]
 
     @property
     def exit_code(self) -> int:

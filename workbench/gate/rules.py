@@ -1,14 +1,17 @@
-"""The rules of a gate, as they are written on the command line and in an experiment."""
+"""The rules of a gate, as they are written on the command line and in an experiment, and the key `gate`."""
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from workbench.errors import InputError
 from workbench.metrics.names import Metric
 
 FloorKind = Literal["specification", "inference"]
+BaselineKind = Literal["baseline", "release"]
 Bound = Literal[">=", "<="]
 CONDITION = "condition"
 # Values of metadata can contain brackets and comparisons, so a slice ends with the last bracket.
@@ -21,7 +24,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?P<percent>\s*%)?",
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule is about, written `recall@5`, `recall@5[type=multi-hop]` or `faithfulness[condition=gold&domain=hr]`."""
+    """Metric, slice and condition of a rule, written `recall@5`, `recall@5[type=multi-hop]` or `faithfulness[condition=gold&domain=hr]`."""
 
     metric: str
     slice: str = "all"
@@ -51,8 +54,19 @@ class Subject:
         return f"{self.metric}[{'&'.join(inside)}]" if inside else self.metric
 
 
+class Rule:
+    """A rule of a gate. Its results have its `id`."""
+
+    __slots__ = ()
+
+    @property
+    def id(self) -> str:
+        """Return the rule as it is written."""
+        return str(self)
+
+
 @dataclass(frozen=True, slots=True)
-class Floor:
+class Floor(Rule):
     """A limit of a mean, written `recall@5 >= 0.7`. `kind` None: specification for metrics of retrieval, inference for others."""
 
     subject: Subject
@@ -111,7 +125,19 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalTest:
+class BaselineComparison(Rule):
+    """The comparison of a metric with a baseline. `subject` None: of the metrics that are compared by default."""
+
+    kind: BaselineKind
+    path: Path
+    subject: Subject | None = None
+
+    def __str__(self) -> str:
+        return f"{self.subject} against {self.path}" if self.subject else f"against {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalTest(Rule):
     """An expected document (any relevant one if empty) in the first `k` documents of a question, or with `absent` not in them.
 
     Without `query_id` it holds for every question of `slice` that has a relevant document.
@@ -140,3 +166,44 @@ def number_in(text: str, where: str) -> float:
     if match is None or not math.isfinite(value := float(text.strip().rstrip("%").strip())):
         raise InputError(f"{text!r} in {where!r} is not a number", "write for example 0.7, or 70%")
     return value / 100 if match["percent"] else value
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """The rules of a gate.
+
+    `compare` are the metrics compared with `baseline` and `release`; empty: the primary metric, and with answers the run's first metric of their content.
+    `accept_change`: also if a baseline was written to compare other metrics, or was measured otherwise. `max_unscored` is the share of questions that may lack a value. `stale` is a file of questions about replaced documents, for the pytest plugin.
+    """
+
+    configuration: str | None = None
+    floors: tuple[Floor, ...] = ()
+    floor_kind: FloorKind | None = None
+    compare: tuple[Subject, ...] = ()
+    accept_change: bool = False
+    baseline: Path | None = None
+    release: Path | None = None
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    max_unscored: float = 0.02
+    retrieval_tests: tuple[RetrievalTest, ...] = ()
+    stale: Path | None = None
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Return every rule of a run. Results have the `id` of their rule."""
+        return (*self.floors, *self.comparisons("baseline"), *self.comparisons("release"), *self.retrieval_tests)
+
+    def comparisons(self, kind: BaselineKind) -> tuple[BaselineComparison, ...]:
+        """Return the comparisons with a baseline, none without one."""
+        path = self.baseline if kind == "baseline" else self.release
+        return tuple(BaselineComparison(kind, path, subject) for subject in self.compare or (None,)) if path else ()
+
+    def only(self, rules: Collection[Rule]) -> "GateSettings":
+        """Return the settings with some of the rules. All metrics of `compare` are compared with a baseline, or none."""
+        return replace(
+            self,
+            floors=tuple(rule for rule in self.floors if rule in rules),
+            baseline=self.baseline if any(rule in rules for rule in self.comparisons("baseline")) else None,
+            release=self.release if any(rule in rules for rule in self.comparisons("release")) else None,
+            retrieval_tests=tuple(rule for rule in self.retrieval_tests if rule in rules),
+        )

@@ -1,4 +1,4 @@
-"""What a person does to a label: one action for each line of a label file, and the labels that follow from the actions."""
+"""Actions of people on labels, one for each line of a label file, and the labels that follow from them."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from workbench.records import PROVENANCE, Dataset, Query
 
 ActionKind = Literal["question", "relevance", "span", "answer", "answerable", "rewrite", "acceptance", "undo"]
 Value = int | str | bool | None
-# What an action labels: its kind, the question, and for a document or a span of it also these.
+# The label that an action sets: its kind, the question, and for a document or a span of it also these.
 LabelKey = tuple[str, str, str, int, int]
 _KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
 _VALUES: Mapping[str, type] = {
@@ -61,7 +61,7 @@ class LabelAction:
 
     @property
     def key(self) -> LabelKey:
-        """Return what the action labels. A later action with the same key replaces its label."""
+        """Identify the label. A later action with the same key replaces it."""
         return self.kind, self.query_id, self.doc_id, self.start, self.end
 
     def as_json(self) -> str:
@@ -103,7 +103,7 @@ def parse_action(text: str, line: int) -> LabelAction:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value of JSON is a whole number."""
+    """Test for a whole number of JSON."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -116,7 +116,7 @@ def standing_actions(actions: Iterable[LabelAction]) -> list[LabelAction]:
 
 @dataclass(frozen=True)
 class AnnotatorLabels:
-    """The labels of one person that stand: the latest action for each key, unless it removed the label."""
+    """The labels of one person that are not undone: the latest action for each key, unless it removed the label."""
 
     annotator: str
     actions: Mapping[LabelKey, LabelAction]
@@ -135,7 +135,7 @@ class AnnotatorLabels:
         return str(self.value("rewrite", query_id) or "")
 
     def decision(self, query_id: str) -> bool | None:
-        """Return whether the person accepts a question, or None without a decision. A rewrite accepts it; the latest of both holds."""
+        """Return True for a question that the person accepts, False for one refused, None without a decision. A rewrite accepts it; the latest of both holds."""
         keys: tuple[LabelKey, ...] = (("acceptance", query_id, "", 0, 0), ("rewrite", query_id, "", 0, 0))
         # In the order of the actions, since a clock can go back.
         given = [action for key, action in self.actions.items() if key in keys]
@@ -143,7 +143,7 @@ class AnnotatorLabels:
 
 
 def labels_by_annotator(actions: Iterable[LabelAction]) -> dict[str, AnnotatorLabels]:
-    """Return the labels of each person that stand, by name in the order of their first action."""
+    """Return the labels of each person that are not undone, by name in the order of their first action."""
     every = list(actions)
     found: dict[str, dict[LabelKey, LabelAction]] = {action.by: {} for action in every}
     for action in standing_actions(every):

@@ -11,8 +11,8 @@ from workbench.core.display import table_html
 from workbench.core.formatting import interval, number, plural
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels
-from workbench.labelling.evidence import NO_EVIDENCE, alike, span_of
-from workbench.labelling.scale import GradeScale
+from workbench.labelling.adjudication import NO_EVIDENCE, alike, span_of
+from workbench.labelling.checking import GradeScale
 from workbench.records import Span
 from workbench.statistics.judging.calibration import CalibrationValue, agreement
 

@@ -28,32 +28,23 @@ class AnswerLabelling:
     ) -> None:
         if not annotator.strip():
             raise InputError("the annotator has no name", 'write your name: annotator="ann"')
-        self.path, self.annotator, self.task = path, annotator.strip(), task
+        self.path, self.annotator, self.task, self.labels = path, annotator.strip(), task, labels_of(task)
         before = [line for line in self._read() if line.task == task and line.number]
         seed, each_class = (before[0].seed, before[0].each_class) if before else (0, EACH_CLASS)
         self._drawn = lines_to_label(run, task, condition, max([number, *(line.number for line in before)]), seed, each_class)
         self._done: list[LabelLine] = []
         self.refresh()
-        self._place = self._next_open(-1) or 0
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the labels to choose from."""
-        return labels_of(self.task)
-
-    @property
-    def place(self) -> int:
-        """Return the number of the item in hand, from 0."""
-        return self._place
+        # The number of the item in hand, from 0.
+        self.place = self._next_open(-1) or 0
 
     @property
     def line(self) -> LabelLine:
         """Return the item in hand."""
-        return self.lines[self._place]
+        return self.lines[self.place]
 
     @property
     def undoable(self) -> bool:
-        """Return whether a label of this session can be taken back."""
+        """Whether a label of this session can be taken back."""
         return bool(self._done)
 
     @property
@@ -75,23 +66,23 @@ class AnswerLabelling:
             self.go_to_open()
 
     def undo(self) -> LabelLine | None:
-        """Take back the latest label of this session and go to its item. None if there is none."""
+        """Take back the latest label of this session and go to its item. None without one."""
         if not self._done:
             return None
         before = self._done[-1]
         self._write(before)
         self._done.pop()
-        self._place = next(place for place, line in enumerate(self.lines) if line.item_id == before.item_id)
+        self.place = next(place for place, line in enumerate(self.lines) if line.item_id == before.item_id)
         return before
 
     def go(self, place: int) -> None:
         """Go to the item with this number, from 0, or to the first or last."""
-        self._place = max(0, min(place, len(self.lines) - 1))
+        self.place = max(0, min(place, len(self.lines) - 1))
 
     def go_to_open(self) -> None:
-        """Go to the next item without a label, after this one or else from the first. Stay if there is none."""
-        found = (self._next_open(self._place), self._next_open(-1))
-        self._place = next((place for place in found if place is not None), self._place)
+        """Go to the next item without a label, after this one or else from the first. Stay without one."""
+        found = (self._next_open(self.place), self._next_open(-1))
+        self.place = next((place for place in found if place is not None), self.place)
 
     def _next_open(self, after: int) -> int | None:
         return next((place for place in range(after + 1, len(self.lines)) if not self.lines[place].label), None)

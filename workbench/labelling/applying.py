@@ -7,10 +7,8 @@ from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
 from workbench.datasets.checks import checked
 from workbench.labelling.actions import AnnotatorLabels
-from workbench.labelling.adjudication import Adjudicator, LabelConflict
-from workbench.labelling.evidence import joined_needs
-from workbench.labelling.review import reviewed
-from workbench.labelling.scale import GradeScale
+from workbench.labelling.adjudication import Adjudicator, LabelConflict, joined_needs, reviewed
+from workbench.labelling.checking import GradeScale
 from workbench.records import Dataset, Need, Qrel, Query
 
 

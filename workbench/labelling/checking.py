@@ -1,6 +1,7 @@
-"""Check label files against the dataset that they label."""
+"""Check label files against the dataset that they label, and the grades that a person chooses from."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -11,9 +12,8 @@ from workbench.core.formatting import meant, plural
 from workbench.datasets.labels.ids import IdLookup
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator, with_added_questions
-from workbench.labelling.evidence import NO_EVIDENCE
+from workbench.labelling.adjudication import NO_EVIDENCE
 from workbench.labelling.label_file import DamagedLine, LabelFile, LabelHeader
-from workbench.labelling.scale import GradeScale
 from workbench.records import Dataset, Document, Query
 
 _DIGITS = 12
@@ -138,3 +138,42 @@ def _joined(name: str, parts: Iterable[AnnotatorLabels]) -> AnnotatorLabels:
         timed += zip(accumulate((action.at for action in part.actions.values()), max), part.actions.values(), strict=True)
     timed.sort(key=lambda pair: pair[0])
     return AnnotatorLabels(name, {action.key: action for _, action in timed})
+
+
+# A longer scale has more grades than a person keeps apart.
+_MOST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GradeScale:
+    """The grades from `best` to 0 (not relevant), and -1 for a document that misleads and must stay out (a hard negative).
+
+    `binary` tells whether the dataset's own judgements call documents only relevant (1) or not. Its relevant documents then count as `best`.
+    """
+
+    best: int
+    binary: bool
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "GradeScale":
+        """Return the scale of a dataset: up to its highest grade, at least to 2, so that a document can be partly relevant."""
+        highest = max((qrel.relevance for qrel in dataset.qrels), default=0)
+        return cls(max(2, highest), highest <= 1)
+
+    @property
+    def grades(self) -> tuple[int, ...]:
+        """Return the grades, best first. Of a long scale the best, the middle and 1."""
+        steps = range(self.best, 0, -1) if self.best <= _MOST else (self.best, (self.best + 1) // 2, 1)
+        return (*steps, 0, -1)
+
+    def shown(self, grade: int) -> int:
+        """Return a grade of the dataset as a grade of the scale."""
+        return self.best if self.binary and grade == 1 else grade
+
+    def name(self, grade: int) -> str:
+        """Return a grade in words."""
+        if grade <= 0:
+            return "not relevant" if grade == 0 else "misleading"
+        if grade >= self.best:
+            return "relevant"
+        return "partly relevant" if self.best == 2 else f"partly relevant ({grade})"

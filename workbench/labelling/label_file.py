@@ -116,7 +116,7 @@ class LabelFile:
         return written
 
     def undo(self, by: str) -> LabelAction | None:
-        """Take back the latest action of a person that stands, and return it. None if there is none. Repeated calls go further back."""
+        """Take back the latest action of a person that is not undone, and return it. None without one. Repeated calls go further back."""
         self.refresh()
         own = [action for action in standing_actions(self.actions) if action.by == by]
         if not own:

@@ -24,6 +24,8 @@ _PASSAGE_TOKENS = 256
 _FEW = 500
 # The slices of a document that are shown first.
 Slices = tuple[tuple[int, int], ...]
+# The texts of answers, each with the configurations that gave it.
+Answers = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +36,15 @@ class PooledDocument:
     passages: Slices
 
 
-@dataclass(frozen=True, slots=True)
-class PooledAnswer:
-    """An answer that configurations gave to a question."""
-
-    text: str
-    sources: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class LabelPool:
-    """The documents and answers to judge for each question, in the order in which a person sees them."""
+    """The documents and answers to judge for each question, in the order in which a person sees them.
+
+    Each answer is a text with the configurations that gave it.
+    """
 
     documents: Mapping[str, tuple[PooledDocument, ...]]
-    answers: Mapping[str, tuple[PooledAnswer, ...]]
+    answers: Mapping[str, Answers]
 
 
 def document_rankings(run: RunTables, folder: Path) -> dict[str, dict[str, list[str]]]:
@@ -123,11 +120,6 @@ class CandidateSearch:
         return LabelPool(_pooled(dataset, found, slices, self.seed), {})
 
 
-def pool_of_search(dataset: Dataset, k: int, seed: int = 0) -> LabelPool:
-    """Pool the first k documents that BM25 finds by their passages, for each question, where there is no run yet."""
-    return CandidateSearch(dataset.corpus, k, seed).pool(dataset)
-
-
 def joined_pools(first: LabelPool, second: LabelPool, seed: int = 0) -> LabelPool:
     """Join two pools. A document of both keeps the passages of the first, and the order hides which pool it is from."""
     documents = {}
@@ -177,14 +169,14 @@ def merged(slices: Iterable[tuple[int, int]], document: Document) -> Slices:
     return tuple(found) or ((0, len(document.text)),)
 
 
-def _answers(run: RunTables, seed: int) -> dict[str, tuple[PooledAnswer, ...]]:
+def _answers(run: RunTables, seed: int) -> dict[str, Answers]:
     """Return the different answers to each question, in a seeded order that hides who gave them."""
     table = run.answers
     rows = table[(table["condition"] == RETRIEVED) & (table["variant"] == "") & (table["answer"].str.strip() != "")]
     found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for query_id, text, configuration in zip(rows["query_id"], rows["answer"], rows["configuration"], strict=True):
         found[query_id, text.strip()].setdefault(configuration)
-    pools: dict[str, list[PooledAnswer]] = defaultdict(list)
+    pools: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
     for query_id, text in sorted(found, key=lambda key: fingerprint(seed, *key)):
-        pools[query_id].append(PooledAnswer(text, tuple(found[query_id, text])))
+        pools[query_id].append((text, tuple(found[query_id, text])))
     return {query_id: tuple(answers) for query_id, answers in pools.items()}

@@ -12,14 +12,14 @@ import numpy as np
 
 from workbench.analysis.findings import findings
 from workbench.core.formatting import plural, signed
+from workbench.labelling.adjudication import drafted_by
 from workbench.labelling.difference_bounds import BOUNDED, JudgedPair, difference_bounds
-from workbench.labelling.review import drafted_by
 from workbench.metrics.coverage import Floats
 from workbench.metrics.names import Metric
 from workbench.records import Dataset, Query
 from workbench.results.run_tables import RunTables
 
-# Metrics of spans have no bounds over unjudged documents. If the run has no metric that has some, this one stands in.
+# Metrics of spans have no bounds over unjudged documents. A run without a metric that has bounds is ordered by this one.
 _STAND_IN = "ndcg@10"
 _UNLABELLED = "no document is labelled relevant yet"
 Rankings = Mapping[str, Mapping[str, Sequence[str]]]

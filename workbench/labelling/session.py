@@ -9,16 +9,15 @@ from workbench.core.formatting import meant, plural
 from workbench.core.words import whole_words
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, added_id, labels_by_annotator, standing_actions
+from workbench.labelling.adjudication import NO_EVIDENCE, span_of
 from workbench.labelling.checking import LabelChecker, digest
-from workbench.labelling.evidence import NO_EVIDENCE, span_of
 from workbench.labelling.label_file import DamagedLine, LabelFile
-from workbench.labelling.pooling import CandidateSearch, LabelPool, PooledAnswer, PooledDocument
+from workbench.labelling.pooling import Answers, CandidateSearch, LabelPool, PooledDocument
 from workbench.labelling.priority import QueuedQuestion
-from workbench.labelling.scale import GradeScale
 from workbench.records import Dataset, Query, Span
 
 _ADDED = "it was added while labelling"
-# The most documents that are listed where there is no question.
+# The most documents that are listed without a question.
 _MOST_LISTED = 100
 _NO_QUERY = Query("", "")
 _NO_QUESTION = QueuedQuestion("", "there is no question yet: select a passage of a document, and add the question that it answers", 0.0)
@@ -26,7 +25,7 @@ _NO_QUESTION = QueuedQuestion("", "there is no question yet: select a passage of
 
 @dataclass(frozen=True)
 class LabellingTask:
-    """What there is to label: a dataset, the pool of each question, the order of the questions, and the documents to `search` for added ones.
+    """A dataset to label, the pool of each question, the order of the questions, and the documents to `search` for added ones.
 
     With `again`, a person judges the documents that the dataset judges once more, without seeing how.
     """
@@ -49,7 +48,7 @@ class LabelledEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LabellingProgress:
-    """How many drafts a person has reviewed, of how many, and how many other questions are finished, of how many."""
+    """Counts of reviewed drafts and finished other questions, each with their total."""
 
     reviewed: int
     drafts: int
@@ -79,19 +78,10 @@ class LabellingSession:
         self.annotator = annotator.strip()
         self.queue: tuple[QueuedQuestion, ...] = task.queue
         self._pools = dict(task.pool.documents)
-        self._place = 0
+        # The number of the question in hand in the order of `queue`, from 0.
+        self.place = 0
         self.refresh()
-        self._place = self._next_open(-1) or 0
-
-    @property
-    def scale(self) -> GradeScale:
-        """Return the grades to choose from."""
-        return self.checker.scale
-
-    @property
-    def place(self) -> int:
-        """Return the number of the question in hand in the order of `queue`, from 0."""
-        return self._place
+        self.place = self._next_open(-1) or 0
 
     @property
     def query(self) -> Query:
@@ -106,7 +96,7 @@ class LabellingSession:
     @property
     def queued(self) -> QueuedQuestion:
         """Return the question in hand with the reason for its place."""
-        return self.queue[self._place] if self.queue else _NO_QUESTION
+        return self.queue[self.place] if self.queue else _NO_QUESTION
 
     @property
     def reason(self) -> str:
@@ -125,16 +115,11 @@ class LabellingSession:
     @property
     def labels(self) -> AnnotatorLabels:
         """Return this person's labels."""
-        return self._labels.get(self.annotator) or AnnotatorLabels(self.annotator, {})
-
-    @property
-    def everyone(self) -> Mapping[str, AnnotatorLabels]:
-        """Return the labels of everyone in the file, by name."""
-        return self._labels
+        return self.everyone.get(self.annotator) or AnnotatorLabels(self.annotator, {})
 
     @property
     def undoable(self) -> bool:
-        """Return whether an action of this person stands."""
+        """Whether this person has an action to take back."""
         return any(action.by == self.annotator for action in standing_actions(self.file.actions))
 
     def refresh(self) -> None:
@@ -143,22 +128,22 @@ class LabellingSession:
         self.file.refresh()
         self.checker.add_questions(self.file.actions)
         fitting, faults = self.checker.checked(self.file)
-        self._labels = labels_by_annotator(fitting)
+        self.everyone = labels_by_annotator(fitting)
         self.faults: tuple[DamagedLine, ...] = tuple(faults)
         known, queued = self.checker.queries, {each.query_id for each in self.task.queue}
         added = (QueuedQuestion(each, _ADDED, 0.0) for each in known if each not in queued)
         self.queue = (*(each for each in self.task.queue if each.query_id in known), *added)
         self._places = {each.query_id: place for place, each in enumerate(self.queue)}
-        self._place = self._places.get(query_id, max(0, min(self._place, len(self.queue) - 1)))
+        self.place = self._places.get(query_id, max(0, min(self.place, len(self.queue) - 1)))
 
     def judge(self, doc_id: str, grade: int | None) -> None:
         """Judge a document for the question, or remove its judgement."""
         # A grade of numpy or 1.0 is written as the whole number that it equals. True is a slip.
         known = next(
-            (each for each in self.scale.grades if isinstance(grade, Real) and not isinstance(grade, bool) and each == grade), None
+            (each for each in self.checker.scale.grades if isinstance(grade, Real) and not isinstance(grade, bool) and each == grade), None
         )
         if grade is not None and known is None:
-            raise InputError(f"there is no grade {grade}", f"choose one of {', '.join(map(str, self.scale.grades))}")
+            raise InputError(f"there is no grade {grade}", f"choose one of {', '.join(map(str, self.checker.scale.grades))}")
         self._known(doc_id)
         self._write(
             LabelAction(kind="relevance", by=self.annotator, doc_id=doc_id, document=self.checker.document_digest(doc_id), value=known)
@@ -195,7 +180,8 @@ class LabellingSession:
         answers = self.answers
         if not 0 <= number < len(answers):
             raise InputError(f"there is no answer {number}", "accept one of those that are shown")
-        self.answer(answers[number].text, ", ".join(answers[number].sources))
+        text, sources = answers[number]
+        self.answer(text, ", ".join(sources))
 
     def set_answerable(self, value: bool | None) -> None:
         """Say whether the documents answer the question, or remove this label."""
@@ -220,11 +206,11 @@ class LabellingSession:
         self._write(LabelAction(kind="acceptance", by=self.annotator, value=value))
 
     def undo(self) -> LabelAction | None:
-        """Take back this person's latest action that stands, and go to its question. None if there is none."""
+        """Take back this person's latest action, and go to its question. None without one."""
         undone = self.file.undo(self.annotator)
         self.refresh()
         if undone and undone.query_id in self._places:
-            self._place = self._places[undone.query_id]
+            self.place = self._places[undone.query_id]
         return undone
 
     def add_question(self, text: str, evidence: Span | None = None) -> Query:
@@ -249,7 +235,7 @@ class LabellingSession:
 
     @property
     def removable(self) -> bool:
-        """Return whether this person added the question in hand, and no dataset has it yet."""
+        """Whether this person added the question in hand, and no dataset has it yet."""
         query_id = self.query.query_id
         return self.labels.value("question", query_id) is not None and all(each.query_id != query_id for each in self.task.dataset.queries)
 
@@ -262,18 +248,18 @@ class LabellingSession:
         self._write(LabelAction(kind="question", by=self.annotator, value=None))
 
     def go(self, place: int) -> None:
-        """Go to the question with this number, from 0, or to the first or last if there is none."""
-        self._place = max(0, min(place, len(self.queue) - 1))
+        """Go to the question with this number, from 0, or to the first or last beyond them."""
+        self.place = max(0, min(place, len(self.queue) - 1))
 
     def go_to(self, query_id: str) -> None:
         """Go to a question by its id."""
         if query_id not in self._places:
             raise InputError(f"there is no question {query_id!r}{meant(query_id, self._places)}", "give a query_id of the dataset")
-        self._place = self._places[query_id]
+        self.place = self._places[query_id]
 
     def go_to_open(self) -> None:
-        """Go to the next question with something left to label, after this one or else from the first. Stay if there is none."""
-        self._place = next((place for place in (self._next_open(self._place), self._next_open(-1)) if place is not None), self._place)
+        """Go to the next question with something left to label, after this one or else from the first. Stay without one."""
+        self.place = next((place for place in (self._next_open(self.place), self._next_open(-1)) if place is not None), self.place)
 
     @property
     def documents(self) -> tuple[PooledDocument, ...]:
@@ -286,8 +272,8 @@ class LabellingSession:
         return tuple(sorted(documents, key=lambda each: (each.doc_id not in evident, (self.dataset_grade(each.doc_id) or 0) <= 0)))
 
     @property
-    def answers(self) -> tuple[PooledAnswer, ...]:
-        """Return the answers of the run to the question."""
+    def answers(self) -> Answers:
+        """Return the answers of the run to the question, each with the configurations that gave it."""
         return self.task.pool.answers.get(self.query.query_id, ())
 
     def grade(self, doc_id: str, query_id: str = "") -> Value:
@@ -297,7 +283,7 @@ class LabellingSession:
     def dataset_grade(self, doc_id: str, query_id: str = "") -> int | None:
         """Return the dataset's grade of a document on the scale, or None. With `again` the dataset's grades are not shown."""
         known = None if self.task.again else self._judged.get((query_id or self.query.query_id, doc_id))
-        return None if known is None else self.scale.shown(known)
+        return None if known is None else self.checker.scale.shown(known)
 
     def evidence(self) -> list[LabelledEvidence]:
         """Return the spans that count as evidence of the question: those of the dataset, unless removed, and this person's."""

@@ -1,6 +1,5 @@
 """Compare the last UTC day of a log with the seven days before it: all questions, and slices of them."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,8 +10,8 @@ import scipy
 
 from workbench.metrics.coverage import Floats
 from workbench.monitor.alerts.settings import LIMITS, TAIL
-from workbench.monitor.alerts.signals import version_names
-from workbench.monitor.estimates import JudgeErrors, estimate
+from workbench.monitor.alerts.signals import version_names, versions_of
+from workbench.monitor.judging import JudgeErrors, estimate
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.statistics.intervals import ALPHA, Interval
 from workbench.statistics.judging.limits import independent_difference
@@ -158,17 +157,12 @@ def _weights(rows: pd.DataFrame) -> Floats:
 
 def _slices(rows: pd.DataFrame) -> "Iterator[tuple[str, pd.Series[Any]]]":
     """Yield the fields by which questions are sliced, with the label of each question."""
-    setups = {setup: _setup(*setup) for setup in rows["setup"].unique()}
+    setups = {setup: versions_of(*setup) for setup in rows["setup"].unique()}
     for name in version_names(rows["setup"])[0]:
         yield name, rows["setup"].map({setup: own.get(name, "none") for setup, own in setups.items()})
     turns = rows["turn"].astype("float64")
     if turns.notna().any():
         yield "turn", pd.Series(np.select([turns == 1, turns > 1], ["first", "later"], "unknown"), index=rows.index)
-
-
-def _setup(configuration: object, model: object, versions: object) -> dict[str, str]:
-    known = {"configuration": configuration, "model": model} | (json.loads(versions) if isinstance(versions, str) else {})
-    return {name: value for name, value in known.items() if isinstance(value, str)}
 
 
 def _with_verdicts(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:

@@ -61,7 +61,7 @@ def alert_evidence(folder: Path) -> AlertEvidence:
 
 
 def _in_every_hit(hits: pa.ListArray, name: str) -> Bools:
-    """Return whether each hit of a question (n) has a field."""
+    """Mark the questions (n) of which each hit has a field."""
     fine = np.ones(len(hits), dtype=np.bool_)
     unknown = hits.flatten().field(name).is_null().to_numpy(zero_copy_only=False)
     fine[pc.list_parent_indices(hits).to_numpy(zero_copy_only=False)[unknown]] = False

@@ -1,7 +1,8 @@
-"""Judge the drawn questions of a log with the judges of a sweep, each question once."""
+"""Judge the drawn questions of a log with the judges of a sweep, each once, and estimate the means of all questions."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,17 @@ from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.judging.base import Judge, Judgement
 from workbench.judging.claims.base import SplitRequest
 from workbench.judging.settings import Judging
+from workbench.monitor.sampling import REFUSED
 from workbench.pipeline.stages.judging.judgements import judgement_requests
 from workbench.pipeline.stages.judging.requests import claims_of, judgements_of
 from workbench.pipeline.stages.judging.verdicts import support_requests, unsupported
 from workbench.records import Passage, Query
+from workbench.statistics.intervals import Interval
+from workbench.statistics.judging.calibration import CalibrationValue
+from workbench.statistics.judging.sampled import DrawnSample, corrected_for_judge, sampled_mean
+from workbench.targets.recorded.traces.otlp import hex_id
+from workbench.targets.recorded.traces.steps import EVALUATION, EVALUATION_ATTRIBUTES
+from workbench.targets.recorded.traces.tool_exports import nanoseconds
 
 FILE = "judged.jsonl"
 # Raise it when equal judgements begin to get other evaluations.
@@ -129,7 +137,7 @@ def _evaluation(metric: str, judge: Judge, judgements: Sequence[Judgement]) -> d
 
 
 def _feedback(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return whether the last feedback on an answer was good: a value above 0. A corrected answer was not."""
+    """Evaluate an answer by the last feedback on it, which is good above 0. A corrected answer was not."""
     given = [item for item in _rows_of(row.get("feedback")) if item.get("kind") == "edit" or item.get("value")]
     good = float(given[-1].get("kind") != "edit" and given[-1]["value"] > 0) if given else None
     return _row("feedback", good, "users") | ({} if given else {"state": "not_applicable", "reason": "no feedback"})
@@ -172,3 +180,116 @@ def _append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 def _rows_of(value: Any) -> list[Any]:
     """Return the rows of a field, which a table from parquet has as an array."""
     return value if isinstance(value, list) else value.tolist() if isinstance(value, np.ndarray) else []
+
+
+# The sensitivity and the false alarms of a judge, as `workbench judge calibrate` measures them.
+JudgeErrors = tuple[CalibrationValue, CalibrationValue]
+_TASKS = {"faithfulness": "support", "support_overlap": "support", "answer_relevance": "answer_relevance"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogEstimate:
+    """The mean of a metric over `of` questions of a log, from `interval.n` drawn ones.
+
+    `name` is `faithfulness` only for a judge with measured errors, else it says that it is a score. `judged` is the mean by the judge alone,
+    None if the value is not corrected. `unscored` counts drawn questions without a score by reason.
+    """
+
+    metric: str
+    name: str
+    interval: Interval
+    judged: Interval | None
+    unscored: Mapping[str, int]
+    of: int
+
+
+def estimate(
+    evaluations: pd.DataFrame,
+    drawn: pd.DataFrame,
+    metric: str,
+    errors: Mapping[str, JudgeErrors] | None = None,
+    of_process: bool = False,
+) -> LogEstimate:
+    """Estimate the mean of a metric over the questions of which some were drawn. Sessions are the clusters.
+
+    With `of_process` the interval is that of the service: other questions could have been asked. Two days differ by chance as services, not as the questions
+    that they had.
+
+    `evaluations` are rows of `judging.judge`, of one judge of each metric, `drawn` those of `sampling.draw`, of all questions or of a slice. With the `errors` of
+    the judges of the tasks `support` and `answer_relevance`, the share of approved claims or answers is corrected.
+    """
+    # Refusals that the system declares are known without a draw.
+    declared = drawn["reason"].eq(REFUSED) & (metric == "refusal_rate")
+    known = drawn.assign(probability=drawn["probability"].mask(declared, drawn["logged"]), value=np.where(declared, 1.0, np.nan))
+    known["stratum"] = known["stratum"].mask(declared, REFUSED)
+    known = known[known["stratum"] != ""]
+    codes, names = pd.factorize(known["stratum"], sort=True)
+    sizes = np.bincount(codes, 1 / known["logged"], minlength=len(names)).astype(np.float64)
+    known = known.assign(code=codes)[known["reason"].isin(["", REFUSED])]
+    rows = evaluations.loc[evaluations["metric"] == metric, ["id", "value", "approved", "state", "reason"]]
+    found = known.drop(columns="reason").merge(rows, on="id", how="left", suffixes=("_known", ""))
+    found["state"] = found["state"].mask(found["value_known"].notna(), "scored")
+    unscored = found.loc[~found["state"].isin(["scored", "not_applicable"]), "reason"].fillna("not judged").value_counts()
+    found = found[found["state"].isin(["scored", "not_applicable"])]
+    clusters = pd.factorize(found["cluster"])[0].astype(np.int64)
+    sample = DrawnSample(found["code"].to_numpy(np.int64), (1 / found["probability"]).to_numpy(np.float64), clusters, sizes)
+    sample = sample.of_process() if of_process else sample
+    measured = (errors or {}).get(_TASKS.get(metric, ""))
+    values = (found["approved"] if measured else found["value"]).fillna(found["value_known"])
+    judged = sampled_mean(values.to_numpy(np.float64), sample)
+    interval = corrected_for_judge(judged, *measured) if measured else judged
+    counts = {str(reason): int(count) for reason, count in unscored.items()}
+    return LogEstimate(metric, _name(metric, measured is not None), interval, judged if measured else None, counts, round(sizes.sum()))
+
+
+def judge_errors(calibration: pd.DataFrame, judge: str) -> dict[str, JudgeErrors]:
+    """Return the errors of a judge by task from the table `calibration` of a run. Tasks without both, with intervals, are left out."""
+    rows = calibration[(calibration["judge"] == judge) & calibration["low"].notna()]
+    found = {
+        (str(row["task"]), row["measure"]): CalibrationValue(row["value"], row["low"], row["high"], int(row["n"]))
+        for row in rows.to_dict("records")
+    }
+    return {
+        task: (value, found[task, "false_alarms"])
+        for (task, name), value in found.items()
+        if name == "sensitivity" and (task, "false_alarms") in found
+    }
+
+
+def _name(metric: str, measured: bool) -> str:
+    if metric not in _TASKS or measured:
+        return "faithfulness" if metric == "support_overlap" else metric
+    return "support score" if metric == "support_overlap" else f"{metric.replace('_', ' ')} score"
+
+
+_INFORMATION = 9
+_ATTRIBUTES = {**EVALUATION_ATTRIBUTES, "probability": "workbench.probability"}
+
+
+def evaluation_events(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the evaluations of each row as one line of OTLP in JSON: log records named `gen_ai.evaluation.result`.
+
+    A record belongs to the span of its row and has the row's time. An evaluation can have the `probability` with which its question was sampled,
+    otherwise the record has that of the row. Where the row has no valid ids of a trace and a span, `workbench.id` alone names the question.
+    """
+    for row in rows:
+        if records := [_record(row, found) for found in row.get("evaluations") or ()]:
+            resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "workbench"}}]}
+            logs = {"resource": resource, "scopeLogs": [{"scope": {"name": "workbench.monitor"}, "logRecords": records}]}
+            yield json.dumps({"resourceLogs": [logs]}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _record(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    values = {"probability": row.get("probability"), **found}
+    pairs = {_ATTRIBUTES[name]: value for name, value in values.items() if name in _ATTRIBUTES and value is not None}
+    attributes = [{"key": key, "value": _value(value)} for key, value in {**pairs, "workbench.id": str(row["id"])}.items()]
+    record = {"timeUnixNano": str(nanoseconds(row.get("time"))), "severityNumber": _INFORMATION, "eventName": EVALUATION}
+    try:
+        ids = {"traceId": hex_id(row.get("trace_id")), "spanId": hex_id(row.get("span_id"), 8)}
+    except ValueError:
+        ids = {}
+    return {**record, "attributes": attributes, **ids}
+
+
+def _value(value: Any) -> dict[str, Any]:
+    return {"stringValue": value} if isinstance(value, str) else {"doubleValue": float(value)}

@@ -14,7 +14,7 @@ from workbench.core.environment import find_upwards
 from workbench.core.files import read_regular
 from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
-from workbench.monitor.alerts.detect import NEEDS, WatchedAlert
+from workbench.monitor.alerts.detect import NEEDS, AlertTest
 from workbench.monitor.alerts.signals import THINNED
 from workbench.monitor.alerts.state import Alert, read_state
 from workbench.monitor.comparison import CHANGE, SLICED, daily, keyed, usual_range
@@ -22,8 +22,20 @@ from workbench.monitor.comparison import COLUMNS as COMPARED
 from workbench.monitor.log.reading import EARLIEST
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.monitor.log.summary import COLUMNS as SUMMARISED
-from workbench.monitor.page_parts import alert_blocks, labelling_blocks, latency_block, left_out, slice_blocks
-from workbench.monitor.page_text import TAILS, TITLES, WORSE, amount, difference, happened, limit_text
+from workbench.monitor.page_parts import (
+    TAILS,
+    TITLES,
+    WORSE,
+    alert_blocks,
+    amount,
+    difference,
+    happened,
+    labelling_blocks,
+    latency_block,
+    left_out,
+    limit_text,
+    slice_blocks,
+)
 from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, read_pass_table
 from workbench.report.model import Badge, Headline, Indicator, Indicators, Lines, Prose, Report, Section, Sparkline, Summary
 from workbench.report.render.html import write_page
@@ -244,7 +256,7 @@ class MonitoringView:
         place = (pd.Timestamp(self.about.changes[-1][0], unit="ns") - days.index[0]) / pd.Timedelta(days=1)
         return min(max(place - 0.5, 0.0), len(days) - 1.0) if place >= 0 else None
 
-    def _notes(self, name: str, tested: WatchedAlert | None) -> Iterator[str]:
+    def _notes(self, name: str, tested: AlertTest | None) -> Iterator[str]:
         now, change = self._row(name, TODAY), self._row(name, CHANGE)
         if not pd.isna(change["low"]):
             yield " ".join((*difference(name, change), TAILS.get(name, ""))).strip()

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.files import read_regular
-from workbench.monitor.alerts.detect import Nanoseconds, WatchedAlert
+from workbench.monitor.alerts.detect import AlertTest, Nanoseconds
 
 ALERTS, PASS, COMPARISON, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "summary.parquet"
 _TEXTS, _NUMBERS = ("by", "group", "measure", "period", "verdict"), ("value", "low", "high", "total")
@@ -19,7 +19,7 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class WorthLabelling(BaseModel):
-    """How many logged questions a dataset lacks, of how many that were compared, how many distinct ones these are, and how many are proposed for it."""
+    """Counts of logged questions: those that a dataset lacks, those compared, distinct ones among the lacking, and those proposed for it."""
 
     model_config = ConfigDict(frozen=True)
     dataset: str
@@ -36,7 +36,7 @@ class PassRecord(BaseModel):
     # A path without a NUL, which no system takes.
     log: Annotated[str, Field(pattern=r"^[^\x00]*$")]
     until: Nanoseconds
-    tested: tuple[WatchedAlert, ...]
+    tested: tuple[AlertTest, ...]
     changes: tuple[tuple[Nanoseconds, str], ...]
     support: str
     skipped: Mapping[str, _Count]

@@ -24,13 +24,12 @@ from workbench.errors import InputError
 from workbench.generation.passages import EMBEDDER
 from workbench.llm.session import CallResources
 from workbench.monitor.alerts.channels import append_alert, prometheus
-from workbench.monitor.alerts.detect import Watch, detect
+from workbench.monitor.alerts.detect import DetectedAlerts, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
 from workbench.monitor.alerts.signals import ordered, signals, version_changes, version_names
 from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
 from workbench.monitor.comparison import SUPPORT, compare_days
-from workbench.monitor.estimates import JudgeErrors, LogEstimate, estimate, judge_errors
-from workbench.monitor.judging import judge
+from workbench.monitor.judging import JudgeErrors, LogEstimate, estimate, evaluation_events, judge, judge_errors
 from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import READ, summarise
@@ -39,7 +38,6 @@ from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, Pas
 from workbench.monitor.sampling import COLUMNS, NO_BUDGET, draw, outline, skipped
 from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
-from workbench.monitor.traces.evaluations import evaluation_events
 from workbench.monitor.traces.reading import read_traces
 from workbench.pipeline.context import Workspace
 from workbench.printable import printable_line
@@ -57,7 +55,7 @@ _TAKE = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Monitored:
+class MonitoringPass:
     """The result of a pass over a log, which is also in the files of `folder`.
 
     `summary` is the table of `summarise`, `estimates` are those of judged metrics, `alerts` all so far, `news` those that were opened or resolved by this
@@ -68,7 +66,7 @@ class Monitored:
     folder: Path
     summary: pd.DataFrame
     estimates: tuple[LogEstimate, ...]
-    watch: Watch
+    watch: DetectedAlerts
     alerts: tuple[Alert, ...]
     news: tuple[Alert, ...]
     failures: tuple[str, ...]
@@ -101,7 +99,7 @@ class Monitored:
 _SHARES = (("without results", "no_results"), ("failed", "error"), ("refused", "refused"))
 
 
-def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | None = None) -> Monitored:
+def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | None = None) -> MonitoringPass:
     """Make one pass over a log or over traces, and write its results to a folder.
 
     Parameters
@@ -156,7 +154,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         )
         write_text(folder / PASS, record.model_dump_json() + "\n")
         write_monitoring(folder)
-    return Monitored(folder, summary, estimates, watch, state.alerts, news, failures, skipped(drawn), left_out)
+    return MonitoringPass(folder, summary, estimates, watch, state.alerts, news, failures, skipped(drawn), left_out)
 
 
 def _require_same_log(path: Path, folder: Path) -> None:
@@ -283,7 +281,7 @@ def _uncompared(table: pd.DataFrame) -> list[str]:
     return [f"{plural(names, 'name')} of versions not compared: beyond the 50 most frequent"] if names else []
 
 
-def _unwatched(watch: Watch) -> list[str]:
+def _unwatched(watch: DetectedAlerts) -> list[str]:
     return [f"{plural(number, 'row')} not watched: {why}" for why, number in watch.left_out.items()]
 
 

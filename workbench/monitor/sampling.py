@@ -22,7 +22,7 @@ from workbench.storage.vector_cache import Vectors
 _LOOKED_FOR = {"feedback": 0.2, "score": 0.15, "novelty": 0.15}
 # The part of a block's questions with the lowest scores, or the newest words.
 _EXTREME = 0.1
-# A block is drawn when so many questions are due, so a smaller budget is drawn once a day.
+# A block is drawn when at least this many questions are due, so a smaller budget is drawn once a day.
 _LEAST = 10
 _HOURS = 24
 # The most frequent earlier texts that new ones are compared with, by hashed words, and the texts that are compared at once.

@@ -1,27 +1,29 @@
 """Collect a test for each rule of an experiment's gate. Collection reads the experiment; the sweep runs with the first test."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from workbench.api.freshness import check_freshness
+from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError
-from workbench.gate.comparisons import comparison_start
-from workbench.gate.report import RuleResult
-from workbench.gate.rules import RetrievalTest, Subject
-from workbench.gate.settings import GateSettings
+from workbench.gate.gated import GatedConfiguration
+from workbench.gate.render import gate_lines
+from workbench.gate.report import RuleResult, outcome_of
+from workbench.gate.rules import Subject
+from workbench.printable import printable_line
+from workbench.records import Dataset
 from workbench.statistics.gates.paired import Decision
 from workbench.suite.fixtures import plain_errors
-from workbench.suite.kinds import SuiteTest, kind_of_metric, kind_of_retrieval
-from workbench.suite.rag_suite import RagSuite, suite_of
-from workbench.suite.stale import stale_result
-from workbench.suite.table import OUTCOME, TEST
-from workbench.suite.wording import failure_lines
-
-# Finds the results of a test. The first use sweeps.
-Find = Callable[[RagSuite], Sequence[RuleResult]]
+from workbench.suite.kinds import OUTCOME, TEST, SuiteTest, kind_of
+from workbench.suite.rag_suite import RagSuite, ingesting_target, suite_of
+from workbench.targets.freshness.cases import CASES, FreshnessData, read_freshness
+from workbench.targets.freshness.observations import contained, contains
+from workbench.targets.freshness.report import FreshnessReport
+from workbench.testing.assertions.means import worst_questions
 
 
 class UndecidedWarning(pytest.PytestWarning):
@@ -33,9 +35,13 @@ class ExperimentFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for each rule. Raises ExperimentError with every fault of the file."""
+        settings = suite_of(self.config).settings
         # One of several equal rules is enough.
-        for name, (kind, find) in dict(_tests(suite_of(self.config).settings)).items():
-            yield RuleItem.from_parent(self, name=name, kind=kind, find=find)
+        kinds: dict[str, SuiteTest] = {rule.id: kind_of(rule) for rule in settings.rules}
+        if settings.stale:
+            kinds[stale_rule(settings.stale)] = "stale data"
+        for name, kind in kinds.items():
+            yield RuleItem.from_parent(self, name=name, kind=kind)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """Report an error of Workbench by its lines."""
@@ -45,24 +51,24 @@ class ExperimentFile(pytest.File):
 
 
 class RuleItem(pytest.Item):
-    """The test of a rule. It is an error if the rule cannot be checked, and fails if the rule fails or is undecided."""
+    """The test of a rule, whose name is its id. It is an error if the rule cannot be checked, and fails if the rule fails or is undecided."""
 
-    def __init__(self, *, kind: SuiteTest, find: Find, **names: Any) -> None:
+    def __init__(self, *, kind: SuiteTest, **names: Any) -> None:
         super().__init__(**names)
         self.add_marker("rag")
         self.user_properties += [(TEST, kind), (OUTCOME, "error")]
-        self._kind, self._find = kind, find
+        self._kind = kind
         self._results: Sequence[RuleResult] = ()
 
     def setup(self) -> None:
         """Check the rule. The first test sweeps."""
+        suite = suite_of(self.config)
         with plain_errors():
-            self._results = self._find(suite_of(self.config))
+            self._results = [stale_result(suite)] if self._kind == "stale data" else suite.results(self.name)
 
     def runtest(self) -> None:
         """Fail unless every result passes."""
-        outcomes = {result.outcome for result in self._results}
-        outcome = next((each for each in (Decision.FAIL, Decision.UNDECIDED) if each in outcomes), Decision.PASS)
+        outcome = outcome_of(self._results)
         words = {Decision.PASS: "passed", Decision.FAIL: "failed", Decision.UNDECIDED: "undecided"}
         self.user_properties[-1] = (OUTCOME, words[outcome])
         if outcome is Decision.PASS:
@@ -80,35 +86,80 @@ class RuleItem(pytest.Item):
         return self.path, 0, f"{self.name} "
 
 
-def _tests(settings: GateSettings) -> Iterator[tuple[str, tuple[SuiteTest, Find]]]:
-    """Yield the name of each test, which of the five it is, and how its results are found."""
-    for floor in settings.floors:
-        yield str(floor), (kind_of_metric(floor.subject.metric), _named(str(floor)))
-    for path in filter(None, (settings.baseline, settings.release)):
-        for subject in settings.compare:
-            yield f"{subject} against {path}", (kind_of_metric(subject.metric), _compared(path, subject))
-        if not settings.compare:
-            yield f"against {path}", ("other rules", _compared(path))
-    for test in settings.retrieval_tests:
-        yield str(test), (kind_of_retrieval(test), _retrieval(test))
-    if settings.stale:
-        yield f"no stale data ({settings.stale})", ("stale data", lambda suite: [stale_result(suite)])
+_MOST_TESTS = 20
+_COMPARED = ("baseline", "release", "plain baseline")
 
 
-def _named(name: str) -> Find:
-    return lambda suite: [result for result in suite.rules(name) if result.rule == name]
+def failure_lines(suite: RagSuite, results: Sequence[RuleResult]) -> list[str]:
+    """Return each rule that does not pass with its reason, and the questions behind it."""
+    wrong = [result for result in results if result.outcome is not Decision.PASS]
+    if wrong[0].kind in _COMPARED:
+        # Without the headline, which counts all rules.
+        return list(gate_lines(replace(suite.gate, rules=wrong)))[1:]
+    lines = [f"{result.outcome}: {result.rule}: {result.reason}" for result in wrong[:_MOST_TESTS]]
+    if len(wrong) > _MOST_TESTS:
+        lines.append(f"and {len(wrong) - _MOST_TESTS} more")
+    if len(results) > 1:
+        lines.insert(0, f"{plural(len(wrong), 'question')} of {len(results)}")
+    lines += _lowest(suite, wrong[0]) if wrong[0].metric else []
+    return [printable_line(line) for line in lines]
 
 
-def _compared(path: Path, subject: Subject | None = None) -> Find:
-    if subject is not None:
-        start = comparison_start(subject, path)
-        return lambda suite: [result for result in suite.rules(str(path)) if result.rule.startswith(start)]
-    return lambda suite: [result for result in suite.rules(str(path)) if f" {path} by more than " in result.rule]
+def _lowest(suite: RagSuite, result: RuleResult) -> Iterator[str]:
+    """Return the questions with the worst values of a rule's metric."""
+    own = GatedConfiguration(suite.tables, suite.gate.configuration)
+    return worst_questions(own, Subject(result.metric, result.slice, result.condition), result.limit)
 
 
-def _retrieval(test: RetrievalTest) -> Find:
-    def find(suite: RagSuite) -> list[RuleResult]:
-        tests = [result for result in suite.rules(str(test)) if result.kind == "retrieval test" and result.slice == test.slice]
-        return [result for result in tests if result.rule == str(replace(test, query_id=result.query_id))]
+_OUTCOMES = {"passed": Decision.PASS, "failed": Decision.FAIL, "unscored": Decision.UNDECIDED}
 
-    return find
+
+def stale_result(suite: RagSuite) -> RuleResult:
+    """Check the documents of the experiment, then the system. Raises InputError if the folder has no stale cases."""
+    folder = suite.settings.stale
+    assert folder is not None, "the test is collected only with stale cases"
+    data = read_freshness(folder.parent if folder.name == CASES else folder)
+    if found := list(outdated_documents(suite.dataset, data)):
+        return _result(suite, Decision.FAIL, f"{plural(len(found), 'old value')} in the documents: {'; '.join(found[:5])}", len(data.cases))
+    report = check_freshness(ingesting_target(suite), data)
+    return _result(suite, _OUTCOMES[report.verdict], _reason(report), len(data.cases))
+
+
+def outdated_documents(dataset: Dataset, data: FreshnessData) -> Iterator[str]:
+    """Yield the old values that documents of a dataset state and none of the current documents does, with the document."""
+    current = [document.text for document in data.current]
+    for case in data.cases:
+        if contained(case.before.passage, current):
+            continue
+        for document in dataset.documents:
+            if contains(document.text, case.before.passage):
+                yield f"{document.doc_id} says {case.before.value} ({case.case_id}; now {case.after.value})"
+
+
+def _reason(report: FreshnessReport) -> str:
+    failed = [each for each in report.outcomes if each.state == "failed"]
+    if failed:
+        return f"{plural(len(failed), 'failure')}: {'; '.join(f'{each.case_id} ({each.check}): {each.seen}' for each in failed[:5])}"
+    passed, unscored = report.count("passed"), report.count("unscored")
+    if report.verdict == "unscored":
+        first = next((each.seen for each in report.outcomes if each.check == "update"), "")
+        return f"no update was seen: {first}"
+    return f"{plural(passed, 'check')} passed" + (f", {unscored} could not be seen" if unscored else "")
+
+
+def stale_rule(folder: Path) -> str:
+    """Name the test of stale data."""
+    return f"no stale data ({folder})"
+
+
+def _result(suite: RagSuite, outcome: Decision, reason: str, n: int) -> RuleResult:
+    return RuleResult(
+        rule=stale_rule(suite.settings.stale or Path()),
+        kind="retrieval test",
+        metric="",
+        slice="all",
+        condition="retrieved",
+        outcome=outcome,
+        reason=reason,
+        n=n,
+    )

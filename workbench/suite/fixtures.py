@@ -77,6 +77,6 @@ def rag_target(request: pytest.FixtureRequest) -> "Target | Index":
     """The system that the rules are about: a target of the experiment, or the index of a pipeline, with `search` and `answer`."""
     with plain_errors():
         suite = _suite(request.config)
-        from workbench.suite.systems import system_of
+        from workbench.suite.rag_suite import system_of
 
         return system_of(suite)

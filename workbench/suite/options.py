@@ -8,7 +8,7 @@ import pytest
 
 @dataclass(frozen=True)
 class SuiteOptions:
-    """What `pytest --rag-experiment` was given. `session` is the id that all processes of pytest-xdist share, empty without them."""
+    """Options of `pytest --rag-experiment`. `session` is the id that all processes of pytest-xdist share, empty without them."""
 
     experiment: Path
     outputs: Path

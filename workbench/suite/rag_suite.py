@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import pytest
 from filelock import FileLock
 
+from workbench.api.pipeline import Index
 from workbench.core.files import parsed_json, store_errors, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.terminal import say
@@ -19,11 +20,13 @@ from workbench.execution.outputs import publish
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.gate.check import check_gate, gated_configuration
 from workbench.gate.report import GateReport, RuleResult
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import GateSettings
 from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
 from workbench.results.run_tables import RunTables
 from workbench.suite.options import SuiteOptions
+from workbench.targets.base import Target
+from workbench.testing.assertions.systems import IndexedDocuments, pipeline_of
 
 T = TypeVar("T")
 
@@ -68,12 +71,12 @@ class RagSuite:
         """The outcome of all rules that can be checked. Raises the error of a rule if none can."""
         return self._once("gate", self._checked)
 
-    def rules(self, name: str) -> Sequence[RuleResult]:
-        """Return the results of rules. Raises the error of the rule called `name` if it cannot be checked."""
+    def results(self, rule_id: str) -> Sequence[RuleResult]:
+        """Return the results of a rule. Raises its error if it cannot be checked."""
         report = self.gate
-        if name in self.uncheckable:
-            raise self.uncheckable[name]
-        return report.rules
+        if rule_id in self.uncheckable:
+            raise self.uncheckable[rule_id]
+        return report.of(rule_id)
 
     def _checked(self) -> GateReport:
         """Check all rules together, since they are corrected for their number. Rules that cannot be checked are left out, each with its error."""
@@ -81,31 +84,18 @@ class RagSuite:
             return check_gate(self.tables, self.settings)
         except InputError as error:
             self.uncheckable = dict(self._errors())
-            floors = tuple(each for each in self.settings.floors if str(each) not in self.uncheckable)
-            tests = tuple(each for each in self.settings.retrieval_tests if str(each) not in self.uncheckable)
-            paths = {kind: path for kind, path in self._baselines() if str(path) not in self.uncheckable}
-            left = replace(
-                self.settings, floors=floors, retrieval_tests=tests, baseline=paths.get("baseline"), release=paths.get("release")
-            )
-            if not (self.uncheckable and (floors or tests or paths)):
+            left = [rule for rule in self.settings.rules if rule.id not in self.uncheckable]
+            if not (self.uncheckable and left):
                 raise error from None
-            return check_gate(self.tables, left)
-
-    def _baselines(self) -> list[tuple[str, Path]]:
-        places = [("baseline", self.settings.baseline), ("release", self.settings.release)]
-        return [(kind, path) for kind, path in places if path is not None]
+            return check_gate(self.tables, self.settings.only(left))
 
     def _errors(self) -> Iterator[tuple[str, InputError]]:
-        """Yield the name and the error of each rule that cannot be checked alone."""
-        none = replace(self.settings, floors=(), retrieval_tests=(), baseline=None, release=None)
-        alone = [(str(each), replace(none, floors=(each,))) for each in self.settings.floors]
-        alone += [(str(each), replace(none, retrieval_tests=(each,))) for each in self.settings.retrieval_tests]
-        alone += [(str(path), replace(none, baseline=path)) for _, path in self._baselines()]
-        for name, settings in alone:
+        """Yield the id and the error of each rule that cannot be checked alone."""
+        for rule in self.settings.rules:
             try:
-                check_gate(self.tables, settings)
+                check_gate(self.tables, self.settings.only([rule]))
             except InputError as error:
-                yield name, error
+                yield rule.id, error
 
     @property
     def configuration(self) -> Configuration:
@@ -159,7 +149,7 @@ class RagSuite:
 
 
 def _marked(mark: Path) -> dict[str, Any]:
-    """Return what the process that swept wrote, empty without it: another one then sweeps."""
+    """Read the mark of the process that swept, empty without it: another one then sweeps."""
     try:
         known = parsed_json(mark.read_bytes())
         error = known["error"]
@@ -177,3 +167,19 @@ def suite_of(config: pytest.Config) -> RagSuite:
     if SUITE not in config.stash:
         raise InputError("there is no experiment", "run pytest --rag-experiment experiments/NAME.yaml")
     return config.stash[SUITE]
+
+
+def system_of(suite: RagSuite) -> Target | Index:
+    """Return the target of the gated configuration, or the index of its pipeline. Raises InputError if the configuration failed."""
+    return suite.configuration.system(lambda own: pipeline_of(own).index(suite.dataset, suite.options.outputs))
+
+
+def ingesting_target(suite: RagSuite) -> Target:
+    """Return the gated configuration as a target that takes documents. Raises InputError if it is one that takes none."""
+    configuration = suite.configuration
+    target = configuration.system(lambda own: IndexedDocuments(pipeline_of(own), suite.options.outputs).target(own.name))
+    if not target.ingests:
+        raise InputError(
+            f"the target {configuration.name} takes no documents, so nobody can update them", "give it ingest, or leave stale out"
+        )
+    return target

@@ -87,7 +87,7 @@ def a_document_is_ranked_by_its_best_chunk(retriever: Retriever) -> Iterator[str
 
 @law
 def a_search_is_as_deep_as_required(retriever: Retriever) -> Iterator[str]:
-    """`hits` reach `depth.slices` distinct slices and `depth.tokens` tokens, `ranking` `depth.documents`, if so many match at all."""
+    """`hits` reach `depth.slices` distinct slices and `depth.tokens` tokens, `ranking` `depth.documents`, if that many match."""
     corpus, shallow, whole = small_corpus(_DOCUMENTS, False), _search(retriever, _DEPTH), _search(retriever, _EVERYTHING)
     for query, text in enumerate(QUERIES):
         reached, matching = (_reached(corpus, ranking, query) for ranking in (shallow, whole))
@@ -168,7 +168,7 @@ def check_retriever(retriever: Retriever) -> None:
 
 
 def _exact(retriever: Retriever) -> bool:
-    """Return whether the search is exact. An approximate index misses a chunk now and then, and not always the same one."""
+    """Test for an exact search. An approximate index misses a chunk now and then, and not always the same one."""
     return retriever.evaluated == "exact"
 
 

@@ -140,7 +140,7 @@ def _expanded(rewriter: Rewriter, questions: Sequence[str]) -> list[ExpandedQuer
 
 
 def _searched(rewriter: Rewriter, questions: Sequence[str]) -> Sequence[Searched]:
-    """Return what is searched for each question."""
+    """Return the texts, words or vectors that each question is searched by."""
     if isinstance(rewriter, TextRewriter):
         return _rewritten(rewriter, questions)
     return [each for expanded in _expanded(rewriter, questions) for each in _each(expanded.queries)] or [{}] * len(questions)

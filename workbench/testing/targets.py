@@ -88,7 +88,7 @@ async def _answer(context: Sequence[Passage] | None, session: TargetSession) -> 
 
 
 def _asked(target: Target, ask: Callable[[TargetSession], Awaitable[T]]) -> T | TargetError:
-    """Return what a session of the target gives, or the error of the request."""
+    """Return the reply of a session of the target, or the error of the request."""
 
     async def run() -> T | TargetError:
         async with target.session(TargetResources(CallResources())) as session:

@@ -17,7 +17,7 @@ from tests.loopback import Loopback, LoopbackHandler, closed_port, serving
 from tests.monitor.alerts.test_state import RAISED, SETTINGS, watch
 from workbench.errors import RunError
 from workbench.monitor.alerts.channels import SIGNATURE, Webhook, append_alert, content, prometheus
-from workbench.monitor.alerts.detect import WatchedAlert
+from workbench.monitor.alerts.detect import AlertTest
 from workbench.monitor.alerts.state import Alert, AlertState, deliver, update
 
 SECRET = "a secret of the webhook"
@@ -217,7 +217,7 @@ def test_alerts_are_appended_to_a_regular_file_only(kind, tmp_path, alert) -> No
 
 def test_the_parser_of_prometheus_reads_its_text_with_hostile_labels(alert) -> None:
     reason = 'a "quoted"\\ \nreason{x="1"} 2'
-    found = watch(RAISED)._replace(tested=(WatchedAlert("cost", 7, 0.05), WatchedAlert("drift", 0)), left_out={reason: 3})
+    found = watch(RAISED)._replace(tested=(AlertTest("cost", 7, 0.05), AlertTest("drift", 0)), left_out={reason: 3})
     text = prometheus(AlertState(alerts=(alert,)), found)
     families = list(text_string_to_metric_families(text))
     values = {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}

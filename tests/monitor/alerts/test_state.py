@@ -9,7 +9,7 @@ import pytest
 from tests.monitor.alerts.logs import START, alert_settings, rates, table
 from workbench.errors import InputError, RunError, StoreError
 from workbench.monitor.alerts.channels import content
-from workbench.monitor.alerts.detect import RaisedAlert, Watch, detect, iso
+from workbench.monitor.alerts.detect import DetectedAlerts, RaisedAlert, detect, iso
 from workbench.monitor.alerts.signals import DAY
 from workbench.monitor.alerts.state import AlertState, acknowledge, deliver, lock, read_state, update, write_state
 
@@ -22,7 +22,7 @@ RAISED = RaisedAlert(
 
 
 def watch(*raised, until=101 * DAY):
-    return Watch(raised, (), until, {})
+    return DetectedAlerts(raised, (), until, {})
 
 
 def after(*watches, state=None):

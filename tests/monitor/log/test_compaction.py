@@ -9,15 +9,15 @@ from filelock import FileLock
 
 from tests.monitor.log_lines import line, question, write_segment
 from workbench.errors import InputError
-from workbench.monitor.log import compaction, log_files
-from workbench.monitor.log.compaction import compact
+from workbench.monitor.log import log_files
+from workbench.monitor.log.log_files import compact
 from workbench.monitor.log.reading import LoggedQuestions
 
 STEPS = 40
 # Compacts folders, each in a process that is killed at the n-th time that it opens, renames, deletes or makes a file or folder of the log.
 KILLED = """
 import os, signal, sys
-from workbench.monitor.log.compaction import compact
+from workbench.monitor.log.log_files import compact
 
 def compact_until(folder, number):
     steps = 0
@@ -67,7 +67,7 @@ def test_segments_become_parquet_files_with_the_same_rows(tmp_path: Path) -> Non
 
 def test_a_large_segment_is_written_in_groups_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_files, "BATCH_BYTES", 1_000)
-    monkeypatch.setattr(compaction, "BATCH_ROWS", 10)
+    monkeypatch.setattr(log_files, "BATCH_ROWS", 10)
     write_segment(tmp_path / "a.jsonl", map(question, range(60)))
     (path,) = compact(tmp_path, idle_seconds=-60).files
     assert ids(tmp_path) == sorted(f"q{number}" for number in range(60))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.monitor.log_lines import ROWS, question, write_segment
 from workbench.monitor.log import summary
-from workbench.monitor.log.compaction import compact
+from workbench.monitor.log.log_files import compact
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import READ, summarise
 from workbench.statistics.intervals import wilson

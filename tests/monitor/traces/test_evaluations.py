@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from tests.monitor.traces.conftest import TRACE, request, span, write_lines
-from workbench.monitor.traces.evaluations import evaluation_events
+from workbench.monitor.judging import evaluation_events
 from workbench.monitor.traces.reading import read_traces
 from workbench.targets.recorded.traces.otlp import protobuf_json
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.labelling.pooling import LabelPool, PooledAnswer
+from workbench.labelling.pooling import LabelPool
 from workbench.labelling.session import LabellingSession
 from workbench.widgets.labeller.view import PART
 from workbench.widgets.labeller.widget import Labeller
@@ -157,7 +157,7 @@ def test_the_same_state_twice_is_sent_twice_so_that_the_view_does_not_wait(label
 
 def test_an_answer_of_the_run_is_accepted_with_its_configuration(labeller) -> None:
     session = labeller.session
-    pool = LabelPool(session.task.pool.documents, {"q1": (PooledAnswer("Nine euros.", ("fixed", "whole")),)})
+    pool = LabelPool(session.task.pool.documents, {"q1": (("Nine euros.", ("fixed", "whole")),)})
     labeller = Labeller(LabellingSession(replace(session.task, pool=pool), session.checker, session.file, "ann"))
     labeller.act({"kind": "go", "place": 0})
     assert labeller.state["answers"] == ["Nine euros."]

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.analysis.judging.judge_trust import JudgeTrust, judge_trust
 from workbench.core.formatting import interval, number, plural
 from workbench.gate.checklist.points import Audit, ChecklistPoint
-from workbench.gate.checklist.retrieval import mean_of
 from workbench.judging.base import Task
 
 FAITHFULNESS_LIMIT, RELEVANCE_LIMIT = 0.85, 0.8
@@ -39,7 +39,7 @@ def _judged(audit: Audit, metric: str, limit: float, task: Task, key: str) -> Ch
     trust = next((each for each in judge_trust(audit.run) if each.task == task), None)
     if trust is None or trust.role != "judge":
         why = _why_no_judge(trust) if trust else "nothing judges the answers"
-        mean = mean_of(audit, metric)
+        mean = audit.mean(metric)
         scale = f"; on its scale {metric} is {mean}" if mean is not None and not math.isnan(mean.value) else ""
         return ChecklistPoint(name, "cannot be seen", f"{why}{scale}", "judge with a model", _settings(audit, metric, key))
     return _by_value(audit, name, metric, limit, trust)
@@ -65,7 +65,7 @@ def _settings(audit: Audit, metric: str, key: str) -> dict[str, Any]:
 
 
 def _by_value(audit: Audit, name: str, metric: str, limit: float, trust: JudgeTrust) -> ChecklistPoint:
-    mean = mean_of(audit, metric)
+    mean = audit.mean(metric)
     if mean is None:
         return ChecklistPoint(name, "cannot be seen", f"the run does not have {metric}", "add the metric", audit.with_metrics(metric))
     lacking = mean.unscored / (mean.n + mean.unscored) if mean.n + mean.unscored else 1.0
@@ -97,13 +97,8 @@ def _corrected(audit: Audit, metric: str) -> tuple[float, float, float, int] | N
 
 
 def _missed(audit: Audit, point: ChecklistPoint, metric: str, limit: float) -> ChecklistPoint:
-    means = {other: found.value for other in audit.run.names if (found := mean_of(audit, metric, other)) is not None}
-    better = max(means, key=lambda other: means[other])
-    if better != audit.configuration and means[better] >= limit:
-        advice = f"{better} reaches {number(means[better])} in this run"
-        return ChecklistPoint(
-            point.name, point.state, point.evidence, advice, commands=[f"workbench checklist {audit.folder} --configuration {better}"]
-        )
+    if better := audit.better(point, metric, limit):
+        return better
     advice = "compare prompts and larger models (docs/how-to/compare_answers.md)"
     prompts = {"sweep": {"answering": [dict(_ANSWERING), dict(_ANSWERING) | {"model": "qwen3:14b"}]}}
-    return ChecklistPoint(point.name, point.state, point.evidence, advice, prompts)
+    return replace(point, advice=advice, settings=prompts)

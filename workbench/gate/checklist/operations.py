@@ -10,7 +10,7 @@ from pathlib import Path
 from workbench.core.formatting import listed, plural
 from workbench.errors import InputError
 from workbench.gate.checklist.points import Audit, ChecklistPoint
-from workbench.gate.checklist.retrieval import RETRIEVAL_LIMIT, mean_of, rounded_down
+from workbench.gate.checklist.retrieval import RETRIEVAL_LIMIT, rounded_down
 
 CI_FILES = (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml")
 # Commands that check a gate, and what keeps it from failing a job.
@@ -29,7 +29,7 @@ FAITHFULNESS_ALERT = 0.8
 
 @dataclass(frozen=True)
 class LogEvidence:
-    """The evidence of a production log: its questions, how many of them lack each field, and have feedback, and lines on rows that were left out."""
+    """Counts of a production log: questions, those that lack each field, those with feedback, and lines on rows that were left out."""
 
     path: Path
     questions: int
@@ -40,7 +40,7 @@ class LogEvidence:
 
 @dataclass(frozen=True)
 class AlertEvidence:
-    """Which alerts were tested on how many observations, with which limit, and which were raised, by name. `score` names a support that no judge decided."""
+    """Tested alerts by name: their observations, limits and how often they were raised. `score` names a support that no judge decided."""
 
     path: Path
     observations: Mapping[str, int]
@@ -73,10 +73,10 @@ def gates_in_ci(audit: Audit, repository: Path) -> ChecklistPoint:
 
 def _rules(audit: Audit) -> list[str]:
     """Return rules that the configuration meets: the limit of recall, else its own value of the primary metric."""
-    recall = mean_of(audit, "recall@5")
+    recall = audit.mean("recall@5")
     if recall is not None and recall.value >= RETRIEVAL_LIMIT:
         return [f"recall@5 >= {RETRIEVAL_LIMIT}"]
-    primary, found = audit.run.primary, mean_of(audit, str(audit.run.primary))
+    primary, found = audit.run.primary, audit.mean(str(audit.run.primary))
     usable = found is not None and primary.higher_is_better and not math.isnan(found.value)
     return [f"{primary} >= {rounded_down(found.value)}"] if found is not None and usable else []
 
@@ -99,7 +99,7 @@ def production_log(audit: Audit, log: LogEvidence | None) -> ChecklistPoint:
     return ChecklistPoint(name, "not met", f"of {seen}, some lack {listed(lacking)}{left_out}", "log these fields too", commands=commands)
 
 
-def alerts(audit: Audit, alerts: AlertEvidence | None) -> ChecklistPoint:
+def tested_alerts(audit: Audit, alerts: AlertEvidence | None) -> ChecklistPoint:
     """Check that each alert is tested, or was raised, with a limit of faithfulness of at least 0.80."""
     path = shlex.quote(str(alerts.path if alerts else "outputs/monitoring"))
     name, commands = "alerts", ["workbench monitor logs", f"workbench checklist {audit.folder} --alerts {path}"]

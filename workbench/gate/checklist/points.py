@@ -1,10 +1,13 @@
-"""The points of the checklist, as values."""
+"""The points of the checklist, as values and as lines of a terminal."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
-from workbench.results.run_tables import RunTables
+import yaml
+
+from workbench.core.formatting import interval, number, plural
+from workbench.results.run_tables import RETRIEVED, RunTables
 
 State = Literal["met", "not met", "cannot be seen"]
 
@@ -43,6 +46,20 @@ class Checklist:
         return 1 if self.count("not met") else 4 if self.count("cannot be seen") else 0
 
 
+class MetricMean(NamedTuple):
+    """The mean of a metric over all questions of a configuration, as in the table `metrics`."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    unscored: int
+    attainable: float
+
+    def __str__(self) -> str:
+        return f"{number(self.value)} {interval(self.low, self.high)} on {plural(self.n, 'question')}"
+
+
 @dataclass(frozen=True, eq=False)
 class Audit:
     """A configuration of a run that is audited. `folder` is the run's folder as a word of a shell command."""
@@ -51,8 +68,60 @@ class Audit:
     configuration: str
     folder: str
 
+    def mean(self, metric: str, configuration: str = "") -> MetricMean | None:
+        """Return the mean of a metric, None if the run does not have it."""
+        rows = self.run.of("metrics", configuration or self.configuration)
+        rows = rows[(rows["metric"] == metric) & (rows["slice"] == "all") & (rows["condition"] == RETRIEVED)]
+        return MetricMean(*rows.iloc[0][list(MetricMean._fields)]) if len(rows) else None
+
+    def better(self, point: ChecklistPoint, metric: str, limit: float) -> ChecklistPoint | None:
+        """Return a point that is not met with the configuration of the run that reaches a limit, None if none does."""
+        means = {name: mean.value for name in self.run.names if (mean := self.mean(metric, name)) is not None}
+        best = max(means, key=lambda name: means[name])
+        if best == self.configuration or not means[best] >= limit:
+            return None
+        commands = [f"workbench checklist {self.folder} --configuration {best}"]
+        return replace(point, advice=f"{best} reaches {number(means[best])} in this run", commands=commands)
+
     def with_metrics(self, *names: str) -> dict[str, Any]:
         """Return the key `metrics` of the experiment with more metrics at its end, or nothing if it has them."""
         written = [str(name) for name in self.run.manifest["experiment"].get("metrics") or self.run.measures]
         missing = [name for name in names if name not in written]
         return {"metrics": [*written, *missing]} if missing else {}
+
+
+_WIDTH = 100
+
+
+def checklist_lines(checklist: Checklist) -> Iterator[str]:
+    """Yield a line for each point with its evidence, and below it how to earn it."""
+    yield f"{checklist.name}: {checklist.configuration}"
+    for point in checklist.points:
+        yield ""
+        yield f"{point.state}: {point.name}"
+        yield f"  {point.evidence}"
+        yield from (f"  {line}" for line in _advice(point))
+    yield ""
+    unseen = checklist.count("cannot be seen")
+    counts = f"{checklist.count('met')} of {plural(len(checklist.points), 'point')} met, {checklist.count('not met')} not met, {unseen} cannot be seen"
+    yield f"{counts}; {checklist.drafts}" if checklist.drafts else counts
+
+
+def _advice(point: ChecklistPoint) -> Iterator[str]:
+    if point.advice:
+        yield f"to earn it: {point.advice}"
+    yield from (f"  {line}" for line in settings_lines(point.settings))
+    yield from (f"  {line}" for line in point.commands)
+
+
+def settings_lines(settings: Mapping[str, Any]) -> list[str]:
+    """Return keys of an experiment as lines of YAML. Pure."""
+    plain = _plain(settings)
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH).splitlines() if plain else []
+
+
+def _plain(value: object) -> Any:
+    """Copy mappings and sequences as dictionaries and lists, which YAML writes without tags."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

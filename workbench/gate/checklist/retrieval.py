@@ -3,15 +3,14 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from workbench.analysis.misses import cause_meanings, missed_evidence
 from workbench.analysis.synthetic import unaccepted
-from workbench.core.formatting import interval, listed, number, plural, share
-from workbench.gate.checklist.points import Audit, ChecklistPoint
-from workbench.results.run_tables import RETRIEVED
+from workbench.core.formatting import listed, number, plural, share
+from workbench.gate.checklist.points import Audit, ChecklistPoint, MetricMean
 
 FEWEST_QUESTIONS = 50
 RETRIEVAL_LIMIT = 0.7
@@ -22,27 +21,6 @@ _ALTERNATIVES: Mapping[str, Any] = {
         "retrieval": [{"kind": "dense"}, {"kind": "bm25"}, {"kind": "hybrid"}],
     }
 }
-
-
-class MetricMean(NamedTuple):
-    """The mean of a metric over all questions of a configuration, as in the table `metrics`."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-    unscored: int
-    attainable: float
-
-    def __str__(self) -> str:
-        return f"{number(self.value)} {interval(self.low, self.high)} on {plural(self.n, 'question')}"
-
-
-def mean_of(audit: Audit, metric: str, configuration: str = "") -> MetricMean | None:
-    """Return the mean of a metric, None if the run does not have it."""
-    rows = audit.run.of("metrics", configuration or audit.configuration)
-    rows = rows[(rows["metric"] == metric) & (rows["slice"] == "all") & (rows["condition"] == RETRIEVED)]
-    return MetricMean(*rows.iloc[0][list(MetricMean._fields)]) if len(rows) else None
 
 
 def labelled_questions(audit: Audit) -> ChecklistPoint:
@@ -87,15 +65,15 @@ def recall(audit: Audit) -> ChecklistPoint:
 
 def _limited(audit: Audit, metric: str, instead: str) -> ChecklistPoint:
     name = f"{metric} of at least {number(RETRIEVAL_LIMIT, 2)}"
-    main = mean_of(audit, metric)
-    if main is None or (not _reachable(main) and mean_of(audit, instead) is None):
-        missing = [each for each in (metric, instead) if mean_of(audit, each) is None]
+    main = audit.mean(metric)
+    if main is None or (not _reachable(main) and audit.mean(instead) is None):
+        missing = [each for each in (metric, instead) if audit.mean(each) is None]
         return ChecklistPoint(
             name, "cannot be seen", f"the run does not have {listed(missing)}", "add metrics", audit.with_metrics(*missing)
         )
     if _reachable(main):
         return _by_value(audit, name, metric, main, f"{metric} is {main}")
-    other = mean_of(audit, instead)
+    other = audit.mean(instead)
     assert other is not None
     why = f"{metric} is {main}, of at most {number(main.attainable)} with these labels"
     if _reachable(other):
@@ -122,11 +100,8 @@ def _by_value(audit: Audit, name: str, metric: str, mean: MetricMean, evidence: 
         return ChecklistPoint(name, "cannot be seen", f"{metric} has no value on any question", "look at the reasons in queries.parquet")
     if mean.value >= RETRIEVAL_LIMIT:
         return ChecklistPoint(name, "met", evidence)
-    means = {other: found.value for other in audit.run.names if (found := mean_of(audit, metric, other)) is not None}
-    better = max(means, key=lambda other: means[other])
-    if means[better] >= RETRIEVAL_LIMIT:
-        advice = f"{better} reaches {number(means[better])} in this run"
-        return ChecklistPoint(name, "not met", evidence, advice, commands=[f"workbench checklist {audit.folder} --configuration {better}"])
+    if better := audit.better(ChecklistPoint(name, "not met", evidence), metric, RETRIEVAL_LIMIT):
+        return better
     evidence += "; retrieval is the primary problem"
     return ChecklistPoint(
         name, "not met", evidence, f"no configuration of this run reaches it{_main_cause(audit)}; try others", _ALTERNATIVES

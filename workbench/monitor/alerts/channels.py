@@ -21,7 +21,7 @@ from workbench.core.loop_thread import run_in_thread
 from workbench.errors import InputError, RunError
 from workbench.llm.retries import back_off, requested_wait, worth_retrying
 from workbench.models.http import LARGEST_ANSWER, HTTPError, HttpRoute, InvalidURL, Request, asynchronous_client
-from workbench.monitor.alerts.detect import Watch
+from workbench.monitor.alerts.detect import DetectedAlerts
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS
 from workbench.monitor.alerts.state import Alert, AlertState
 from workbench.printable import printable
@@ -112,7 +112,7 @@ def append_alert(path: Path, alert: Alert) -> None:
         append_lines(path, content(alert) + b"\n")
 
 
-def prometheus(state: AlertState, watch: Watch) -> str:
+def prometheus(state: AlertState, watch: DetectedAlerts) -> str:
     """Return the text format of Prometheus: whether each alert is open, how often it was raised, its limit, and rows that were left out."""
     names = [*(alert.name for alert in LIMITS), *DRIFTS, *EVENTS]
     found = {name: [alert.status != "resolved" for alert in state.alerts if alert.first.alert == name] for name in names}

@@ -10,10 +10,19 @@ from pydantic import AfterValidator, Field
 
 from workbench.core.formatting import plural
 from workbench.metrics.coverage import Floats
-from workbench.monitor.alerts.lost_results import Encode, lost_results
-from workbench.monitor.alerts.question_drift import TESTS_A_MONTH, WEEK, window_tests
+from workbench.monitor.alerts.earlier_questions import TESTS_A_MONTH, WEEK, Encode, lost_results, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
-from workbench.monitor.alerts.signals import DAY, THINNED, Units, VersionChange, nanoseconds, ordered, thinned, units, version_changes
+from workbench.monitor.alerts.signals import (
+    DAY,
+    THINNED,
+    ConversationValues,
+    VersionChange,
+    nanoseconds,
+    ordered,
+    thinned,
+    units,
+    version_changes,
+)
 from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
 
 _MONTH = 28 * DAY
@@ -58,7 +67,7 @@ class RaisedAlert:
     change: Annotated[str, AfterValidator(_is_change)] = ""
 
 
-class WatchedAlert(NamedTuple):
+class AlertTest(NamedTuple):
     """An alert that was tested on conversations (or windows) with a limit, or why it was not. Of a tail, `bound` is the number that few may exceed."""
 
     alert: str
@@ -68,11 +77,11 @@ class WatchedAlert(NamedTuple):
     bound: float | None = None
 
 
-class Watch(NamedTuple):
+class DetectedAlerts(NamedTuple):
     """The alerts of a log up to a time, what was tested, and the rows that were left out by reason."""
 
     raised: tuple[RaisedAlert, ...]
-    tested: tuple[WatchedAlert, ...]
+    tested: tuple[AlertTest, ...]
     until: int
     left_out: dict[str, int]
 
@@ -106,7 +115,7 @@ class _Log:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _BadParts:
+class _BadValues:
     """Values as parts of [0, 1] that are bad if large (n), with their rows. A part x was the number `offset` + `factor` x.
 
     `scores` (n) are the values of a scale: the test clips those beyond the reference's range, and an alert reports their mean.
@@ -137,7 +146,7 @@ def detect(
     judged: pd.DataFrame | None = None,
     encode: Encode | None = None,
     until: int | None = None,
-) -> Watch:
+) -> DetectedAlerts:
     """Return the alerts of a log: `questions` are rows of `signals`, `judged` has the columns id, metric, score, uniform and time.
 
     Of `judged`, the metrics `faithfulness` and `refusal_rate` are read, the latter of questions whose refusal is not logged. Only those that were sampled
@@ -164,14 +173,16 @@ def detect(
     left_out["no results, and not compared with similar questions"] = lost.uncompared
     table = table.assign(lost=lost.values, refused=_refused(table, judged))
     log = _Log(whole, table, version_changes(whole["setup"]), settings, period, until)
-    raised, tested = list[RaisedAlert](), list[WatchedAlert]()
+    raised, tested = list[RaisedAlert](), list[AlertTest]()
     for alert in LIMITS:
         if settings.limit(alert).active:
             rows = _judged(log, judged, left_out) if alert.column == "score" else log.table
             _watch_limit(alert, _parts(alert, rows, log), log, raised, tested)
     _watch_drift(log, encode, raised, tested)
     raised += _changed_vectors(log) if settings.vectors else ()
-    return Watch(tuple(_merged(raised, log.quiet)), tuple(tested), until, {name: count for name, count in left_out.items() if count})
+    return DetectedAlerts(
+        tuple(_merged(raised, log.quiet)), tuple(tested), until, {name: count for name, count in left_out.items() if count}
+    )
 
 
 def iso(time: int) -> str:
@@ -211,22 +222,22 @@ def _judged(log: _Log, judged: pd.DataFrame | None, left_out: dict[str, int]) ->
     return known.assign(score=number.where(valid), time=np.maximum(nanoseconds(known["time"]), known["time_asked"]))
 
 
-def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadParts:
+def _parts(alert: LimitAlert, rows: pd.DataFrame, log: _Log) -> _BadValues:
     setting, values = log.settings.limit(alert), rows[alert.column].to_numpy(dtype=np.float64)
     if alert.kind == "share":
-        return _BadParts(values, rows, alert.about)
+        return _BadValues(values, rows, alert.about)
     if alert.kind == "score":
-        return _BadParts(1 - values, rows, alert.about, 1.0, -1.0)
+        return _BadValues(1 - values, rows, alert.about, 1.0, -1.0)
     before = values[rows["time"].between(*log.period, inclusive="left").to_numpy() & ~np.isnan(values)]
     if not len(before) and (setting.limit is None or alert.kind == "scale"):
-        return _BadParts(np.where(np.isnan(values), np.nan, 0), rows, alert.about)
+        return _BadValues(np.where(np.isnan(values), np.nan, 0), rows, alert.about)
     if alert.kind == "tail":
         limit = setting.limit if setting.limit is not None else float(np.quantile(before, 1 - TAIL)) * (1 + setting.margin)
-        return _BadParts(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit), bound=limit)
+        return _BadValues(np.where(np.isnan(values), np.nan, values > limit), rows, alert.about.format(limit=limit), bound=limit)
     low, high = _usual_range(before)
     # Scores that are all equal are no similarities.
     parts = (high - np.clip(values, low, high)) / (high - low) if high > low else np.full(len(values), np.nan)
-    return _BadParts(parts, rows, alert.about, high, low - high, scores=values)
+    return _BadValues(parts, rows, alert.about, high, low - high, scores=values)
 
 
 def _usual_range(scores: Floats) -> tuple[float, float]:
@@ -236,14 +247,14 @@ def _usual_range(scores: Floats) -> tuple[float, float]:
     return max(float(scores.min()), float(first - fence)), min(float(scores.max()), float(third + fence))
 
 
-def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
+def _watch_limit(alert: LimitAlert, parts: _BadValues, log: _Log, raised: list[RaisedAlert], tested: list[AlertTest]) -> None:
     setting, settings = log.settings.limit(alert), log.settings
     seen = _conversations(parts, parts.parts, log)
     before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
     learned = setting.limit is None or alert.kind == "scale"
     start = int(np.searchsorted(seen.times, log.period[1])) if learned else 0
     if why := _untested(parts, alert, seen, (start, len(before) if learned else None), log):
-        tested.append(WatchedAlert(alert.name, 0, untested=why))
+        tested.append(AlertTest(alert.name, 0, untested=why))
         return
     # Half of the level is for a reference that seems worse than it is, and half for the test.
     level, limit = settings.level / (1 + learned), TAIL
@@ -255,15 +266,15 @@ def _watch_limit(alert: LimitAlert, parts: _BadParts, log: _Log, raised: list[Ra
     if setting.limit is not None and alert.kind != "tail":
         limit = (setting.limit - parts.offset) / parts.factor
     limit = float(np.clip(limit, 1e-6, 1 - 1e-3))
-    tested.append(WatchedAlert(alert.name, len(seen.times) - start, parts.number(limit), bound=parts.bound))
+    tested.append(AlertTest(alert.name, len(seen.times) - start, parts.number(limit), bound=parts.bound))
     raised += _episodes(alert, parts, seen, (limit, level, start), log)
 
 
-def _conversations(parts: _BadParts, values: Floats, log: _Log) -> Units:
+def _conversations(parts: _BadValues, values: Floats, log: _Log) -> ConversationValues:
     return units(parts.rows["time"].to_numpy(), parts.rows["session"], values, log.idle, log.until)
 
 
-def _untested(parts: _BadParts, alert: LimitAlert, seen: Units, numbers: tuple[int, int | None], log: _Log) -> str:
+def _untested(parts: _BadValues, alert: LimitAlert, seen: ConversationValues, numbers: tuple[int, int | None], log: _Log) -> str:
     """Return why conversations from a first one on are not tested, or nothing. The second number is of those of the reference, None if it is not needed."""
     start, before = numbers
     if parts.rows[alert.column].isna().all():
@@ -280,7 +291,9 @@ def _untested(parts: _BadParts, alert: LimitAlert, seen: Units, numbers: tuple[i
     return "" if start < len(seen.times) else "no conversation has a value since the reference period"
 
 
-def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[float, float, int], log: _Log) -> Iterator[RaisedAlert]:
+def _episodes(
+    alert: LimitAlert, parts: _BadValues, seen: ConversationValues, test: tuple[float, float, int], log: _Log
+) -> Iterator[RaisedAlert]:
     """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
     (times, values, starts), (limit, level, start) = seen, test
     weights = masses((times - times[start]) // _MONTH, log.settings.observations)
@@ -315,7 +328,9 @@ def _episodes(alert: LimitAlert, parts: _BadParts, seen: Units, test: tuple[floa
         start = max(end + 1, int(np.searchsorted(times, resolved, side="right")))
 
 
-def _resolution(seen: Units, episode: tuple[int, int], limit: float, level: float, weights: Floats, log: _Log) -> tuple[int | None, str]:
+def _resolution(
+    seen: ConversationValues, episode: tuple[int, int], limit: float, level: float, weights: Floats, log: _Log
+) -> tuple[int | None, str]:
     """Return when an alert was resolved and why.
 
     The test is the same detector of the opposite, at the false-alarm rate of the whole set. The quiet time begins at the last alarm, which is raised
@@ -335,12 +350,12 @@ def _resolution(seen: Units, episode: tuple[int, int], limit: float, level: floa
     return (quiet, QUIET) if quiet is not None and quiet <= log.until else (None, "")
 
 
-def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], tested: list[WatchedAlert]) -> None:
+def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], tested: list[AlertTest]) -> None:
     names = [name for name in DRIFTS if getattr(log.settings, name)]
     level = log.settings.level / TESTS_A_MONTH
     tests, why = window_tests(log.table, log.period, level, encode, log.until) if encode and names else ([], "no embedder")
     for name in names:
-        tested.append(WatchedAlert(name, len(tests), untested=why))
+        tested.append(AlertTest(name, len(tests), untested=why))
         for one in tests:
             value, p = (one.test.energy, one.test.energy_p) if name == "drift" else (one.test.fall, one.test.fall_p)
             if p <= level:

@@ -33,7 +33,7 @@ THINNED = "logged with a higher probability than others, and thinned to the lowe
 _HASH_KEY = "thinning of logs"
 
 
-class Units(NamedTuple):
+class ConversationValues(NamedTuple):
     """Observations that count once: the time at which each is complete (n, in nanoseconds), its value (n), and the time of its first question (n)."""
 
     times: Ints
@@ -103,7 +103,7 @@ def thinned(table: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
-def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, until: int) -> Units:
+def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, until: int) -> ConversationValues:
     """Return one value for each conversation: the mean of its known values. A question without a session is one by itself.
 
     Questions of a conversation depend on each other: after a bad one, the next is likely to be bad although nothing changed. So tests read
@@ -118,19 +118,19 @@ def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, un
     rows, codes, single = rows[order], codes[order], single[order]
     starts = np.flatnonzero((np.diff(codes, prepend=-1) != 0) | (np.diff(times[rows], prepend=0) > idle))
     if not len(starts):
-        return Units(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
+        return ConversationValues(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
     ends = np.append(starts[1:], len(rows))
     complete = times[rows[ends - 1]] + np.where(single[starts], 0, idle)
     means = np.add.reduceat(values[rows], starts) / (ends - starts)
     kept = np.flatnonzero(complete <= until)
     kept = kept[np.argsort(complete[kept], kind="stable")]
-    return Units(complete[kept], means[kept], times[rows[starts]][kept])
+    return ConversationValues(complete[kept], means[kept], times[rows[starts]][kept])
 
 
 def version_changes(setups: "pd.Series[Any]") -> list[VersionChange]:
     """Return the rows at which a version appears that the questions before did not have, in order. The first 20 rows have none."""
     codes, found = pd.factorize(setups.to_numpy())
-    maps, known = [_versions(*setup) for setup in found], version_names(setups)[0]
+    maps, known = [versions_of(*setup) for setup in found], version_names(setups)[0]
     changes, rows = [], pd.Series(np.arange(len(codes)))
     for name in known:
         own, texts = pd.factorize(np.array([setup.get(name, "none") for setup in maps], dtype=object))
@@ -145,7 +145,7 @@ def version_names(setups: "pd.Series[Any]") -> tuple[list[str], int]:
     """Return the names of versions that most questions have, at most 50, in order, and the number of the others. A made-up log can have any number."""
     questions = Counter[str]()
     for setup, number in setups.value_counts(dropna=False).items():
-        questions.update(dict.fromkeys(_versions(*setup), number))  # type: ignore[misc]
+        questions.update(dict.fromkeys(versions_of(*setup), number))  # type: ignore[misc]
     most = sorted(questions, key=lambda name: (name not in ("configuration", "model"), -questions[name], name))
     return sorted(most[:_MOST_NAMES]), len(most[_MOST_NAMES:])
 
@@ -156,7 +156,8 @@ def nanoseconds(times: "pd.Series[Any]") -> Ints:
     return np.asarray(known.astype("datetime64[ns, UTC]").astype("int64").where(known.notna(), 0).clip(lower=0), dtype=np.int64)
 
 
-def _versions(configuration: object, model: object, versions: object) -> dict[str, str]:
+def versions_of(configuration: object, model: object, versions: object) -> dict[str, str]:
+    """Return the known values of a setup by name: `configuration`, `model` and versions."""
     pairs = {"configuration": configuration, "model": model} | (json.loads(versions) if isinstance(versions, str) else {})
     return {str(name): value for name, value in pairs.items() if isinstance(value, str)}
 

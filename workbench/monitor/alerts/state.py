@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workbench.core.display import excerpt
 from workbench.core.files import read_regular, store_errors, write_text
 from workbench.errors import InputError, WorkbenchError
-from workbench.monitor.alerts.detect import Nanoseconds, RaisedAlert, Watch, began, counted, iso
+from workbench.monitor.alerts.detect import DetectedAlerts, Nanoseconds, RaisedAlert, began, counted, iso
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import DAY
 from workbench.printable import printable_line
@@ -56,7 +56,7 @@ class AlertState(BaseModel):
     alerts: tuple[Alert, ...] = ()
 
 
-def update(state: AlertState, watch: Watch, settings: AlertSettings) -> tuple[AlertState, tuple[Alert, ...]]:
+def update(state: AlertState, watch: DetectedAlerts, settings: AlertSettings) -> tuple[AlertState, tuple[Alert, ...]]:
     """Return the state after a run, and the alerts whose status changed. A second run on the same log changes nothing.
 
     A raised alert continues the one of the same name with which it overlaps, up to the quiet time apart. An alert that the log does not show any more,

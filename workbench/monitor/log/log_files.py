@@ -1,24 +1,40 @@
 """The files of a log: segments of JSON Lines, the parquet files that they are compacted to, and counts of whatever is left out of them."""
 
+import fcntl
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field
 from pydantic_core import ValidationError
 
-from workbench.core.files import table_fault
+from workbench.core.files import sync, table_fault, write_atomically
 from workbench.core.formatting import count
 from workbench.datasets.file_access import readable
 from workbench.errors import InputError
-from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field
-from workbench.monitor.log.log_table import DERIVED, SCHEMA, SOURCES, record_batch
-from workbench.monitor.log.table_faults import faulty_rows
+from workbench.monitor.log.fields import (
+    DERIVED,
+    FEEDBACK,
+    FIELDS,
+    MAX_LINE_BYTES,
+    NAMES,
+    REQUIRED,
+    ROWS,
+    SCHEMA,
+    SOURCES,
+    fault,
+    faulty_rows,
+    missing_field,
+    record_batch,
+)
 from workbench.printable import printable_line
 
 # Of the lines of a batch. Every line counts as at least 256 bytes.
@@ -245,3 +261,67 @@ def _note_unknown(row: dict[str, Any], where: str, counts: LogCounts) -> None:
                 names |= {f"{name}.{part}" for part in item.keys() - _OF[name]}
     for name in names:
         note(counts.unknown, name, where)
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The parquet `files` that were written, the number of their `rows`, and the segments that were `skipped`: still written, or damaged."""
+
+    files: tuple[Path, ...]
+    rows: int
+    skipped: tuple[Path, ...]
+
+
+def compact(folder: str | os.PathLike[str], *, idle_seconds: float = 60) -> Compaction:
+    """Compact the segments of a folder that no process writes: those that nobody has locked, unchanged for `idle_seconds`.
+
+    `QueryLog` holds an exclusive lock (flock) on its segment while it is open, which also ends when its process is killed. A segment is deleted when it is
+    compacted, unless lines of it are left out: then it stays, and is not read any more. Raises InputError while another process compacts the folder.
+    """
+    place = Path(folder)
+    try:
+        lock = FileLock(place / ".compaction.lock", timeout=0).acquire()
+    except Timeout:
+        raise InputError(f"another process compacts {place}", "wait for its end") from None
+    written, skipped = list[Path](), list[Path]()
+    with lock:
+        for leftover in place.glob(f".*{COMPACTED}.*.tmp"):
+            leftover.unlink()
+        for segment in sorted(path for path in place.iterdir() if path.suffix == SEGMENT and not path.name.startswith(".")):
+            try:
+                written += _compacted(segment, idle_seconds)
+            except (OSError, ValueError, TypeError, KeyError):  # locked, changed, a link, or beside a damaged file: readers count it
+                skipped.append(segment)
+        sync(place)
+    return Compaction(tuple(written), sum(pq.read_metadata(path).num_rows for path in written), tuple(skipped))
+
+
+def _compacted(segment: Path, idle_seconds: float) -> list[Path]:
+    """Write the rows of a segment to a parquet file, if there is none, and delete the segment. Returns the file if it is new."""
+    with opened(segment) as stream:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        target = segment.with_name(compacted_name(segment.name, segment.stat().st_size))
+        new = not target.exists()
+        if time.time() - segment.stat().st_mtime < idle_seconds:
+            raise BlockingIOError
+        if new:
+            write_atomically(target, lambda aside: _write(aside, segment, stream))
+        counts = LogCounts.model_validate_json(pq.read_metadata(target).metadata[COUNTS])
+        # One that a process without a lock appended to has another name.
+        if not counts.left_out and target.name == compacted_name(segment.name, segment.stat().st_size):
+            segment.unlink()
+    return [target] if new else []
+
+
+def _write(aside: Path, segment: Path, stream: BinaryIO) -> None:
+    counts = LogCounts()
+    with pq.ParquetWriter(aside, SCHEMA, compression="zstd") as writer:
+        # Larger row groups are compressed better.
+        group = list[pa.RecordBatch]()
+        for batch in segment_batches(stream, segment, SCHEMA.names, counts):
+            group.append(batch)
+            if sum(map(len, group)) >= BATCH_ROWS:
+                writer.write_table(pa.Table.from_batches(group))
+                group = []
+        writer.write_table(pa.Table.from_batches(group, SCHEMA))
+        writer.add_key_value_metadata({COUNTS.decode(): counts.model_dump_json()})

@@ -16,9 +16,8 @@ from workbench.core.display import excerpt
 from workbench.core.files import require_folder
 from workbench.errors import InputError
 from workbench.guessed_names import checked_init, unknown_argument
-from workbench.monitor.log.capture import CURRENT, LoggedQuestion, contained, new_id, watched, writable
+from workbench.monitor.log.capture import CURRENT, MOST_HITS, LoggedQuestion, contained, hit_rows, new_id, watched, writable
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault, values_of
-from workbench.monitor.log.hit_rows import MOST_HITS, hit_rows
 from workbench.monitor.log.log_writer import LogWriter
 from workbench.printable import printable
 from workbench.targets.base import TargetError

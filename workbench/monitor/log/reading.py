@@ -19,9 +19,8 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 from workbench.core.environment import modules_of_working_directory_ignored, usable_cores
 from workbench.errors import InputError
-from workbench.monitor.log.fields import FIELDS
+from workbench.monitor.log.fields import FIELDS, SCHEMA, logged_row
 from workbench.monitor.log.log_files import LogCounts, file_batches, log_files, note
-from workbench.monitor.log.log_table import SCHEMA, logged_row
 
 # Of feedback that waits for its question.
 MAX_FEEDBACK_BYTES = 250_000_000
@@ -53,7 +52,7 @@ class LoggedQuestions:
     def batches(self, columns: Sequence[str] = tuple(SCHEMA.names), ids: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the questions, or those with some ids, file by file. Feedback that was logged later is part of its question.
 
-        `columns` are fields of a log, and those of `log_table.DERIVED`. Lines that cannot have one of the ids are not parsed, and nothing of them is counted.
+        `columns` are fields of a log, and those of `fields.DERIVED`. Lines that cannot have one of the ids are not parsed, and nothing of them is counted.
         """
         files, names = self._begin(columns)
         wanted, counts = _lines_of(ids), LogCounts()
@@ -111,7 +110,7 @@ class LoggedQuestions:
             note(self.counts.left_out, UNMATCHED, self._paths[0], unmatched)
 
     def _later_feedback(self, parts: _Parts, ids: Collection[str] | None = None) -> Feedback:
-        """Return the feedback that is in lines of its own, by the id of its question."""
+        """Return the feedback on lines without a question, by the id of its question."""
         later, size = defaultdict[str, list[dict[str, Any]]](list), 0
         for file, batches in parts:
             for batch in batches:
@@ -210,7 +209,7 @@ def _rows_of_questions(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _lines_of(ids: Collection[str] | None) -> Callable[[bytes], bool]:
-    """Return whether a line can be of a question with one of the ids, or feedback to it. `QueryLog` writes the id first."""
+    """Test whether a line can be a question with one of the ids, or feedback to it. `QueryLog` writes the id first."""
     if ids is None:
         return bool
     known = {name.encode("utf-8", "surrogatepass") for name in ids}

@@ -1,10 +1,12 @@
-"""Read traces of known tools from files and folders as rows of a log."""
+"""Read traces of known tools from files and folders as rows of a log, one of each trace with a question."""
 
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,8 +15,11 @@ from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.table_rows import is_table, read_rows
 from workbench.datasets.lines import parse_json
 from workbench.errors import InputError
+from workbench.monitor.log.fields import row_fault
 from workbench.monitor.log.log_files import opened
-from workbench.monitor.traces.rows import trace_rows
+from workbench.printable import printable
+from workbench.targets.base import TargetHit
+from workbench.targets.recorded.traces.attributes import number_in, shown
 from workbench.targets.recorded.traces.otlp import (
     BINARY,
     PROTOBUF_LIMIT,
@@ -25,8 +30,9 @@ from workbench.targets.recorded.traces.otlp import (
     otlp_items,
     protobuf_json,
 )
-from workbench.targets.recorded.traces.steps import EVALUATION, TraceStep, records_call, step_of
+from workbench.targets.recorded.traces.steps import EVALUATION, StepKind, TraceStep, evaluation_of, records_call, step_of
 from workbench.targets.recorded.traces.tool_exports import export_of
+from workbench.targets.recorded.traces.trace import RecordedTrace, traces_of
 
 _READ = (*BINARY, ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".gz")
 # The deepest list of rows in a file.
@@ -193,3 +199,157 @@ def _inside(value: Any, left_out: Counter[str], depth: int = _DEPTH) -> Iterator
     left_out["a row of no known format"] += not items
     for item in items:
         yield from _inside(item, left_out, depth - 1)
+
+
+_SECONDS: Mapping[StepKind, str] = {
+    "embedding": "embedding_seconds",
+    "retrieval": "retrieval_seconds",
+    "reranking": "reranking_seconds",
+    "generation": "generation_seconds",
+}
+_SUMS = ("input_tokens", "output_tokens", "cost")
+# Names of scores that are the opinion of the user.
+_USER_SCORES = ("thumb", "user_feedback", "user_score", "user_rating")
+# Where a document that has no id or score can name them in its metadata.
+_NAMES, _SCORES = ("source", "doc_uri", "file_path", "file_name", "path", "url"), ("score", "relevance_score", "similarity")
+Row = dict[str, Any]
+
+
+def trace_rows(steps: Sequence[TraceStep], events: Sequence[TraceEvent], left_out: Counter[str]) -> list[Row]:
+    """Return a row for each trace with a question, by time, with the evaluations in `events`. The other traces are counted."""
+    traces = traces_of(steps, events, left_out)
+    owners = {step.span_id: trace.root.trace_id for trace in traces for step in trace.steps}
+    evaluations: dict[str, list[Mapping[str, Any]]] = {}
+    for event in (event for event in events if event.name == EVALUATION):
+        owner = event.trace_id or owners.get(event.span_id) or str(event.attributes.get("workbench.id"))
+        evaluations.setdefault(owner, []).append(evaluation_of(event.attributes))
+    made = [(row, trace) for trace in traces if (row := _row(trace, evaluations.pop(trace.root.trace_id, ()), left_out))]
+    left_out["an evaluation of a trace that gave no row"] += sum(map(len, evaluations.values()))
+    return _in_conversations(made)
+
+
+def _row(trace: RecordedTrace, evaluations: Sequence[Mapping[str, Any]], left_out: Counter[str]) -> Row | None:
+    """Return the row of a trace, or None and count why it has none."""
+    row, root = {}, trace.root
+    searched = next((step.query for step in trace.searches if step.query), None)
+    hops = [{"query": step.query, "seconds": _seconds(step)} for step in trace.searches]
+    row = {
+        "id": root.trace_id,
+        "time": _time(root.start or min((step.start for step in trace.steps if step.start), default=0)),
+        "query": trace.query,
+        "rewritten": None if searched == trace.query else searched,
+        "hits": None if trace.hits is None else [_hit(hit, place) for hit, place in trace.hits],
+        "hops": list(map(_known, hops)) or None,
+        "answer": shown(trace.answer),
+        "error": printable(trace.error) or None,
+        **_facts(trace),
+        **{name: _sum(map(_seconds, trace.of(kind))) for kind, name in _SECONDS.items()},
+        "seconds": _total(trace),
+        "versions": {name: text for step in reversed(_root_first(trace, trace.own)) for name, text in step.versions.items()},
+        **_judged([*(found for step in trace.steps for found in step.evaluations), *evaluations]),
+        "trace_id": root.trace_id,
+        "span_id": root.span_id,
+    }
+    row = {name: _plain(value) for name, value in _known(row).items() if value != {}}
+    fault = row_fault(row)
+    if trace.query is None or fault:
+        left_out[trace.why_no_query if trace.query is None else f"a trace with {fault}"] += 1
+        left_out["an evaluation of a trace that gave no row"] += len(evaluations)
+        return None
+    return row
+
+
+def _known(fields: Mapping[str, Any]) -> Row:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _hit(hit: TargetHit, hop: int) -> Row:
+    """Return the fields of a hit, whose id and score its metadata alone can have."""
+    metadata = hit.metadata
+    doc_id = hit.doc_id or next((str(metadata[key]) for key in _NAMES if isinstance(metadata.get(key), str | int)), None)
+    score = number_in(metadata, *_SCORES) if hit.score is None else hit.score
+    return _known({"doc_id": doc_id, "text": shown(hit.text), "score": score, "hop": hop, "metadata": dict(metadata) or None})
+
+
+def _root_first(trace: RecordedTrace, steps: Iterable[TraceStep]) -> list[TraceStep]:
+    return sorted(steps, key=lambda step: (step is not trace.root, len(trace.callers(step))))
+
+
+def _total(trace: RecordedTrace) -> float | None:
+    if not trace.root.parent or trace.root.parent == trace.root.trace_id:
+        return _seconds(trace.root)
+    starts, ends = ([time for time in times if time] for times in zip(*((step.start, step.end) for step in trace.steps), strict=True))
+    return max(0, max(ends) - min(starts)) / 1e9 if starts and ends else None
+
+
+def _facts(trace: RecordedTrace) -> Row:
+    """Return the fields that spans name: of the model that answered, of the outermost span, and sums over model calls."""
+    answers = trace.of("generation")
+    last, outer_first = answers[-1] if answers else trace.root, _root_first(trace, trace.steps)
+    facts: Row = {name: last.facts.get(name) for name in ("model", "truncated")}
+    for name in ("session", "user", "configuration"):
+        facts[name] = next((value for step in outer_first if (value := step.facts.get(name)) is not None), None)
+    for name in _SUMS:
+        total = _sum(step.facts.get(name) for step in answers)
+        total = trace.root.facts.get(name) if total is None else total
+        facts[name] = total if total is None or name == "cost" else int(total)
+    return facts
+
+
+def _judged(evaluations: Iterable[Mapping[str, Any]]) -> Row:
+    """Return evaluations, each once, and the feedback of users, which tools record as scores too."""
+    row: dict[str, dict[str, Row]] = {"evaluations": {}, "feedback": {}}
+    for found in map(dict, evaluations):
+        name = str(found.get("name", "")).lower().replace("-", "_")
+        if not name.startswith(_USER_SCORES):
+            row["evaluations"][repr(found)] = found
+            continue
+        score, thumb = found.get("score"), found.get("score") in (0, 1, -1)
+        said = {"kind": "thumb" if thumb else found["name"], "value": score if not thumb else 1 if score == 1 else -1}
+        row["feedback"][repr(found)] = _known({**said, "text": found.get("explanation") or found.get("label")})
+    return {name: list(items.values()) for name, items in row.items() if items}
+
+
+def _in_conversations(made: Iterable[tuple[Row, RecordedTrace]]) -> list[Row]:
+    """Return rows by time, with the turns of each conversation. Evaluations of a conversation are at its last turn, once."""
+    conversations: dict[str, list[Row]] = {}
+    evaluations: dict[str, list[Mapping[str, Any]]] = {}
+    rows = sorted(made, key=lambda pair: (pair[0]["time"], pair[0]["id"]))
+    for row, trace in rows:
+        if session := row.get("session"):
+            conversations.setdefault(session, []).append(row)
+            evaluations.setdefault(session, []).extend(found for step in trace.steps for found in step.of_session)
+            row["turn"] = len(conversations[session])
+    for session, found in evaluations.items():
+        last = conversations[session][-1]
+        for name, items in _judged(found).items():
+            last[name] = [*last.get(name, ()), *items]
+    return [row for row, _ in rows]
+
+
+def _time(nanoseconds: int) -> str | None:
+    try:
+        moment = datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).replace(microsecond=nanoseconds // 1000 % 1_000_000)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z") if nanoseconds else None
+
+
+def _seconds(step: TraceStep) -> float | None:
+    return (step.end - step.start) / 1e9 if 0 < step.start <= step.end else None
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _plain(value: Any, depth: int = 16) -> Any:
+    """Return a value as JSON has it: what it has no form for, and what is nested too deeply, becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, depth - 1) for key, item in value.items()} if depth else None
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth - 1) for item in value] if depth else None
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if isinstance(value, str | int) else None

@@ -14,7 +14,7 @@ from workbench.core.display import excerpt
 from workbench.core.formatting import listed, plural
 from workbench.errors import InputError
 from workbench.gate.check import gated_configuration
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import GateSettings
 from workbench.printable import printable_line
 from workbench.records import Dataset, Query
 from workbench.report.text.drafts import drafts_of

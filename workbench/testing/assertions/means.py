@@ -7,10 +7,9 @@ import numpy as np
 from workbench.core.display import excerpt
 from workbench.core.formatting import number
 from workbench.gate.check import gated_configuration
-from workbench.gate.floors import floor_result
-from workbench.gate.rules import Floor, Subject
-from workbench.gate.settings import GateSettings
-from workbench.gate.subjects import GatedConfiguration
+from workbench.gate.gated import GatedConfiguration
+from workbench.gate.limits import floor_result
+from workbench.gate.rules import Floor, GateSettings, Subject
 from workbench.printable import printable_line
 from workbench.records import Dataset
 from workbench.report.text.drafts import unaccepted_drafts

@@ -5,9 +5,8 @@ from typing import Any
 
 from workbench.core.display import excerpt
 from workbench.core.formatting import plural
-from workbench.labelling.evidence import NO_EVIDENCE
+from workbench.labelling.adjudication import NO_EVIDENCE, drafted_by, drafted_part
 from workbench.labelling.pooling import merged
-from workbench.labelling.review import drafted_by, drafted_part
 from workbench.labelling.session import LabelledEvidence, LabellingSession
 from workbench.records import Document
 
@@ -50,7 +49,9 @@ def view_state(session: LabellingSession, reading: DocumentView, message: str, e
         "undoable": session.undoable,
         "message": message,
         "error": error,
-        "grades": [{"grade": grade, "name": session.scale.name(grade), "key": grade_key(grade)} for grade in session.scale.grades],
+        "grades": [
+            {"grade": grade, "name": session.checker.scale.name(grade), "key": grade_key(grade)} for grade in session.checker.scale.grades
+        ],
         "documents": [
             {"doc_id": doc_id, "title": _title(session.checker.documents[doc_id]), "label": _label(session, doc_id)} for doc_id in documents
         ],
@@ -88,11 +89,11 @@ def _label(session: LabellingSession, doc_id: str) -> str:
     if own is None:
         if theirs is None:
             return ""
-        return f"in the dataset: {session.scale.name(theirs)}"
-    name = session.scale.name(int(own))
+        return f"in the dataset: {session.checker.scale.name(theirs)}"
+    name = session.checker.scale.name(int(own))
     if theirs is None:
         return name
-    return f"{name}, confirmed" if own == theirs else f"{name} (in the dataset: {session.scale.name(theirs)})"
+    return f"{name}, confirmed" if own == theirs else f"{name} (in the dataset: {session.checker.scale.name(theirs)})"
 
 
 def _question(session: LabellingSession) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def _question(session: LabellingSession) -> dict[str, Any]:
         "answerable": query.answerable if answerable is None else bool(answerable),
         "answer": query.answer if answer is None else str(answer),
         "answer_note": note or ("in the dataset" if query.answer else ""),
-        "answers": [each.text for each in session.answers],
+        "answers": [text for text, _ in session.answers],
     }
 
 

@@ -1,11 +1,11 @@
 """The questions that lost their document, evidence or answer since the baseline of a gate."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from math import isnan
 from typing import NamedTuple
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.losses import LOSS_CAUSES, BaselineLoss, BrokenQuestion, ComparedHit, broken_questions, losses_by_cause
+from workbench.analysis.losses import LOSS_CAUSES, HitRow, QuestionLoss, by_cause, by_question, losses_in
 from workbench.analysis.passages import text_of
 from workbench.core.formatting import count, listed, number, plural
 from workbench.errors import InputError
@@ -28,82 +28,89 @@ _COUNTED = {"document": "lost a document", "evidence": "lost evidence, or a part
 class _Broken(NamedTuple):
     run: RunTables
     configuration: str
-    questions: Sequence[BrokenQuestion]
+    lost: Sequence[QuestionLoss]
 
 
 def compute(findings: Findings) -> _Broken | None:
-    """Group the losses by question. None for a run without losses."""
+    """Read the losses. None for a run without losses."""
     run = findings.run
     rows = run.table("lost")
     if rows.empty:
         return None
     texts = dict(zip(run.questions["query_id"], run.questions["text"], strict=True))
-    return _Broken(run, rows["configuration"].iloc[0], broken_questions(rows, texts))
+    return _Broken(run, rows["configuration"].iloc[0], losses_in(rows, texts))
 
 
 def render(losses: _Broken) -> list[Block]:
     """Show the losses by cause, and the worst questions with their hits before and after."""
-    run, configuration, questions = losses
-    blocks: list[Block] = [Prose(f"{configuration}: {lost_sentence(questions)}"), causes_table(questions), Prose(_READING)]
+    run, configuration, lost = losses
+    questions = list(by_question(lost).values())
+    blocks: list[Block] = [Prose(f"{configuration}: {lost_sentence(lost)}"), causes_table(lost), Prose(_READING)]
     blocks += [_question(run, question) for question in questions[:MOST_QUESTIONS]]
     more = len(questions) - MOST_QUESTIONS
     return blocks + ([Prose(f"{plural(more, 'question')} more, with smaller losses, are in lost.parquet.")] if more > 0 else [])
 
 
-def lost_sentence(questions: Sequence[BrokenQuestion]) -> str:
+def lost_sentence(lost: Sequence[QuestionLoss]) -> str:
     """Count the questions with losses."""
-    pieces = {subject: sum(any(loss.subject == subject for loss in each.losses) for each in questions) for subject in _COUNTED}
+    pieces = {subject: len({loss.query_id for loss in lost if loss.subject == subject}) for subject in _COUNTED}
     parts = [f"{plural(many, 'question')} {_COUNTED[subject]}" for subject, many in pieces.items() if many]
     return f"{listed(parts)}." if parts else "no question lost anything."
 
 
-def causes_table(questions: Sequence[BrokenQuestion]) -> Table:
+def causes_table(lost: Sequence[QuestionLoss]) -> Table:
     """Make a table of the causes with the questions that lost something by them."""
     rows = [
         Row([Cell(cause, note=LOSS_CAUSES.get(cause, "")), count_cell(len(ids)), queries_cell("", ids)])
-        for cause, ids in losses_by_cause(questions).items()
+        for cause, ids in by_cause(lost).items()
     ]
     return Table("Why", [words("cause"), Column("questions"), text("which")], rows)
 
 
-def short_table(questions: Sequence[BrokenQuestion], most: int) -> Table:
+def short_table(lost: Sequence[QuestionLoss], most: int) -> Table:
     """Make a table of the losses of the first questions, a row for each."""
+    questions = list(by_question(lost).values())
     columns = [words("question"), words("lost"), words("rank"), words("metric"), text("why")]
-    rows = [Row([Cell(each.query_id), Cell(loss.missing), *_change_cells(loss)]) for each in questions[:most] for loss in each.losses]
+    rows = [Row([Cell(loss.query_id), Cell(loss.missing), *_change_cells(loss)]) for losses in questions[:most] for loss in losses]
     more = f"{count(len(questions) - most)} more questions lost something." if len(questions) > most else ""
     return Table("What broke since the baseline", columns, rows, more)
 
 
-def _change_cells(loss: BaselineLoss) -> list[Cell]:
+def _change_cells(loss: QuestionLoss) -> list[Cell]:
     return [Cell(ranks(loss)), Cell(values(loss)), Cell(f"{loss.cause}: {loss.explanation}" if loss.explanation else loss.cause)]
 
 
-def ranks(loss: BaselineLoss) -> str:
+def ranks(loss: QuestionLoss) -> str:
     """Write the ranks before and after, a dash for none."""
     return "" if loss.subject == "answer" else f"{loss.rank_before or '–'} → {loss.rank_after or '–'}"
 
 
-def values(loss: BaselineLoss) -> str:
+def values(loss: QuestionLoss) -> str:
     """Write the values of the metric before and after."""
     if isnan(loss.value_before) and isnan(loss.value_after):
         return loss.metric
     return f"{loss.metric} {number(loss.value_before, 2)} → {number(loss.value_after, 2)}"
 
 
-def _question(run: RunTables, question: BrokenQuestion) -> Collapsible:
-    first = question.losses[0]
+def _question(run: RunTables, losses: Sequence[QuestionLoss]) -> Collapsible:
+    first = losses[0]
     note = " · ".join(part for part in (_named(first), values(first), first.cause) if part)
-    more = f" · {len(question.losses) - 1} more" if len(question.losses) > 1 else ""
-    blocks: list[Block] = [Lines([_line(loss) for loss in question.losses])]
-    if question.before or question.after:
-        blocks.append(Columns([_hits("Hits before", question.before), _hits("Hits now", question.after)]))
-    terms = [Term("lost evidence", passage) for loss in question.losses if (passage := _evidence(run, loss))]
-    terms += [Term("answer now", _cut(question.answer))] if question.answer else []
+    more = f" · {len(losses) - 1} more" if len(losses) > 1 else ""
+    blocks: list[Block] = [Lines([_line(loss) for loss in losses])]
+    # Ranks of documents and of slices do not mix, so the hits are those of the first loss.
+    with_hits = [loss for loss in losses if loss.subject != "answer"]
+    if with_hits and (with_hits[0].before or with_hits[0].after):
+        lost, new = {loss.document for loss in with_hits}, {name for loss in with_hits for name in loss.displaced_by}
+        sides = (("Hits before", with_hits[0].before), ("Hits now", with_hits[0].after))
+        blocks.append(Columns([_hits(title, hits, lost, new) for title, hits in sides]))
+    terms = [Term("lost evidence", passage) for loss in losses if (passage := _evidence(run, loss))]
+    answer = next((loss.answer for loss in losses if loss.subject == "answer"), "")
+    terms += [Term("answer now", _cut(answer))] if answer else []
     blocks += [Terms(terms)] if terms else []
-    return Collapsible(f"{question.query_id}: {question.text}", blocks, f"{note}{more}", "pairing")
+    return Collapsible(f"{first.query_id}: {first.question}", blocks, f"{note}{more}", "pairing")
 
 
-def _evidence(run: RunTables, loss: BaselineLoss) -> str:
+def _evidence(run: RunTables, loss: QuestionLoss) -> str:
     """The text of a lost piece of evidence, empty for other losses and if its document was removed."""
     if loss.subject != "evidence" or loss.cause == "removed":
         return ""
@@ -119,27 +126,28 @@ def _cut(words: str) -> str:
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]} …"
 
 
-def _named(loss: BaselineLoss) -> str:
+def _named(loss: QuestionLoss) -> str:
     return "answer" if loss.subject == "answer" else f"{loss.subject} {loss.missing} · rank {ranks(loss)}"
 
 
-def _line(loss: BaselineLoss) -> str:
+def _line(loss: QuestionLoss) -> str:
     why = f"{loss.cause}: {loss.explanation}" if loss.explanation else loss.cause
     subject = "" if loss.subject == "answer" else f"{_named(loss)} · "
     return f"{subject}{values(loss)} · {why}."
 
 
-def _hits(title: str, hits: Sequence[ComparedHit]) -> Table:
-    shown = [hit for hit in hits if hit.rank <= _FIRST_HITS or hit.role == "lost"]
-    rows = [Row([Cell(str(hit.rank)), Cell(_titled(hit), note=hit.text)]) for hit in shown]
+def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], new: Set[str]) -> Table:
+    """Show the first hits, and later ones of lost documents."""
+    shown = [hit for hit in hits if hit["rank"] <= _FIRST_HITS or hit["doc_id"] in lost]
+    rows = [Row([Cell(str(hit["rank"])), Cell(_titled(hit, lost, new), note=hit["text"])]) for hit in shown]
     skipped = len(hits) - len(shown)
     return Table(title, [Column("rank", sorts=False), text("hit")], rows, f"{plural(skipped, 'other hit')} not shown." if skipped else "")
 
 
-def _titled(hit: ComparedHit) -> str:
-    roles = {"lost": "lost", "new": "new or changed in the corpus"}
-    marks = [part for part in (roles.get(hit.role, ""), "relevant" if hit.relevant else "") if part]
-    return " · ".join([f"{hit.doc_id}:{hit.start}-{hit.end}", *marks])
+def _titled(hit: HitRow, lost: Set[str], new: Set[str]) -> str:
+    role = "lost" if hit["doc_id"] in lost else "new or changed in the corpus" if hit["doc_id"] in new else ""
+    marks = [part for part in (role, "relevant" if hit["relevant"] else "") if part]
+    return " · ".join([f"{hit['doc_id']}:{hit['start']}-{hit['end']}", *marks])
 
 
 broken = Topic("broken", "What broke since the baseline?", "What broke", compute, render)

@@ -2,20 +2,16 @@
 
 import xml.etree.ElementTree as ElementTree
 
+from workbench.analysis.losses import QuestionLoss
 from workbench.errors import InputError
-from workbench.gate.formats.annotations import annotation_lines
-from workbench.gate.formats.files import gate_json, gate_table
-from workbench.gate.formats.junit import gate_junit
-from workbench.gate.formats.markdown import gate_markdown
-from workbench.gate.formats.terminal import gate_lines
-from workbench.gate.formats.unchecked import write_unchecked
-from workbench.gate.lost import LostQuestion, RankedHit
+from workbench.gate.files import gate_json, gate_table, write_unchecked
+from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown
 from workbench.gate.report import GateReport, RuleResult
 from workbench.statistics.gates.paired import Decision
 
 ODD = 'a<script>|b`\n::error::x\x1b[31m 5% "q" & ]]>'
-HITS = tuple(RankedHit(rank, ODD, 0, 9, ODD, rank == 1) for rank in (1, 2))
-LOST = LostQuestion(ODD, ODD, "document", ODD, 1, 0, "rank", HITS, HITS, ODD, (), "recall@5", 1.0, 0.0)
+HITS = tuple({"rank": rank, "doc_id": ODD, "start": 0, "end": 9, "text": ODD, "relevant": rank == 1} for rank in (1, 2))
+LOST = QuestionLoss(ODD, ODD, "document", ODD, 1, 0, "rank", HITS, HITS, ODD, (), "recall@5", 1.0, 0.0)
 RULES = [RuleResult(rule=ODD, kind="baseline", metric="recall@5", slice=ODD, condition="retrieved", outcome=Decision.FAIL, reason=ODD)]
 PASSED = RuleResult(
     rule="test",

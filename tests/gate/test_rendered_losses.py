@@ -8,11 +8,10 @@ import pytest
 
 from tests.lost_runs import FACTS, QUESTIONS, Sweep, documents
 from workbench.analysis.findings import findings
-from workbench.analysis.losses import LOSS_CAUSES
+from workbench.analysis.losses import LOSS_CAUSES, QuestionLoss, lost_table
 from workbench.gate.baseline import baseline_of
-from workbench.gate.losses.lost_table import lost_table
-from workbench.gate.losses.rendering import lost_lines, lost_markdown
-from workbench.gate.lost import LostQuestion, RankedHit, lost_questions
+from workbench.gate.losses import lost_questions
+from workbench.gate.render import lost_lines, lost_markdown
 from workbench.report.model import Collapsible, Columns, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.topics.run.broken import MOST_QUESTIONS, broken
@@ -24,32 +23,32 @@ BAD = "<script>alert(1)</script> | `code` **bold** [link](x)\n# title\x1b[31m"
 
 
 @pytest.fixture(scope="module")
-def stale(swept: Sweep) -> tuple[RunTables, list[LostQuestion]]:
+def stale(swept: Sweep) -> tuple[RunTables, list[QuestionLoss]]:
     whole = swept()
     run = swept(documents() | {f"old-lamp-{year}": FACTS["lamp"].replace("nine", "eight") for year in (2021, 2022, 2023)})
     return run, lost_questions(run, run.names[0], baseline_of([whole], whole.names[0]))
 
 
-def with_lost(run: RunTables, lost: list[LostQuestion]) -> RunTables:
+def with_lost(run: RunTables, lost: list[QuestionLoss]) -> RunTables:
     table = lost_table(run.names[0], lost)
     return replace(run, sources={**run.sources, "lost": lambda _: table})
 
 
-def untidy(number: int) -> list[LostQuestion]:
-    hit = RankedHit(1, LONG, 0, 99, BAD, True)
-    made = LostQuestion("q", BAD, "evidence", f"{LONG}:0-99", 1, 0, "rank", [hit] * 10, [hit] * 10, "it fell", [LONG], "recall@5", 1.0, 0.0)
+def untidy(number: int) -> list[QuestionLoss]:
+    hit = {"rank": 1, "doc_id": LONG, "start": 0, "end": 99, "text": BAD, "relevant": True}
+    made = QuestionLoss("q", BAD, "evidence", f"{LONG}:0-99", 1, 0, "rank", [hit] * 10, [hit] * 10, "it fell", [LONG], "recall@5", 1.0, 0.0)
     answer = replace(made, subject="answer", missing="answer_f1", before=(), after=(), cause="error", explanation=BAD, answer=BAD * 40)
     return [each for at in range(number) for each in (replace(made, query_id=f"{LONG}-{at}"), replace(answer, query_id=f"{LONG}-{at}"))]
 
 
-def test_the_table_keeps_the_order_and_is_of_its_schema(stale: tuple[RunTables, list[LostQuestion]]) -> None:
+def test_the_table_keeps_the_order_and_is_of_its_schema(stale: tuple[RunTables, list[QuestionLoss]]) -> None:
     run, lost = stale
     table = lost_table(run.names[0], lost)
     pd.testing.assert_frame_equal(table, conform(SCHEMAS["lost"], table))
     assert table["query_id"].tolist() == [each.query_id for each in lost] == ["lamp"]
     (row,) = table.to_dict("records")
     assert json.loads(row["displaced_by"]) == list(lost[0].displaced_by)
-    assert [hit["doc_id"] for hit in json.loads(row["after"])] == [hit.doc_id for hit in lost[0].after]
+    assert [hit["doc_id"] for hit in json.loads(row["after"])] == [hit["doc_id"] for hit in lost[0].after]
     assert lost_table("x", []).empty
 
 
@@ -57,7 +56,7 @@ def test_every_cause_that_a_loss_can_have_has_a_meaning() -> None:
     assert {"removed", "changed", "displaced", "error", "rank", "boundary", "refusal", "unsure"} <= set(LOSS_CAUSES)
 
 
-def test_the_terminal_shows_a_line_for_each_loss(stale: tuple[RunTables, list[LostQuestion]]) -> None:
+def test_the_terminal_shows_a_line_for_each_loss(stale: tuple[RunTables, list[QuestionLoss]]) -> None:
     lines = lost_lines(stale[1])
     assert lines[0] == "What broke: 1 question lost evidence, or a part of it."
     assert lines[1].split() == ["question", "lost", "rank", "metric", "why"]
@@ -72,7 +71,7 @@ def test_the_terminal_shortens_names_and_counts_the_rest() -> None:
     assert LONG not in "\n".join(lines)
 
 
-def test_markdown_escapes_texts_and_ids(stale: tuple[RunTables, list[LostQuestion]]) -> None:
+def test_markdown_escapes_texts_and_ids(stale: tuple[RunTables, list[QuestionLoss]]) -> None:
     text = lost_markdown(stale[1])
     assert text.startswith("#### What broke\n\n1 question lost evidence, or a part of it.\n\n| cause | questions | which |\n")
     assert "| displaced (new or changed documents rank ahead of it) | 1 | lamp |" in text
@@ -89,7 +88,7 @@ def test_a_run_without_losses_has_no_section(swept: Sweep) -> None:
     assert broken(findings(with_lost(run, []))) is None
 
 
-def test_the_section_shows_hits_side_by_side_and_marks_what_took_the_place(stale: tuple[RunTables, list[LostQuestion]]) -> None:
+def test_the_section_shows_hits_side_by_side_and_marks_what_took_the_place(stale: tuple[RunTables, list[QuestionLoss]]) -> None:
     section = broken(findings(with_lost(*stale)))
     assert section is not None
     (fold,) = [block for block in section.blocks if isinstance(block, Collapsible)]

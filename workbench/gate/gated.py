@@ -1,7 +1,9 @@
 """The values that a rule is about, as arrays over the questions of a run."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,6 @@ from workbench.analysis.answer_values import answer_score
 from workbench.analysis.values import clusters, slices
 from workbench.core.formatting import listed, meant, plural, share
 from workbench.errors import InputError
-from workbench.gate.question_values import question_values
 from workbench.gate.rules import Subject
 from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.names import Metric
@@ -50,7 +51,7 @@ class GatedConfiguration:
         return known[subject.metric]
 
     def members(self, subject: Subject) -> Bools:
-        """Return whether each question is in the slice of a rule. Raises InputError for an unknown slice."""
+        """Mark the questions in the slice of a rule. Raises InputError for an unknown slice."""
         known = slices(self.run)
         if subject.slice in known:
             return known[subject.slice]
@@ -132,7 +133,7 @@ class GatedConfiguration:
 
 
 def default_subjects(run: RunTables, configuration: str) -> list[Subject]:
-    """Return what is compared with a baseline unless it is named: the primary metric, and with answers the first metric of their content."""
+    """List the metrics to compare with a baseline by default: the primary one, and with answers the first metric of their content."""
     answers = answer_score(run)
     measured = answers is not None and len(run.of("answers", configuration)) > 0
     return [Subject(str(run.primary)), *([Subject(str(answers))] if measured and str(answers) != str(run.primary) else [])]
@@ -141,3 +142,77 @@ def default_subjects(run: RunTables, configuration: str) -> list[Subject]:
 def _of_subject(table: pd.DataFrame, subject: Subject) -> pd.DataFrame:
     """Return the values of a rule's metric under its condition, by question."""
     return table[(table["metric"] == subject.metric) & (table["condition"] == subject.condition)].set_index("query_id")
+
+
+COLUMNS = ["condition", "metric", "query_id", "value", "state"]
+_KEYS = COLUMNS[:3]
+
+
+def question_values(run: RunTables, configuration: str) -> pd.DataFrame:
+    """Return COLUMNS for each question to which a metric applies. The value is the mean over scored repeats and variants.
+
+    A question is `unscored`, with the value NaN, if a repeat or a variant of it has no value.
+    """
+    return pooled(run.of("queries", configuration))
+
+
+def pooled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Pool rows with the columns COLUMNS, several for a question."""
+    rows = rows[rows["state"] != "not_applicable"]
+    groups = rows.assign(missing=rows["state"] == "unscored").groupby(_KEYS, sort=False)
+    table = groups.agg(value=("value", "mean"), missing=("missing", "any")).reset_index()
+    table["value"] = table["value"].where(~table["missing"])
+    return table.assign(state=table["missing"].map({True: "unscored", False: "scored"}))[COLUMNS]
+
+
+# Answers and judgements of these kinds are computed in this process, from the text alone.
+_DETERMINISTIC = ("extractive", "recorded", "overlap", "sentences", "local", "cascade")
+# Embedders and rerankers behind a server, whose numbers can differ from call to call.
+_SERVED = ("openai", "ollama", "endpoint")
+# Stages that retrieval does not depend on, and the one that is random unless it is recorded.
+_LATER = ("answering", "target")
+
+
+def random_parts(run: RunTables, configuration: str, metric: str) -> tuple[str, ...]:
+    """Name the parts of a configuration that are not deterministic and that a metric depends on, such as `answering: chat`. Empty: none."""
+    parts = random_retrieval(run, configuration)
+    measure = run.measures.get(metric)
+    if measure is not None and not measure.of_answers:
+        return parts
+    judges = _random_judges(run.judging) if measure is None or measure.judged else []
+    return (*parts, *random_answers(run, configuration), *judges)
+
+
+def random_retrieval(run: RunTables, configuration: str) -> tuple[str, ...]:
+    """Name the parts before the answers that are not deterministic, which repeats of answers do not repeat."""
+    settings = run.configurations_settings[configuration]
+    target = settings.get("target")
+    parts = [f"target: {target['kind']}"] if isinstance(target, Mapping) and target["kind"] != "recorded" else []
+    stages = {
+        stage: sorted(_kinds(part) & set(_SERVED)) for stage, part in settings.items() if isinstance(part, Mapping) and stage not in _LATER
+    }
+    return (*parts, *(f"{stage}: {kind}" for stage, kinds in stages.items() for kind in kinds))
+
+
+def random_answers(run: RunTables, configuration: str) -> tuple[str, ...]:
+    """Name the generator if its answers can differ from call to call. The answers of a target belong to the target."""
+    settings = run.configurations_settings[configuration]
+    kind = "" if settings.get("target") else _kind(settings.get("answering"))
+    return (f"answering: {kind}",) if kind and kind not in _DETERMINISTIC else ()
+
+
+def _random_judges(judging: Mapping[str, Any] | None) -> list[str]:
+    tasks = {name: settings for name, settings in (judging or {}).items() if isinstance(settings, Mapping)}
+    kinds = {name: _kinds(settings, inside=("embedding",)) - set(_DETERMINISTIC) for name, settings in tasks.items() if "kind" in settings}
+    return [f"judging.{name}: {kind}" for name, found in kinds.items() for kind in sorted(found)]
+
+
+def _kinds(settings: Mapping[str, Any], inside: Sequence[str] = ()) -> set[str]:
+    """Return the kinds of a component and of those that it contains, but not of those in the fields `inside`."""
+    values = [value for name, value in settings.items() if name not in inside]
+    inner = [part for value in values for part in (value if isinstance(value, list) else [value]) if isinstance(part, Mapping)]
+    return {_kind(settings)}.union(*(_kinds(part, inside) for part in inner)) - {""}
+
+
+def _kind(settings: object) -> str:
+    return str(settings["kind"]) if isinstance(settings, Mapping) and "kind" in settings else ""
