@@ -43,12 +43,12 @@ class FailureCauses:
 
     @property
     def failed(self) -> int:
-        """Return the number of failed answers."""
+        """The number of failed answers."""
         return sum(count.answers for count in self.causes)
 
     @property
     def sides(self) -> Mapping[str, int]:
-        """Return the numbers of failed answers by side: `retrieval` (everything before the answer), `answering` and `judging`."""
+        """The numbers of failed answers by side: `retrieval` (everything before the answer), `answering` and `judging`."""
         retrieval = {cause.name for cause in EVIDENCE_CAUSES}
         sides = dict.fromkeys(("retrieval", "answering", "judging"), 0)
         for count in self.causes:

@@ -44,7 +44,7 @@ def answers_of(run: RunTables, configuration: str) -> pd.DataFrame:
 
 
 def is_verbatim(run: RunTables, configuration: str) -> bool:
-    """Return whether the answers are copied from the context, so that they can neither be unfaithful nor obey it."""
+    """Check that the answers are copied from the context, so that they can neither be unfaithful nor obey it."""
     return configuration in _verbatim(run)
 
 
@@ -73,7 +73,7 @@ class Refusals(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Return the refused share, 0 without answers."""
+        """The refused share, 0 without answers."""
         return self.refused / self.of if self.of else 0.0
 
 
@@ -120,7 +120,7 @@ def refusals_in(run: RunTables, configuration: str, questions: Bools, condition:
 
 
 def refused_questions(run: RunTables, configuration: str, condition: str) -> Bools:
-    """Whether any answer of a configuration to a question is refused in a condition. Shape (questions,)."""
+    """Mark the questions of which an answer is refused in a condition. Shape (questions,)."""
     return _refused(run, configuration, condition, "")[0] > 0
 
 

@@ -253,7 +253,7 @@ class ShownAnswer:
 
     @property
     def name(self) -> str:
-        """Return the condition with its perturbation."""
+        """The condition with its perturbation."""
         return "/".join(filter(None, [self.condition, self.perturbation]))
 
 

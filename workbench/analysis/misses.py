@@ -18,7 +18,7 @@ from workbench.results.run_tables import RunTables
 
 
 def explains_text(run: RunTables) -> bool:
-    """Whether the primary metric, over spans or chunks, misses evidence rather than whole documents."""
+    """Check that the primary metric is over spans or chunks, and so misses evidence rather than whole documents."""
     return run.primary.of_text and bool(run.dataset["needs"])
 
 
@@ -87,7 +87,7 @@ def faults_of(run: RunTables, configuration: str) -> FailureSummary:
 
 
 def _beyond_k(run: RunTables) -> NDArray[np.bool_]:
-    """Whether a query has more relevant documents than the primary metric reads. Shape (queries,)."""
+    """Mark the queries with more relevant documents than the primary metric reads. Shape (queries,)."""
     if run.primary.family != "documents" or run.primary.k is None:
         return np.zeros(len(run.questions), dtype=np.bool_)
     relevant = run.judgements[run.judgements["relevance"] > 0].drop_duplicates(["query_id", "doc_id"])

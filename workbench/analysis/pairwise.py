@@ -107,7 +107,7 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
 
 
 def meanings(run: RunTables) -> Mapping[str, str]:
-    """Return what the causes by which questions are grouped mean: those of failed answers if the run is ranked by answers."""
+    """Return the meanings of the causes by which questions are grouped: of failed answers if the run is ranked by answers."""
     if run.primary.of_answers:
         return {**answer_cause_meanings(run), OTHER: _NO_FAILURE}
     return {**cause_meanings(run), OTHER: _NOTHING_MISSED}

@@ -25,7 +25,7 @@ class SyntheticQuestions:
 
     @property
     def waiting(self) -> int:
-        """Return how many synthetic questions nobody accepted."""
+        """The number of synthetic questions nobody accepted."""
         return self.synthetic - self.accepted
 
 

@@ -24,7 +24,7 @@ def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
 
 
 def unscored_queries(run: RunTables, configuration: str, metric: str) -> Bools:
-    """Whether a metric has no value for a question although it applies. Shape (queries,)."""
+    """Mark the questions that have no value of a metric although it applies. Shape (queries,)."""
     rows = _unscored(run, configuration, metric)
     return run.questions["query_id"].isin(rows["query_id"]).to_numpy(np.bool_)
 

@@ -197,7 +197,7 @@ class AnswersView(_RunView):
         return show(condition_table(self.run, self.name))
 
     def decomposition(self) -> Shown:
-        """What is lost through retrieval, distractors and attacks, and what remains."""
+        """Losses through retrieval, distractors and attacks, and the remaining ones."""
         found = {name: parts for name in answering(self.run) if (parts := decomposition_of(self.run, name))}
         if not found:
             return show(Prose("Without the condition gold, losses cannot be separated."))

@@ -75,7 +75,7 @@ export default { render };
 """
 # Seconds after the last change until the HTML that a saved notebook keeps is renewed, so that a moving slider does not wait for it.
 _RENEWAL_SECONDS = 0.4
-# The width of a control in a row of its own, without its margin.
+# The width of a control that fills a row, without its margin.
 WITHIN = "calc(100% - 4px)"
 
 
@@ -89,7 +89,7 @@ class ShortcutGuard(anywidget.AnyWidget):
 
 
 class SavedDisplay:
-    """Display a widget, then a static table in an output of its own.
+    """Display a widget, then a static table in a separate output.
 
     The widget contains a style that hides the table, so that it appears only where the widget does not: without a kernel, in an untrusted copy, and in
     an export. The output with the table has a style that hides "Loading widget…" in the one before. Papermill and nbconvert execute without a
@@ -138,7 +138,7 @@ def display_table(table: str, name: str) -> None:
 
 
 def attended() -> bool:
-    """Whether a person can use widgets: papermill and nbconvert execute cells without standard input."""
+    """Check that a person can use widgets: papermill and nbconvert execute cells without standard input."""
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -171,7 +171,7 @@ class NotebookPanel(ABC):
     @property
     @abstractmethod
     def static_html(self) -> str:
-        """What the panel shows now, as HTML with inline styles and escaped text."""
+        """The present state as HTML with inline styles and escaped text."""
 
     @abstractmethod
     def _built(self) -> ipywidgets.DOMWidget: ...

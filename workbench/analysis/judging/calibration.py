@@ -58,7 +58,7 @@ def calibration_table(labelled: LabelledRun) -> pd.DataFrame:
 
 
 def badge(run: RunTables, task: str) -> str:
-    """Return what is known about the judge of a task: `measured on 60 labels of this run: …`, `measured elsewhere …`, or `not measured`."""
+    """Describe the measurement of the judge of a task: `measured on 60 labels of this run: …`, `measured elsewhere …`, or `not measured`."""
     table = run.calibration
     rows = table[(table["task"] == task) & (table["measure"] == "balanced_accuracy")].to_dict("records")
     if not rows:

@@ -69,7 +69,7 @@ def judge_of(run: RunTables, task: str) -> str:
 
 
 def verdict_of(items: pd.DataFrame, metric: str) -> "pd.Series[float]":
-    """Return what the judge says about a metric of each item: 1, 0 or NaN. A judge that only scores sees no contradictions."""
+    """Return the judge's verdict on a metric of each item: 1, 0 or NaN. A judge that only scores sees no contradictions."""
     if metric != "contradiction_rate":
         return items["yes"]
     if (items["verdict"] == "").all():
@@ -78,7 +78,7 @@ def verdict_of(items: pd.DataFrame, metric: str) -> "pd.Series[float]":
 
 
 def label_of(labels: "pd.Series[str]", metric: str) -> "pd.Series[float]":
-    """Return what people say about a metric of each item, 1, 0, or NaN without a label."""
+    """Return the label of each item for a metric: 1, 0, or NaN without one."""
     wanted = {"faithfulness": "supported", "contradiction_rate": "contradicted"}.get(metric, "yes")
     return (labels == wanted).astype(np.float64).mask(labels == "")
 

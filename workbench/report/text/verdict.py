@@ -99,7 +99,7 @@ def more(findings: Findings) -> tuple[str, str]:
 
 
 def undone(comparison: Comparison) -> bool:
-    """Whether a difference that is significant by itself does not count, because losses that were not seen would undo it."""
+    """Check for a difference that is significant by itself and does not count, because losses that were not seen would undo it."""
     return comparison.p <= ALPHA and comparison.p_adjusted == 1
 
 

@@ -44,7 +44,7 @@ class Boundaries:
 
     @property
     def counts(self) -> str:
-        """Return the counts in one line."""
+        """The counts in one line."""
         longest = max((chunk.end - chunk.start for chunk in self.chunks), default=0)
         evidence = f"{count(self.cut_needs)} of {plural(self.needs, 'piece')} of evidence cut" if self.needs else "no evidence here"
         window = f"{count(len(self.beyond))} beyond the window of {plural(self.window, 'token')}" if self.window else "no window"
@@ -180,7 +180,7 @@ def _bounds(document: Document, chunks: Sequence[Chunk], embedding: Embedder, ad
 
 
 def _between_words(tokens: Tokens, positions: Ints) -> Bools:
-    """Return whether a cut at each position leaves all tokens as they are (`Tokens`)."""
+    """Mark the positions where a cut leaves all tokens as they are (`Tokens`)."""
     place = tokens.before(positions)
     before, after = np.maximum(place - 1, 0), np.minimum(place, len(tokens.starts) - 1)
     apart = (tokens.words[before] != tokens.words[after]) | (place == len(tokens.starts))

@@ -70,13 +70,13 @@ class ChunkingSettings:
         return cls(chunker.kind, enrich=chunker.enrich, tokens=chunker.tokens, model=chunker.model, **given)
 
     def uses(self, name: str) -> bool:
-        """Return whether the kind has the setting `size`, `overlap` or `parent`."""
+        """Check that the kind has the setting `size`, `overlap` or `parent`."""
         fields = CHUNKERS[self.kind].model_fields
         return name in fields or (name == "size" and "child" in fields)
 
     @property
     def chunker(self) -> Chunker:
-        """Return the chunker with these settings."""
+        """The chunker with these settings."""
         made = CHUNKERS[self.kind]
         values = {"size": self.size, "child": self.size, "overlap": self.overlap, "parent": self.parent}
         fields = {name: value for name, value in values.items() if name in made.model_fields}
@@ -84,7 +84,7 @@ class ChunkingSettings:
 
     @property
     def as_yaml(self) -> str:
-        """Return the key `chunking` of an experiment file. The experiment sets the model whose tokens are counted."""
+        """The key `chunking` of an experiment file. The experiment sets the model whose tokens are counted."""
         settings = {name: value for name, value in self.chunker.settings().items() if name != "model"}
         return str(yaml.safe_dump({"chunking": settings}, default_flow_style=None, sort_keys=False, width=1_000))
 

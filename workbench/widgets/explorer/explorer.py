@@ -41,7 +41,7 @@ _HELD_BACK = 2.0
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is displayed: a question with its sides, or none. The `key` is what it was computed from."""
+    """The displayed question with its sides, or none. It was computed from the `key`."""
 
     question: ExploredQuestion | None = None
     sides: tuple[Side, ...] = ()
@@ -82,7 +82,7 @@ class Explorer:
 
     @property
     def filter(self) -> QuestionFilter:
-        """What the controls filter by."""
+        """The filter that the controls set."""
         panel = self._panel
         if panel is None:
             return QuestionFilter()
@@ -90,7 +90,7 @@ class Explorer:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """What is shown of both configurations, empty without a question."""
+        """Both configurations' sides of the question, empty without one."""
         _ = self.panel
         return self._shown.sides
 
@@ -248,7 +248,7 @@ class Explorer:
         self._show_question(query_id) if query_id is not None else self._show(_Shown())
 
     def _first_shown(self) -> _Shown:
-        """What is shown first."""
+        """The first question and its sides."""
         query_id, metric = str(self._ordered()["query_id"].iloc[0]), self.model.metrics[0]
         condition = RETRIEVED if RETRIEVED in self.model.conditions else _ALL
         sides = tuple(self.model.side(name, query_id, metric, condition) for name in self._start)

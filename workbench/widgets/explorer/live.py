@@ -32,7 +32,7 @@ class LiveSearch:
     _indexes: dict[str, Index] = field(default_factory=dict, init=False, repr=False)
 
     def ask(self, configuration: str, question: str, say: Say) -> Hits:
-        """Return what the exported retriever of a configuration returns for a question. Index first if necessary, and `say` so.
+        """Search as the exported retriever of a configuration does. Index first if necessary, and `say` so.
 
         Raises WorkbenchError if the configuration is a target or names code, or if dataset, model or store are missing or have changed.
         """

@@ -17,7 +17,7 @@ _SHOWN_FAULTS = 50
 
 @dataclass
 class DocumentView:
-    """What the person looks at: a document in its passages or whole, a part of it, other documents that were opened, and a search."""
+    """The documents on display: one in its passages or whole, a part of it, other documents that were opened, and a search."""
 
     doc_id: str = ""
     whole: bool = False

@@ -56,7 +56,7 @@ class AttackOutcomes:
 
     @property
     def answers(self) -> int:
-        """Return the number of given answers."""
+        """The number of given answers."""
         return sum(self.counts.values()) + self.neither
 
 
