@@ -74,25 +74,25 @@ def claims_of(run: RunTables, configuration: str, key: AnswerKey) -> ShownClaims
     return _by_answer(run, configuration).get(key, ShownClaims())
 
 
-def claim_states(run: RunTables, configuration: str, condition: str = RETRIEVED) -> dict[ClaimState, int]:
-    """Count the claims of a configuration's answers in a condition by state, the worst first."""
-    found = _all_claims(run, configuration, condition)
+def claim_states(run: RunTables, configuration: str) -> dict[ClaimState, int]:
+    """Count the claims of a configuration's answers to retrieved contexts by state, the worst first."""
+    found = _all_claims(run, configuration)
     return {state: many for state in CLAIM_STATES if (many := sum(each.state == state for each in found))}
 
 
-def weakest_claims(run: RunTables, configuration: str, condition: str = RETRIEVED) -> list[ShownClaim]:
-    """Return the claims of a condition that no passage supports, contradicted ones first, then those with the lowest score.
+def weakest_claims(run: RunTables, configuration: str) -> list[ShownClaim]:
+    """Return the claims about retrieved contexts that no passage supports, contradicted ones first, then those with the lowest score.
 
     From a judge that only scores, these are all claims, the lowest score first. Of repeats the first is read.
     """
-    found = _all_claims(run, configuration, condition)
+    found = _all_claims(run, configuration)
     weak = [each for each in found if each.state in ("contradicted", "absent")] or [each for each in found if each.state == "scored"]
     return sorted(weak, key=lambda each: (CLAIM_STATES.index(each.state), math.inf if math.isnan(each.score) else each.score))
 
 
-def _all_claims(run: RunTables, configuration: str, condition: str) -> list[ShownClaim]:
+def _all_claims(run: RunTables, configuration: str) -> list[ShownClaim]:
     found = _by_answer(run, configuration)
-    return [claim for (name, _, repeat, _), answer in found.items() if name == condition and not repeat for claim in answer.claims]
+    return [claim for (name, _, repeat, _), answer in found.items() if name == RETRIEVED and not repeat for claim in answer.claims]
 
 
 @lru_cache(maxsize=8)
@@ -110,23 +110,14 @@ def _answer_claims(rows: Sequence[Mapping[Any, Any]]) -> ShownClaims:
 
 
 def _claim(row: Mapping[Any, Any]) -> ShownClaim:
+    same = ("query_id", "start", "end", "score", "confidence", "chunk_id", "evidence_start", "evidence_end", "quote", "judge", "error")
     return ShownClaim(
-        query_id=str(row["query_id"]),
-        number=int(row["number"]) + 1,
-        text=str(row["claim"]),
-        start=int(row["start"]),
-        end=int(row["end"]),
+        **{name: row[name] for name in same},
+        number=row["number"] + 1,
+        text=row["claim"],
         state=_state(row),
-        score=float(row["score"]),
-        confidence=float(row["confidence"]),
-        passage=int(row["passage"]) + 1,
-        chunk_id=str(row["chunk_id"]),
-        evidence_start=int(row["evidence_start"]),
-        evidence_end=int(row["evidence_end"]),
-        quote=str(row["quote"]),
+        passage=row["passage"] + 1,
         flags=tuple(json.loads(row["flags"] or "[]")),
-        judge=str(row["judge"]),
-        error=str(row["error"]),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from workbench.analysis.answer_causes import by_frequency, failures_of
+from workbench.analysis.answer_causes import failures_of
 from workbench.analysis.answer_values import answer_score, answering, condition_scores
 from workbench.analysis.decomposition import decomposition_of
 from workbench.analysis.findings import Findings, findings
@@ -264,5 +264,5 @@ class JudgeView(_RunView):
             "configuration": self.name,
             "judges": {each.task: [each.judge, each.role, each.badge] for each in trusted},
         }
-        values["causes"] = {each.cause.name: each.answers for each in by_frequency(failures)} if failures else {}
+        values["causes"] = {each.cause.name: each.answers for each in failures.by_frequency} if failures else {}
         return Record(run_id, values, f"{plural(len(trusted), 'judge')} of {self.name}")

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import with_causes
-from workbench.analysis.answer_causes import answer_cause_meanings, attributed_conditions, failed_answers, failure_causes
+from workbench.analysis.answer_causes import answer_cause_meanings, attributed_conditions, failed_answers, failed_share, failures_of
 from workbench.analysis.answer_values import answering
 from workbench.analysis.misses import causes_by_query, missed_evidence
 from workbench.attribution.causes import CAUSE_NAMES
@@ -24,10 +24,10 @@ def test_conditions_without_an_attack_and_with_a_context_have_causes(caused_run:
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_every_failed_answer_is_counted_once_by_its_cause(caused_run: RunTables, condition: str) -> None:
     name = answering(caused_run)[0]
-    found, rows = failure_causes(caused_run, name, condition), failed_answers(caused_run, name)
+    found, rows = failures_of(caused_run, name, condition), failed_answers(caused_run, name)
     counts = rows.loc[rows["condition"] == condition, "cause"].value_counts().to_dict()
-    assert {each.cause.name: each.answers for each in found.causes} == counts
-    assert found.failed == sum(counts.values()) == sum(found.sides.values())
+    assert {each.cause.name: each.answers for each in found.causes} == {cause: found.of(cause) for cause in counts} == counts
+    assert found.failed == sum(counts.values())
     assert found.given == len(given(caused_run, condition)) >= found.failed
     assert [each.cause.name for each in found.causes] == sorted(counts, key=CAUSE_NAMES.index)
 
@@ -35,27 +35,18 @@ def test_every_failed_answer_is_counted_once_by_its_cause(caused_run: RunTables,
 def test_a_share_is_the_mean_over_questions_of_all_given_answers(caused_run: RunTables) -> None:
     name, answers = answering(caused_run)[0], given(caused_run, "retrieved")
     rows = failed_answers(caused_run, name)
-    ranked = rows[(rows["condition"] == "retrieved") & (rows["cause"] == "rank")]
-    keys = set(zip(ranked["query_id"], ranked["repeat"], strict=True))
+    rows = rows[rows["condition"] == "retrieved"]
+    keys = set(zip(rows["query_id"], rows["repeat"], strict=True))
     failed = [pair in keys for pair in zip(answers["query_id"], answers["repeat"], strict=True)]
-    (count,) = (each for each in failure_causes(caused_run, name, "retrieved").causes if each.cause.name == "rank")
-    assert count.share is not None
-    assert count.share.value == pytest.approx(answers.assign(failed=failed).groupby("query_id")["failed"].mean().mean())
-    assert count.share.low < count.share.value < count.share.high
-    assert set(count.query_ids) == set(ranked["query_id"])
-
-
-def test_failures_are_on_the_side_of_retrieval_of_answering_or_of_judging(caused_run: RunTables) -> None:
-    found = failure_causes(caused_run, answering(caused_run)[0], "retrieved")
-    by_cause = {each.cause.name: each.answers for each in found.causes}
-    assert found.sides["retrieval"] == by_cause.get("rank", 0)
-    assert found.sides["judging"] == by_cause.get("unsure", 0)
+    share = failed_share(caused_run, failures_of(caused_run, name))
+    assert share.value == pytest.approx(answers.assign(failed=failed).groupby("query_id")["failed"].mean().mean())
+    assert share.low < share.value < share.high
 
 
 def test_without_judges_no_answer_has_a_cause(answered_run: RunTables) -> None:
     name = answering(answered_run)[0]
     assert failed_answers(answered_run, name).empty
-    assert failure_causes(answered_run, name, "gold").causes == ()
+    assert failures_of(answered_run, name, "gold") is None
 
 
 def test_causes_of_answers_are_no_missed_evidence(caused_run: RunTables, answered_run: RunTables) -> None:

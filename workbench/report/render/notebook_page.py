@@ -79,14 +79,14 @@ class PageCell:
     outputs: tuple[Markup, ...] = ()
 
 
-def write_notebook_page(notebook: Path, target: Path | None = None) -> Path:
-    """Write an executed notebook as a page, by default beside it, and return the path of the page.
+def write_notebook_page(notebook: Path) -> Path:
+    """Write an executed notebook as a page beside it, and return the path of the page.
 
     Raises
     ------
     InputError: the file does not exist or is no notebook that nbformat accepts.
     """
-    page = target or notebook.with_suffix(".html")
+    page = notebook.with_suffix(".html")
     write_text(page, notebook_page(notebook))
     return page
 

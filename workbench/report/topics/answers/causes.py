@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from workbench.analysis.answer_causes import (
     FailureCauses,
     answer_cause_meanings,
-    by_frequency,
     failed_share,
     failures_by_condition,
     failures_of,
@@ -79,14 +78,47 @@ def causes_figure(found: Sequence[FailureCauses]) -> Figure:
     order = _order(found)
     named = order[:MOST_CAUSES] if len(order) > MOST_CAUSES + 1 else order
     rest = [cause for cause in order if cause not in named]
+    titles = [*named, *([_OTHER] if rest else [])]
+    counts = [[*map(each.of, named), *([sum(map(each.of, rest))] if rest else [])] for each in found]
     short = shortened([each.configuration for each in found], NAME_LENGTH)
-    bars = [FailureBar(short[each.configuration], _counts(each, named, rest), each.given) for each in found]
-    columns = [words("configuration"), *(Column(cause) for cause in [*named, *([_OTHER] if rest else [])]), Column("answers")]
-    rows = [Row([Cell(each.configuration), *map(count_cell, _counts(each, named, rest)), count_cell(each.given)]) for each in found]
+    columns = [words("configuration"), *(Column(cause) for cause in titles), Column("answers")]
+    rows = [Row([Cell(each.configuration), *map(count_cell, own), count_cell(each.given)]) for each, own in zip(found, counts, strict=True)]
     table = Table("Failed answers by cause", columns, rows)
     also = f" Other causes are {', '.join(rest)}." if rest else ""
-    drawing = causes_drawing(bars, [*named, *([_OTHER] if rest else [])])
+    drawing = causes_drawing([(short[each.configuration], own, each.given) for each, own in zip(found, counts, strict=True)], titles)
     return Figure("answer-causes", described(table), f"{_CAPTION}{also}", drawing, table, key_of(short))
+
+
+@own_style()
+def causes_drawing(bars: Sequence[tuple[str, Sequence[int], int]], names: Sequence[str]) -> "Drawing":
+    """Stack the failed answers by cause in a row for each configuration (name, numbers in the order of `names`, all answers), as shares."""
+    legend = -(-len(names) // _LEGEND_COLUMNS) * _LEGEND_ROW
+    figure, (axes,) = canvas(0.75 + 0.26 * len(bars) + legend)
+    longest = max((sum(counts) / of for _, counts, of in bars if of), default=0.0)
+    width = min(1.0, max(_LEAST_WIDTH, longest))
+    for place, (_, counts, of) in enumerate(bars):
+        _stack(axes, place, counts, of, width)
+    handles = [axes.barh([0], [0], color=_CAUSE_COLOURS[number], label=name) for number, name in enumerate(names)]
+    axes.set_xlim(0, width)
+    axes.locator_params(axis="x", nbins=5)
+    name_rows(axes, [name for name, _, _ in bars], "share of the answers that fail")
+    axes.set_axisbelow(True)
+    # A legend fills column by column, and is read row by row.
+    by_column = [handle for column in range(_LEGEND_COLUMNS) for handle in handles[column::_LEGEND_COLUMNS]]
+    figure.legend(handles=by_column, loc="outside upper left", ncols=_LEGEND_COLUMNS, frameon=False, fontsize=POINTS, handlelength=1.2)
+    return figure
+
+
+def _stack(axes: "Axes", place: int, counts: Sequence[int], of: int, width: float) -> None:
+    start = 0.0
+    for number, many in enumerate(counts):
+        part = many / of if of else 0.0
+        axes.barh([place], [part], left=start, height=0.72, color=_CAUSE_COLOURS[number], edgecolor=PAPER, linewidth=0.8)
+        if part > _NUMBERED * width:
+            axes.text(start + part / 2, place, count(many), ha="center", va="center", color=PAPER, fontsize=POINTS)
+        start += part
+    shown = share(sum(counts), of) if of else "–"
+    axes.annotate(shown, (1, place), (6, 0), ("axes fraction", "data"), textcoords="offset points", va="center", color=INK, fontsize=POINTS)
 
 
 def causes_table(run: RunTables, found: Sequence[FailureCauses]) -> Table:
@@ -113,17 +145,8 @@ def _by_condition(run: RunTables, found: Sequence[FailureCauses]) -> Table:
 
 def _order(found: Sequence[FailureCauses]) -> list[str]:
     """The causes of all configurations, the most frequent first."""
-    counts = {cause: sum(_many(each, cause) for each in found) for cause in CAUSE_NAMES}
+    counts = {cause: sum(each.of(cause) for each in found) for cause in CAUSE_NAMES}
     return sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
-
-
-def _counts(failures: FailureCauses, named: Sequence[str], rest: Sequence[str]) -> list[int]:
-    others = [sum(_many(failures, cause) for cause in rest)] if rest else []
-    return [*(_many(failures, cause) for cause in named), *others]
-
-
-def _many(failures: FailureCauses, cause: str) -> int:
-    return next((each.answers for each in failures.causes if each.cause.name == cause), 0)
 
 
 def _failed_cell(run: RunTables, failures: FailureCauses) -> Cell:
@@ -135,7 +158,7 @@ def _failed_cell(run: RunTables, failures: FailureCauses) -> Cell:
 
 
 def _cause_cell(failures: FailureCauses, cause: str) -> Cell:
-    many = _many(failures, cause)
+    many = failures.of(cause)
     if not failures.given:
         return Cell("–", sort=math.nan)
     return Cell(count(many), sort=float(many), note=share(many, failures.given) if many else "")
@@ -166,7 +189,7 @@ def failure_sentence(run: RunTables, failures: FailureCauses) -> str:
 
 def mostly(failures: FailureCauses) -> str:
     """Name the most frequent cause and its number."""
-    first, *others = by_frequency(failures)
+    first, *others = failures.by_frequency
     tied = [each for each in others if each.answers == first.answers]
     times = f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)}) " if others else "each time "
     return f"{times if failures.failed > 1 else ''}{because(first.cause)}"
@@ -177,7 +200,7 @@ def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
     meanings = answer_cause_meanings(run)
     return [
         f"{each.cause.name}, {count(each.answers)} of {count(failures.failed)} ({share(each.answers, failures.failed)}): {meanings[each.cause.name]}."
-        for each in by_frequency(failures)
+        for each in failures.by_frequency
     ]
 
 
@@ -237,43 +260,3 @@ answer_failures = Topic(
     views=("page", "judges"),
     missing="The answers of the run have no causes of failures.",
 )
-
-
-class FailureBar(NamedTuple):
-    """The failed of `of` answers of a configuration: a number for each cause, in the order of the legend."""
-
-    name: str
-    counts: Sequence[int]
-    of: int
-
-
-@own_style()
-def causes_drawing(bars: Sequence[FailureBar], names: Sequence[str]) -> "Drawing":
-    """Stack the shares of failed answers by cause in a row for each configuration, with the numbers of answers inside."""
-    legend = -(-len(names) // _LEGEND_COLUMNS) * _LEGEND_ROW
-    figure, (axes,) = canvas(0.75 + 0.26 * len(bars) + legend)
-    longest = max((sum(bar.counts) / bar.of for bar in bars if bar.of), default=0.0)
-    width = min(1.0, max(_LEAST_WIDTH, longest))
-    for place, bar in enumerate(bars):
-        _stack(axes, place, bar, width)
-    handles = [axes.barh([0], [0], color=_CAUSE_COLOURS[number], label=name) for number, name in enumerate(names)]
-    axes.set_xlim(0, width)
-    axes.locator_params(axis="x", nbins=5)
-    name_rows(axes, [bar.name for bar in bars], "share of the answers that fail")
-    axes.set_axisbelow(True)
-    # A legend fills column by column, and is read row by row.
-    by_column = [handle for column in range(_LEGEND_COLUMNS) for handle in handles[column::_LEGEND_COLUMNS]]
-    figure.legend(handles=by_column, loc="outside upper left", ncols=_LEGEND_COLUMNS, frameon=False, fontsize=POINTS, handlelength=1.2)
-    return figure
-
-
-def _stack(axes: "Axes", place: int, bar: FailureBar, width: float) -> None:
-    start = 0.0
-    for number, many in enumerate(bar.counts):
-        part = many / bar.of if bar.of else 0.0
-        axes.barh([place], [part], left=start, height=0.72, color=_CAUSE_COLOURS[number], edgecolor=PAPER, linewidth=0.8)
-        if part > _NUMBERED * width:
-            axes.text(start + part / 2, place, count(many), ha="center", va="center", color=PAPER, fontsize=POINTS)
-        start += part
-    shown = share(sum(bar.counts), bar.of) if bar.of else "–"
-    axes.annotate(shown, (1, place), (6, 0), ("axes fraction", "data"), textcoords="offset points", va="center", color=INK, fontsize=POINTS)
