@@ -9,6 +9,8 @@ from workbench.report.model import Bar, Block, Cell, Collapsible, Column, Pairs,
 from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
+# Of a value that is not known.
+UNKNOWN = Cell("–", sort=math.nan)
 # The strongest shade; 0 is the faintest.
 _STRONGEST = 8
 # The least width of a scale, so that a small difference does not look like a large one.
@@ -88,16 +90,14 @@ def amount_cell(value: float) -> Cell:
     return value_cell(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)
 
 
-def mean_cell(estimate: Interval) -> Cell:
-    """A mean with its interval below it."""
-    return value_cell(estimate.value, note=estimate.bounds())
+def mean_cell(estimate: Interval | None) -> Cell:
+    """A mean with its interval below it, or a dash for None."""
+    return UNKNOWN if estimate is None else value_cell(estimate.value, note=estimate.bounds())
 
 
 def gap_cell(estimate: Interval | None) -> Cell:
     """A difference with its interval below it, or a dash for None."""
-    if estimate is None:
-        return Cell("–", sort=math.nan)
-    return value_cell(estimate.value, shown=signed(estimate.value), note=estimate.bounds())
+    return UNKNOWN if estimate is None else value_cell(estimate.value, shown=signed(estimate.value), note=estimate.bounds())
 
 
 def difference_cells(estimate: Interval | None) -> list[Cell]:

@@ -46,7 +46,7 @@ def margin(findings: Findings) -> tuple[str, str]:
     difference = f"{signed(comparison.difference.value)}{bounds}"
     if findings.winner:
         return f"By {difference} over {_role(findings)}{comparison.b} {questions}: {values}.", _selected(findings)
-    size = f"{difference} {questions}{_zero(comparison)}"
+    size = f"{difference} {questions}{', which may be chance' if _unseparated(comparison) else ''}"
     return f"{comparison.a} and {_role(findings)}{comparison.b} differ by {size}: {values}.", _selected(findings)
 
 
@@ -214,10 +214,6 @@ def _outside(verdict: Verdict) -> str:
 def _role(findings: Findings) -> str:
     base = findings.verdict is not None and findings.verdict.family != "all pairs" and findings.comparator is findings.standings.baseline
     return "the baseline " if base else ""
-
-
-def _zero(comparison: Comparison) -> str:
-    return ", which may be chance" if _unseparated(comparison) else ""
 
 
 def _selected(findings: Findings) -> str:

@@ -47,7 +47,10 @@ def side_blocks(side: Side, position: str) -> list[Block]:
     blocks: list[Block] = [Headline(f"{position}: {printable_line(side.configuration)}"), Prose(_summary(side))]
     if side.searched:
         blocks.append(Prose(f"Searched instead: {' | '.join(side.searched)}"))
-    gold = [*(_evidence(number, each) for number, each in enumerate(side.evidence, 1)), *_documents(side.documents)]
+    gold = [
+        *(Term(f"evidence {number}: {_evidence_line(each)}", "", pieces=each.need.pieces) for number, each in enumerate(side.evidence, 1)),
+        *_documents(side.documents),
+    ]
     if gold:
         blocks += [Prose("Where the labelled evidence and documents stand"), Terms(gold, label="delivered")]
     return [*blocks, *_ranking(side), *(block for answer in side.answers for block in _answer(answer))]
@@ -66,7 +69,7 @@ def static_table(sides: Sequence[Side]) -> Table:
     rows = [Row([Cell(metric), *(Cell(number(side.value)) for side in sides)])] if metric else []
     rows += _static_rows("evidence", [[_evidence_line(each) for each in side.evidence] for side in sides])
     rows += _static_rows("document", [[_document_line(each) for each in side.documents[:_MOST_DOCUMENTS]] for side in sides])
-    rows += _static_rows("rank", [[_chunk_line(chunk) for chunk in side.chunks[:_STATIC_RANKS]] for side in sides])
+    rows += _static_rows("rank", [[f"{_place(chunk)} · {_chunk_state(chunk)}" for chunk in side.chunks[:_STATIC_RANKS]] for side in sides])
     answers = [[f"{answer.name}: {_said(answer)}" for answer in side.answers] for side in sides]
     rows += _static_rows("answer", answers)
     return Table("Both configurations", [words(""), *(text(printable_line(side.configuration)) for side in sides)], rows)
@@ -88,10 +91,6 @@ def _summary(side: Side) -> str:
     causes = f" Causes: {', '.join(side.causes)}." if side.causes else ""
     value = "no value" if math.isnan(side.value) else number(side.value)
     return f"{side.metric}: {value}.{causes}"
-
-
-def _evidence(place: int, found: EvidencePlace) -> Term:
-    return Term(f"evidence {place}: {_evidence_line(found)}", "", pieces=found.need.pieces)
 
 
 def _evidence_line(found: EvidencePlace) -> str:
@@ -142,10 +141,6 @@ def _ranking(side: Side) -> list[Block]:
 
 def _chunk(chunk: ExploredChunk) -> Term:
     return Term(f"{chunk.rank}. {_place(chunk)}", _chunk_state(chunk), pieces=chunk.pieces or [Piece(_UNSTORED)])
-
-
-def _chunk_line(chunk: ExploredChunk) -> str:
-    return f"{_place(chunk)} · {_chunk_state(chunk)}"
 
 
 def _place(chunk: ExploredChunk) -> str:

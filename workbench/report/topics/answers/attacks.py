@@ -1,6 +1,5 @@
 """The outcomes and losses under attacks on the context: altered copies of the evidence, and planted instructions."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from workbench.analysis.decomposition import Decomposition, decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, PERTURBATIONS
 from workbench.core.formatting import count, listed, plural
-from workbench.report.cells import count_cell, mean_cell, opened, text, words
+from workbench.report.cells import UNKNOWN, count_cell, mean_cell, opened, text, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.text.answers import PLACES
 from workbench.report.topics.answers.conditions import loss_cell
@@ -129,7 +128,7 @@ def _counterfactual(outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ..
             place = Cell(PLACES[found.perturbation])
             counts = [count_cell(many) for many in found.counts.values()]
             neither = Cell(count(found.neither), sort=float(found.neither), note=f"{count(found.refused)} refused")
-            rows.append(Row([Cell(name), place, *counts, neither, _bad_cell(found), Cell(_missing(found))]))
+            rows.append(Row([Cell(name), place, *counts, neither, mean_cell(found.bad), Cell(_missing(found))]))
     return Table("An altered copy beside the evidence", columns, rows, _COUNTERFACTUAL)
 
 
@@ -144,7 +143,7 @@ def _injection(outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]])
     rows = []
     for name, conditions in outcomes.items():
         found = {each.perturbation: each for each in conditions[INJECTION]}
-        cells = [_bad_cell(found[family]) if family in found else Cell("–", sort=math.nan) for family in families]
+        cells = [mean_cell(found[family].bad) if family in found else UNKNOWN for family in families]
         if found:
             answers = count_cell(sum(each.answers for each in found.values()))
             rows.append(Row([Cell(name), *cells, answers, Cell(_missing(*found.values()))]))
@@ -160,10 +159,6 @@ def _costs(parts: Mapping[str, Decomposition]) -> Table | None:
     columns = [words("configuration"), *(Column(perturbation, note=condition) for condition, perturbation in present)]
     rows = [Row([Cell(name), *(loss_cell(each.loss(*key)) for key in present)]) for name, each in parts.items()]
     return Table(f"Loss of {metric} under each attack", columns, rows, _COST)
-
-
-def _bad_cell(found: AttackOutcomes) -> Cell:
-    return mean_cell(found.bad) if found.bad else Cell("–", sort=math.nan)
 
 
 def _missing(*found: AttackOutcomes) -> str:

@@ -12,7 +12,7 @@ from workbench.analysis.judging.labels import judged_items
 from workbench.core.formatting import count, interval, listed, number, plural, share, signed
 from workbench.errors import InputError
 from workbench.judging.base import TASKS
-from workbench.report.cells import count_cell, described, mean_cell, opened, text, value_cell, words
+from workbench.report.cells import UNKNOWN, count_cell, described, mean_cell, opened, text, value_cell, words
 from workbench.report.figures.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Prose, Row, Table
 from workbench.results.run_tables import RETRIEVED, RunTables
@@ -231,13 +231,13 @@ def corrected_blocks(run: RunTables) -> list[Block]:
 def _mean(run: RunTables, group: Sequence[Mapping[Any, Any]]) -> Row:
     name, metric = group[0]["configuration"], group[0]["metric"]
     alone = condition_mean(run, name, metric, RETRIEVED)
-    return Row([Cell(name), Cell(metric), mean_cell(alone) if alone else Cell("–", sort=math.nan), *_basis(group)])
+    return Row([Cell(name), Cell(metric), mean_cell(alone), *_basis(group)])
 
 
 def _basis(group: Sequence[Mapping[Any, Any]]) -> list[Cell]:
     """The values of a mean or difference about each target, with the labels, questions and methods behind them."""
     known = {each["target"]: each for each in group}
-    values = [_corrected(known[target]) if target in known else Cell("–", sort=math.nan) for target in _TARGETS]
+    values = [_corrected(known[target]) if target in known else UNKNOWN for target in _TARGETS]
     methods = listed(list(dict.fromkeys(str(each["method"]) for each in group)))
     return [*values, count_cell(group[0]["labels"]), count_cell(group[0]["n"]), Cell(methods)]
 

@@ -19,7 +19,7 @@ from workbench.analysis.judging.labels import judge_of
 from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import capitalised, count, plural, share, shortened
-from workbench.report.cells import count_cell, described, key_of, opened, text, value_cell, words
+from workbench.report.cells import UNKNOWN, count_cell, described, key_of, opened, text, value_cell, words
 from workbench.report.figures.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
 from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP
@@ -160,7 +160,7 @@ def _failed_cell(run: RunTables, failures: FailureCauses) -> Cell:
 def _cause_cell(failures: FailureCauses, cause: str) -> Cell:
     many = failures.of(cause)
     if not failures.given:
-        return Cell("–", sort=math.nan)
+        return UNKNOWN
     return Cell(count(many), sort=float(many), note=share(many, failures.given) if many else "")
 
 

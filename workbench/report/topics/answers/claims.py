@@ -20,7 +20,7 @@ from workbench.analysis.marked_answers import (
 )
 from workbench.analysis.passages import Piece
 from workbench.core.formatting import count, listed, plural, share
-from workbench.report.cells import text, value_cell, words
+from workbench.report.cells import UNKNOWN, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table, Term, Terms
 from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
@@ -43,7 +43,13 @@ def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None
     """Collapsible an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
     found = answer.claims
     if not found.claims:
-        return Collapsible(f"Claims: {answer.name}", [Prose(_unsplit(found))], "not split", "reply-context") if found.error else None
+        return (
+            Collapsible(
+                f"Claims: {answer.name}", [Prose(f"The answer was not split into claims: {found.error}.")], "not split", "reply-context"
+            )
+            if found.error
+            else None
+        )
     present = [state for state in CLAIM_STATES if any(claim.state == state for claim in found.claims)]
     marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
     legend = [
@@ -98,7 +104,12 @@ def claim_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[
 def _claims_table(answer: ShownAnswer) -> Table:
     scored = all(claim.state in ("scored", "unjudged") for claim in answer.claims.claims)
     rows = [_row(claim, scored, answer=answer.anchor) for claim in answer.claims.claims]
-    return Table(f"Claims of the answer: {answer.name}", _columns(scored, [words("claim")]), rows, _FLAGS if _flagged(answer) else "")
+    return Table(
+        f"Claims of the answer: {answer.name}",
+        _columns(scored, [words("claim")]),
+        rows,
+        _FLAGS if any(claim.flags for claim in answer.claims.claims) else "",
+    )
 
 
 def _columns(scored: bool, first: Sequence[Column]) -> list[Column]:
@@ -110,10 +121,10 @@ def _row(claim: ShownClaim, scored: bool, answer: str = "", question: bool = Fal
     first = (
         Cell("", claim.query_id, queries=(claim.query_id,))
         if question
-        else _linked(str(claim.number), answer and claim_anchor(answer, claim))
+        else Cell(str(claim.number), float(claim.number), target=answer and claim_anchor(answer, claim))
     )
     shown = claim.score if scored else claim.confidence
-    value = value_cell(shown, 2) if not math.isnan(shown) else Cell("–", sort=math.nan)
+    value = value_cell(shown, 2) if not math.isnan(shown) else UNKNOWN
     verdict = [] if scored else [Cell(claim_label(claim))]
     said = Cell(claim.text, note=claim.error and f"not judged: {claim.error}")
     return Row([first, said, *verdict, value, _deciding(claim, answer), Cell(", ".join(claim.flags) or "–")])
@@ -125,18 +136,6 @@ def _deciding(claim: ShownClaim, answer: str) -> Cell:
     quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
     place = f"[{claim.passage}] {claim.chunk_id}"
     return Cell(place, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
-
-
-def _linked(shown: str, target: str) -> Cell:
-    return Cell(shown, float(shown), target=target)
-
-
-def _flagged(answer: ShownAnswer) -> bool:
-    return any(claim.flags for claim in answer.claims.claims)
-
-
-def _unsplit(found: ShownClaims) -> str:
-    return f"The answer was not split into claims: {found.error}."
 
 
 def _counted(counts: dict[ClaimState, int]) -> str:

@@ -11,6 +11,7 @@ from workbench.core.formatting import listed, plural, share, shortened
 from workbench.metrics.names import Metric
 from workbench.report.cells import (
     NAME_LENGTH,
+    UNKNOWN,
     Scale,
     count_cell,
     described,
@@ -98,7 +99,7 @@ def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> T
         retrieved = condition_mean(run, name, metric, RETRIEVED)
         found = [each.loss(condition) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
         losses = [cell for loss in found for cell in (loss_cell(loss), answered_cell(loss))]
-        means = [mean_cell(mean) if mean else Cell("–", sort=math.nan) for mean in (retrieved, each.remaining, each.closed_book)]
+        means = [mean_cell(mean) for mean in (retrieved, each.remaining, each.closed_book)]
         rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
     return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
 
@@ -139,8 +140,8 @@ def _score_cells(row: ConditionScore, measure: Metric | None, scale: Scale) -> l
     cells = []
     if measure:
         known = row.mean is not None and row.mean.n > 0
-        cells = [mean_cell(row.mean), scale.cell(row.mean)] if row.mean and known else [Cell("–", sort=math.nan), Cell("")]
-    cells.append(mean_cell(row.refused) if row.refused else Cell("–", sort=math.nan))
+        cells = [mean_cell(row.mean), scale.cell(row.mean)] if row.mean and known else [UNKNOWN, Cell("")]
+    cells.append(mean_cell(row.refused))
     return [*cells, count_cell(row.mean.n if row.mean else 0), Cell(reasons_text(row))]
 
 
@@ -177,7 +178,7 @@ def _all_rows(run: RunTables, names: Sequence[str]) -> Table:
     columns += [Column("scored", note="questions"), text("not scored")]
     rows = []
     for row in (each for name in names for each in condition_scores(run, name)):
-        refused = mean_cell(row.refused) if row.refused else Cell("–", sort=math.nan)
+        refused = mean_cell(row.refused)
         counts = [count_cell(row.asked), count_cell(row.mean.n if row.mean else 0)]
         rows.append(Row([Cell(row.configuration), Cell(row.condition), refused, *counts, Cell(reasons_text(row))]))
     return Table("Answers of every configuration and condition", columns, rows)
@@ -190,7 +191,12 @@ def metrics_table(run: RunTables, configuration: str) -> Table | None:
     present = [condition for condition in CONDITIONS if any(means.get(condition) for means in rows.values())]
     columns = [words("metric"), *(Column(condition.replace("_", " "), note="95 % interval") for condition in present)]
     cells = [
-        Row([_name(measure), *(means.get(condition) or Cell("–", sort=math.nan) for condition in present)])
+        Row(
+            [
+                Cell(str(measure), note="" if measure.higher_is_better else "lower is better"),
+                *(means.get(condition) or UNKNOWN for condition in present),
+            ]
+        )
         for measure, means in rows.items()
     ]
     missing = {str(measure): reasons_without(run, str(measure), configuration) for measure in known if measure not in rows}
@@ -206,9 +212,7 @@ def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
     rows = []
     for name, parts in found.items():
         losses = [loss_cell(parts.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
-        rows.append(
-            Row([Cell(name), mean_cell(parts.gold), *losses, mean_cell(parts.remaining) if parts.remaining else Cell("–", sort=math.nan)])
-        )
+        rows.append(Row([Cell(name), mean_cell(parts.gold), *losses, mean_cell(parts.remaining)]))
     return Table(f"Where {configuration} loses by judged metrics", columns, rows, _JUDGED_LOSSES) if rows else None
 
 
@@ -220,10 +224,6 @@ def _others(run: RunTables) -> list[Metric]:
 def _means(run: RunTables, configuration: str, measure: Metric) -> dict[str, Cell | None]:
     means = {condition: condition_mean(run, configuration, str(measure), condition) for condition in CONDITIONS}
     return {condition: mean_cell(mean) if mean and mean.n else None for condition, mean in means.items()}
-
-
-def _name(measure: Metric) -> Cell:
-    return Cell(str(measure), note="" if measure.higher_is_better else "lower is better")
 
 
 def loss_cell(loss: Loss | None) -> Cell:

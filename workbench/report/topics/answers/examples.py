@@ -78,7 +78,17 @@ def answers_table(run: RunTables, question: AnsweredQuestion, copied: bool = Fal
     clean = next((answer.text for answer in question.answers if answer.condition == GOLD and not answer.missing), "")
     for answer in question.answers:
         score = [value_cell(answer.score)] if measure else []
-        rows.append(Row([Cell(answer.name), *score, _said(answer, clean), Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
+        rows.append(
+            Row(
+                [
+                    Cell(answer.name),
+                    *score,
+                    _said(answer, clean),
+                    Cell(", ".join(f"[{place}]" for place in answer.cited) or "–"),
+                    Cell(outcome_text(answer, copied)),
+                ]
+            )
+        )
     return Table("Answers by condition", columns, rows)
 
 
@@ -128,10 +138,6 @@ def _said(answer: ShownAnswer, clean: str) -> Cell:
     if answer.missing:
         return Cell(f"no answer: {answer.missing}" if answer.asked else answer.missing)
     return Cell("the same answer as gold" if clean and answer.text == clean and answer.condition != GOLD else _shortened(answer.text))
-
-
-def _cited(answer: ShownAnswer) -> str:
-    return ", ".join(f"[{place}]" for place in answer.cited) or "–"
 
 
 def _shortened(answer: str) -> str:

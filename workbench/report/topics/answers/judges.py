@@ -10,7 +10,7 @@ from workbench.analysis.judging.labels import judge_of
 from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
 from workbench.core.formatting import capitalised, count, listed, number, plural, share
 from workbench.judging.measured import CONTRADICTIONS_FOUND, MEASURED
-from workbench.report.cells import value_cell, words
+from workbench.report.cells import UNKNOWN, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.sentences import folder_of
@@ -84,15 +84,11 @@ def judges_table(found: Sequence[JudgeTrust]) -> Table:
 
 
 def _row(trust: JudgeTrust) -> Row:
-    tested = [_number_cell(value) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
+    tested = [value_cell(value, 2) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
     role = Cell(trust.role, note=reason_text(trust))
     # A badge has its figures after a colon.
     names = [Cell(task_text(trust.task)), Cell(trust.judge), role, Cell(trust.badge.partition(":")[0])]
     return Row([*names, *tested, _passed(trust), _unscored(trust)])
-
-
-def _number_cell(value: float) -> Cell:
-    return Cell("–", sort=math.nan) if math.isnan(value) else value_cell(value, 2)
 
 
 def _passed(trust: JudgeTrust) -> Cell:
@@ -106,7 +102,7 @@ def _passed(trust: JudgeTrust) -> Cell:
 
 def _unscored(trust: JudgeTrust) -> Cell:
     if not trust.judged:
-        return Cell("–", sort=math.nan)
+        return UNKNOWN
     return Cell(
         f"{count(trust.unscored)} of {count(trust.judged)}",
         float(trust.unscored),
@@ -180,7 +176,11 @@ def warnings(run: RunTables) -> list[str]:
     families = [
         shared for shared in shared_families(run) if not set(own) >= {name for names in shared.models.values() for name in _named(names)}
     ]
-    return [*map(_own, own), *map(_family, families), *drafts_lines(run)]
+    return [
+        *(f"{name} judges its own answers. Models prefer what they have written, so compare with another judge." for name in own),
+        *map(_family, families),
+        *drafts_lines(run),
+    ]
 
 
 def self_judging(run: RunTables) -> list[str]:
@@ -188,10 +188,6 @@ def self_judging(run: RunTables) -> list[str]:
     # Not the embedder of a score, which may be that of the generator too.
     answering = set(run.answers["model"].unique()) - {""}
     return [name for name in models_by_role(run)["judgements"] if name in answering]
-
-
-def _own(name: str) -> str:
-    return f"{name} judges its own answers. Models prefer what they have written, so compare with another judge."
 
 
 def _named(names: Sequence[str]) -> list[str]:

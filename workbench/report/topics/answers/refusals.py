@@ -1,6 +1,5 @@
 """Refusals of questions with and without evidence in the context, and the risk of answers by confidence."""
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY
 from workbench.core.formatting import count, shortened
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
-from workbench.report.cells import NAME_LENGTH, count_cell, described, key_of, mean_cell, opened, value_cell, words
+from workbench.report.cells import NAME_LENGTH, UNKNOWN, count_cell, described, key_of, mean_cell, opened, value_cell, words
 from workbench.report.figures.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
 from workbench.report.topics.topic import Topic
@@ -162,7 +161,7 @@ def _table(run: RunTables, names: Sequence[str], caption: str, columns: Sequence
 def _cell(run: RunTables, name: str, metric: str, condition: str) -> Cell:
     mean = condition_mean(run, name, metric, condition)
     if mean is None or not mean.n:
-        return Cell("–", sort=math.nan)
+        return UNKNOWN
     cell = mean_cell(mean)
     return Cell(cell.text, cell.sort, note=f"{cell.note}, n = {count(mean.n)}")
 

@@ -48,7 +48,7 @@ def _behind(findings: Findings, base: str) -> list[Block]:
 def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
     rows = [IntervalRow(short[pair.a], pair.simultaneous, _claimed(findings, pair)) for pair in tested]
-    digits = digits_for(number for pair in tested for number in _ends(pair))
+    digits = digits_for(end for pair in tested for end in (pair.difference.value, pair.low_adjusted, pair.high_adjusted))
     data = _table(findings, base, tested)
     caption = f"Solid points, {sum(row.solid for row in rows)} of {len(rows)}, differ after correction for all comparisons; rings may not."
     if not findings.conclusive:
@@ -63,10 +63,6 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
 def _claimed(findings: Findings, pair: Comparison) -> bool:
     """Whether a difference is significant, and the run has enough questions and documents to claim it."""
     return findings.conclusive and bool(pair.p_adjusted <= ALPHA)
-
-
-def _ends(pair: Comparison) -> tuple[float, float, float]:
-    return pair.difference.value, pair.low_adjusted, pair.high_adjusted
 
 
 def _table(findings: Findings, base: str, tested: Sequence[Comparison]) -> Table:

@@ -71,13 +71,13 @@ def short_table(lost: Sequence[QuestionLoss], most: int) -> Table:
     """Make a table of the losses of the first questions, a row for each."""
     questions = list(by_question(lost).values())
     columns = [words("question"), words("lost"), words("rank"), words("metric"), text("why")]
-    rows = [Row([Cell(loss.query_id), Cell(loss.missing), *_change_cells(loss)]) for losses in questions[:most] for loss in losses]
+    rows = [
+        Row([*map(Cell, (loss.query_id, loss.missing, ranks(loss), values(loss), _why(loss)))])
+        for losses in questions[:most]
+        for loss in losses
+    ]
     more = f"{count(len(questions) - most)} more questions lost something." if len(questions) > most else ""
     return Table("What broke since the baseline", columns, rows, more)
-
-
-def _change_cells(loss: QuestionLoss) -> list[Cell]:
-    return [Cell(ranks(loss)), Cell(values(loss)), Cell(f"{loss.cause}: {loss.explanation}" if loss.explanation else loss.cause)]
 
 
 def ranks(loss: QuestionLoss) -> str:
@@ -130,10 +130,13 @@ def _named(loss: QuestionLoss) -> str:
     return "answer" if loss.subject == "answer" else f"{loss.subject} {loss.missing} · rank {ranks(loss)}"
 
 
+def _why(loss: QuestionLoss) -> str:
+    return f"{loss.cause}: {loss.explanation}" if loss.explanation else loss.cause
+
+
 def _line(loss: QuestionLoss) -> str:
-    why = f"{loss.cause}: {loss.explanation}" if loss.explanation else loss.cause
     subject = "" if loss.subject == "answer" else f"{_named(loss)} · "
-    return f"{subject}{values(loss)} · {why}."
+    return f"{subject}{values(loss)} · {_why(loss)}."
 
 
 def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], new: Set[str]) -> Table:
