@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,14 +42,12 @@ _PAIRED = (
 )
 
 
-@dataclass(frozen=True)
-class RunDifference:
+class RunDifference(NamedTuple):
     """A run minus the run before it, paired by question, with the p of the clustered paired t test (NaN if it does not vary).
 
     `difference` is None if the runs cannot be paired, for the reason in `refusal`.
     """
 
-    before: str
     run: str
     difference: Interval | None = None
     p: float = np.nan
@@ -67,22 +65,22 @@ def run_differences(runs: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> l
 
 
 def _compared(before: Mapping[Any, Any], after: Mapping[Any, Any], scores: Mapping[str, pd.DataFrame]) -> RunDifference:
-    ids = str(before["run"]), str(after["run"])
+    run = str(after["run"])
     missing = not all(isinstance(row["scores"], str) for row in (before, after))
     dropped = not {before["scores"], after["scores"]} <= scores.keys()
     if "questions" in after["changed"].split(", "):
-        return RunDifference(*ids, refusal="other questions")
+        return RunDifference(run, refusal="other questions")
     if missing or dropped:
-        return RunDifference(*ids, refusal="no scores by question" if missing else "scores by question no longer kept")
+        return RunDifference(run, refusal="no scores by question" if missing else "scores by question no longer kept")
     first, last = scores[before["scores"]], scores[after["scores"]]
     if first["query_id"].tolist() != last["query_id"].tolist():
-        return RunDifference(*ids, refusal="other question ids")
+        return RunDifference(run, refusal="other question ids")
     values = np.array([last["value"], first["value"]], dtype=np.float64)
     both, clusters = np.asarray(~np.isnan(values).any(axis=0)), Clusters.of_table(last)
     if not both.any():
-        return RunDifference(*ids, refusal="no question scored in both")
+        return RunDifference(run, refusal="no question scored in both")
     pairs = all_pairs(values[:, both], clusters[both])
-    return RunDifference(*ids, paired_difference(values[0], values[1], clusters), float(pairs.t_p[0]))
+    return RunDifference(run, paired_difference(values[0], values[1], clusters), float(pairs.t_p[0]))
 
 
 @dataclass(frozen=True)

@@ -270,7 +270,7 @@ def test_answers_without_a_cost_have_no_sentence_about_it(unanswered):
 def test_the_largest_claimed_loss_is_a_significant_one(answered_run):
     parts = decomposition_of(answered_run, answering(answered_run)[0])
     largest = max(parts.losses, key=lambda loss: loss.difference.value)
-    unsure = replace(largest, effect=replace(largest.effect, reading=EffectReading.UNDECIDED))
+    unsure = replace(largest, reading=EffectReading.UNDECIDED)
     sentence = loss_sentences(answered_run, replace(parts, losses=tuple(unsure if loss is largest else loss for loss in parts.losses)))[-1]
     assert sentence.startswith("6 of 8 attacks lower answer_recall")
     assert unsure.name not in sentence

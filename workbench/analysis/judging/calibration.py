@@ -2,8 +2,9 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,11 +18,10 @@ from workbench.results.judge_labels import LabelLine
 from workbench.results.run_tables import RunTables, conform, empty
 from workbench.schemas import SCHEMAS
 from workbench.statistics.judging.calibration import Calibration, CalibrationValue, JudgedLabels, agreement, calibration
-from workbench.statistics.judging.items import FEWEST_LABELS, TARGETS, CorrectedValue, LabelledItems
+from workbench.statistics.judging.items import FEWEST_LABELS, TARGETS, LabelledItems
 from workbench.statistics.judging.post_stratified import corrected_mean
 from workbench.statistics.judging.rectified import corrected_difference
 
-Source = Literal["run", "elsewhere"]
 # The measures that have a single value, in reading order.
 MEASURES = ("balanced_accuracy", "auroc", "kappa", "sensitivity", "false_alarms", "length_bias", "position_bias")
 NOT_MEASURED = "not measured"
@@ -47,14 +47,16 @@ def calibration_table(labelled: LabelledRun) -> pd.DataFrame:
     InputError
         If no item is labelled, or labelled items of other runs come without the judge's verdict or score.
     """
-    rows = labelled.labelled
-    if len(rows):
-        return _table(labelled, "run", _of_run(labelled), _people(labelled))
-    if not labelled.elsewhere:
+    own = len(labelled.labelled) > 0
+    if not own and not labelled.elsewhere:
         raise InputError(
             f"no item of the task {labelled.task} is labelled", "fill in `label` in the lines that workbench judge sample wrote"
         )
-    return _table(labelled, "elsewhere", _of_lines(labelled.elsewhere), None)
+    found = calibration(_of_run(labelled) if own else _of_lines(labelled.elsewhere))
+    named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": found.labels}
+    usual = {"at": np.nan, "low": np.nan, "high": np.nan, "source": "run" if own else "elsewhere"}
+    rows = [usual | row | named for row in _measures(found, _people(labelled) if own else {})]
+    return conform(SCHEMAS["calibration"], pd.DataFrame(rows))
 
 
 def badge(run: RunTables, task: str) -> str:
@@ -118,40 +120,24 @@ def _approved(labels: "pd.Series[str]") -> Floats:
     return np.asarray(labels.isin(["supported", "yes"]), dtype=np.float64)
 
 
-def _people(labelled: LabelledRun) -> tuple[CalibrationValue, CalibrationValue] | None:
-    """The agreement of two people, None if no item has two labels."""
+def _people(labelled: LabelledRun) -> dict[str, CalibrationValue]:
+    """The agreement of two people, empty if no item has two labels."""
     rows = labelled.items[labelled.items["second"] != ""]
     if rows.empty:
-        return None
+        return {}
     codes = clusters(labelled.run).codes[places(labelled.run, rows["query_id"])]
-    return agreement(_approved(rows["first"]), _approved(rows["second"]), codes)
+    return dict(zip(("human_agreement", "human_kappa"), agreement(_approved(rows["first"]), _approved(rows["second"]), codes), strict=True))
 
 
-def _table(
-    labelled: LabelledRun, source: Source, items: JudgedLabels, people: tuple[CalibrationValue, CalibrationValue] | None
-) -> pd.DataFrame:
-    found = calibration(items)
-    rows = [*_measures(found, people)]
-    named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": found.labels, "source": source}
-    return conform(SCHEMAS["calibration"], pd.DataFrame([{"at": np.nan, **row, **named} for row in rows]))
-
-
-def _measures(found: Calibration, people: tuple[CalibrationValue, CalibrationValue] | None) -> Iterator[dict[str, Any]]:
-    values: dict[str, CalibrationValue] = {name: getattr(found, name) for name in MEASURES}
-    if people:
-        values |= {"human_agreement": people[0], "human_kappa": people[1]}
-    for name, value in values.items():
-        yield {"measure": name} | _columns(value)
-    yield {"measure": "unparsed", "value": float(found.unparsed), "low": np.nan, "high": np.nan, "n": found.labels}
+def _measures(found: Calibration, people: dict[str, CalibrationValue]) -> Iterator[dict[str, Any]]:
+    for name, value in ({name: getattr(found, name) for name in MEASURES} | people).items():
+        yield {"measure": name, **asdict(value)}
+    yield {"measure": "unparsed", "value": float(found.unparsed), "n": found.labels}
     for each in found.curve:
-        yield {"measure": "curve", "at": each.score} | _columns(each.good)
+        yield {"measure": "curve", "at": each.score, **asdict(each.good)}
     for place in found.positions:
         for name, share in (("position_judged", place.judged), ("position_labelled", place.good)):
-            yield {"measure": name, "at": float(place.position), "value": share, "low": np.nan, "high": np.nan, "n": place.n}
-
-
-def _columns(value: CalibrationValue) -> dict[str, Any]:
-    return {"value": value.value, "low": value.low, "high": value.high, "n": value.n}
+            yield {"measure": name, "at": float(place.position), "value": share, "n": place.n}
 
 
 def corrections(labelled: LabelledRun) -> pd.DataFrame:
@@ -163,9 +149,9 @@ def corrections(labelled: LabelledRun) -> pd.DataFrame:
     for metric in METRICS_OF[labelled.task]:
         items = {name: labelled.of(name, metric) for name in labelled.configurations}
         for name, each in items.items():
-            rows += _rows("mean", metric, name, "", [each])
+            rows += _rows(metric, name, "", [each])
         for a, b in itertools.combinations(items, 2):
-            rows += _rows("difference", metric, a, b, [items[a], items[b]])
+            rows += _rows(metric, a, b, [items[a], items[b]])
     return conform(_SCHEMA, pd.DataFrame(rows)) if rows else empty(_SCHEMA)
 
 
@@ -179,21 +165,15 @@ def refusal(labelled: LabelledRun) -> str:
     return f"a correction needs {FEWEST_LABELS} labels of drawn items of each configuration; too few: {listed}"
 
 
-def _rows(scope: str, metric: str, name: str, other: str, items: list[LabelledItems]) -> list[dict[str, Any]]:
+def _rows(metric: str, name: str, other: str, items: list[LabelledItems]) -> list[dict[str, Any]]:
     found = []
     for target in TARGETS:
-        try:
-            value = corrected_mean(items[0], target) if scope == "mean" else corrected_difference(items[0], items[1], target)
-        except InputError:
-            # Too few labels: `refusal` says so.
-            continue
-        found.append(_row(value) | {"scope": scope, "metric": metric, "configuration": name, "other": other})
+        # Too few labels: `refusal` says so.
+        with suppress(InputError):
+            value = corrected_difference(items[0], items[1], target) if other else corrected_mean(items[0], target)
+            scope = "difference" if other else "mean"
+            found.append(asdict(value) | {"scope": scope, "metric": metric, "configuration": name, "other": other})
     return found
-
-
-def _row(value: CorrectedValue) -> dict[str, Any]:
-    names = ("value", "low", "high", "labels", "n", "target", "method")
-    return {name: np.nan if (part := getattr(value, name)) is None else part for name in names}
 
 
 @dataclass(frozen=True, eq=False)
