@@ -80,10 +80,9 @@ def failures_of(run: RunTables, configuration: str, condition: str = RETRIEVED) 
         return None
     answers = answers_of(run, configuration)
     asked = int(((answers["condition"] == condition) & (answers["reason"] == "")).sum())
-    rows = _with_causes(run, configuration, condition)
-    counts = rows["cause"].value_counts()
+    given, counts = len(_given(run, configuration, condition)), _with_causes(run, configuration, condition)["cause"].value_counts()
     causes = tuple(CauseCount(cause, int(counts[cause.name])) for cause in CAUSES if cause.name in counts.index)
-    return FailureCauses(configuration, condition, len(rows), asked - len(rows), causes)
+    return FailureCauses(configuration, condition, given, asked - given, causes)
 
 
 def failures_by_condition(run: RunTables, configuration: str) -> tuple[FailureCauses, ...]:
@@ -101,7 +100,7 @@ def unrefused_answers(run: RunTables, configuration: str) -> tuple[int, int]:
 
 def failed_share(run: RunTables, failures: FailureCauses) -> Interval | None:
     """Return the share of failed answers, the mean over questions with its interval. None without answers."""
-    rows = _with_causes(run, failures.configuration, failures.condition)
+    rows = _with_causes(run, failures.configuration, failures.condition).drop_duplicates(_ANSWER)
     return question_share(run, rows, rows["cause"].notna()) if len(rows) else None
 
 
