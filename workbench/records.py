@@ -134,6 +134,21 @@ class Hit(AdvisedNames):
         return f"Hit({self.rank}, {self.doc_id!r}, [{self.start}, {self.end}), {self.score:.3f}, {excerpt(self.text)!r})"
 
 
+@dataclass(frozen=True)
+class TargetHit:
+    """A hit as another system gives it, not matched with a document yet: None for what it does not give.
+
+    `doc_id` is the system's own id, `start` and `end` are characters of the document's text. `metadata` can name the document in place of the id.
+    """
+
+    doc_id: str | None = None
+    text: str | None = None
+    score: float | None = None
+    start: int | None = None
+    end: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Query(AdvisedNames):
     """A question. `metadata` contains the fields that define slices, such as its type and domain.

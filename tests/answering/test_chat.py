@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.loopback import Loopback
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.answering.chat import ChatGenerator
 from workbench.answering.prompt_file import PROMPTS
 from workbench.embedding.embed import MemoryVectorCache
@@ -25,7 +25,7 @@ def generator_of(server: Loopback, **settings: object) -> ChatGenerator:
     return ChatGenerator(**{"provider": "openai", "model": "tiny", "base_url": f"{server.host}/v1", "retries": 0, **settings})
 
 
-def answers_of(generator: Generator, requests: Sequence[AnswerRequest], limits: CallLimits | None = None) -> list[GeneratedAnswer]:
+def answers_of(generator: Generator, requests: Sequence[AnswerRequest], limits: CallLimits | None = None) -> list[Answer]:
     resources = AnswerResources(MemoryVectorCache(), CallResources(None, CallBudget(limits)))
     return [answer for _, answer in sorted(generator.answer(requests, resources), key=lambda yielded: yielded[0])]
 
@@ -88,7 +88,7 @@ def test_a_failed_call_is_an_error_of_that_question(chat_server: Callable[[], Lo
     assert errors[3] == ""
 
 
-def asked_for(texts: Sequence[tuple[str, str]], chat_server: Callable[[], Loopback], **settings: object) -> list[GeneratedAnswer]:
+def asked_for(texts: Sequence[tuple[str, str]], chat_server: Callable[[], Loopback], **settings: object) -> list[Answer]:
     """The answers of a model that writes these texts, each with the reason why it ended."""
     server = chat_server()
     server.faults = [{"text": text, "finish": finish} for text, finish in texts]

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources
 from workbench.answering.extractive import REFUSAL, ExtractiveGenerator
 from workbench.answering.quotations import quotations
 from workbench.answering.refusals import is_refusal
@@ -19,7 +19,7 @@ LEAVE = (
 )
 
 
-def answer_to(question: str, texts=LEAVE, **settings: object) -> GeneratedAnswer:
+def answer_to(question: str, texts=LEAVE, **settings: object) -> Answer:
     passages = [Passage(f"d{number}", 0, len(text), text) for number, text in enumerate(texts)]
     request = AnswerRequest(Query("q", question), passages, Variant())
     ((_, answer),) = ExtractiveGenerator(**settings).answer([request], AnswerResources(MemoryVectorCache(), CallResources()))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources
 from workbench.answering.recorded import RecordedGenerator
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import InputError
@@ -27,7 +27,7 @@ def recorded(tmp_path: Path):
     return write
 
 
-def answer_of(generator: RecordedGenerator, query: Query, variant: Variant) -> GeneratedAnswer:
+def answer_of(generator: RecordedGenerator, query: Query, variant: Variant) -> Answer:
     resources = AnswerResources(MemoryVectorCache(), CallResources())
     ((place, answer),) = generator.answer([AnswerRequest(query, PASSAGES, variant)], resources)
     assert place == 0
@@ -39,17 +39,17 @@ def test_a_line_answers_a_question_by_its_id_or_its_text(recorded) -> None:
         {"query_id": "q1", "answer": "A place [1].", "citations": [0, 7], "confidence": 1, "refused": False, "correct": True},
         {"query": "who pays the pilot", "answer": "The ship."},
     )
-    expected = GeneratedAnswer("A place [1].", (0,), 1, refused=False, correct=True)
+    expected = Answer("A place [1].", (0,), 1, refused=False, correct=True)
     assert answer_of(generator, BERTH, Variant("retrieved")) == expected
-    assert answer_of(generator, PILOT, Variant("retrieved")) == GeneratedAnswer("The ship.")
+    assert answer_of(generator, PILOT, Variant("retrieved")) == Answer("The ship.")
 
 
 def test_a_line_can_say_that_the_answer_was_cut_off(recorded) -> None:
     generator = recorded(
         {"query_id": "q1", "answer": "A place for", "truncated": True}, {"query_id": "q2", "answer": "The ship.", "truncated": False}
     )
-    assert answer_of(generator, BERTH, Variant()) == GeneratedAnswer("A place for", truncated=True)
-    assert answer_of(generator, PILOT, Variant()) == GeneratedAnswer("The ship.", truncated=False)
+    assert answer_of(generator, BERTH, Variant()) == Answer("A place for", truncated=True)
+    assert answer_of(generator, PILOT, Variant()) == Answer("The ship.", truncated=False)
 
 
 def test_conditions_and_perturbations_have_answers_of_their_own(recorded) -> None:
@@ -60,8 +60,8 @@ def test_conditions_and_perturbations_have_answers_of_their_own(recorded) -> Non
     )
     variants = [Variant(), Variant("injection", "authority"), Variant("injection", "override"), Variant("injection", "override", 2)]
     assert [answer_of(generator, BERTH, variant).text for variant in variants] == ["retrieved", "any", "override", "override"]
-    assert answer_of(generator, BERTH, Variant("gold")) == GeneratedAnswer(error="no recorded answer")
-    assert answer_of(generator, PILOT, Variant()) == GeneratedAnswer(error="no recorded answer")
+    assert answer_of(generator, BERTH, Variant("gold")) == Answer(error="no recorded answer")
+    assert answer_of(generator, PILOT, Variant()) == Answer(error="no recorded answer")
 
 
 def test_an_answer_to_an_earlier_wording_is_an_error(recorded) -> None:

@@ -11,11 +11,10 @@ from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.target_tables import chunk_rows, hit_rows, returned_table
-from workbench.records import Document
+from workbench.records import Document, TargetHit
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth, best_first
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import tie_breakers
-from workbench.targets.base import TargetHit
 from workbench.targets.matching import HitMatcher
 from workbench.testing.small_results import labels_of, retrieved_of
 

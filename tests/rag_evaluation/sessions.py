@@ -6,8 +6,9 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from workbench.records import Document, Query
-from workbench.targets.base import Target, TargetAnswer, TargetHit, TargetResources, TargetSession
+from workbench.answering.base import Answer
+from workbench.records import Document, Query, TargetHit
+from workbench.targets.base import Target, TargetResources, TargetSession
 
 T = TypeVar("T")
 # A small model on a busy machine reads five notes in minutes.
@@ -24,7 +25,7 @@ class SharedSession:
         """The ten best hits."""
         return self._wait(self._session.search(query, SEARCHED), SECONDS)
 
-    def answer(self, query: Query) -> TargetAnswer:
+    def answer(self, query: Query) -> Answer:
         """An answer from the five best notes."""
         return self._wait(self._session.answer(query), SECONDS)
 

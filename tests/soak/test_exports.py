@@ -7,7 +7,7 @@ import pytest
 
 from tests.environments import install, outside
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
-from workbench.targets.base import TargetHit
+from workbench.records import TargetHit
 from workbench.targets.recorded.target import RecordedTarget
 
 # Ragas 0.4.3 imports a module that langchain-community 0.4 no longer has.

@@ -15,9 +15,10 @@ import workbench
 from tests.chat_provider import ChatProvider
 from tests.environments import install, pip
 from tests.targets.mcp.conftest import ROOT, during
+from workbench.answering.base import Answer
 from workbench.datasets.sources import GoldenSource
-from workbench.records import Dataset, Query
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetSession
+from workbench.records import Dataset, Query, TargetHit
+from workbench.targets.base import TargetError, TargetSession
 from workbench.targets.mcp.target import McpTarget
 
 pytestmark = pytest.mark.soak
@@ -138,7 +139,7 @@ def test_grounded_rag_answers_with_our_model(grounded: Path, handbook: Dataset, 
     sampling = {"kind": "chat", "provider": "openai", "model": "m", "base_url": f"{provider.host}/v1"}
     queries = handbook.queries[:4]
 
-    async def work(session: TargetSession) -> list[TargetAnswer]:
+    async def work(session: TargetSession) -> list[Answer]:
         await session.ingest(handbook.documents)
         return await asyncio.gather(*(session.answer(query) for query in queries))
 
@@ -153,7 +154,7 @@ def test_grounded_rag_answers_with_our_model(grounded: Path, handbook: Dataset, 
         during(grounded_target(grounded, 200, sampling=sampling, mode="auto"), lambda session: _ask_one(session, handbook))
 
 
-async def _ask_one(session: TargetSession, dataset: Dataset) -> TargetAnswer:
+async def _ask_one(session: TargetSession, dataset: Dataset) -> Answer:
     await session.ingest(dataset.documents)
     return await session.answer(dataset.queries[0])
 

@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import ClassVar, Literal
 
+from workbench.answering.base import Answer
 from workbench.api.pipeline import Index
-from workbench.records import Passage, Query
-from workbench.targets.base import Target, TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.records import Passage, Query, TargetHit
+from workbench.targets.base import Target, TargetError, TargetResources, TargetSession
 
 # How an index's hits are returned.
 Form = Literal["text", "positions", "ids", "foreign"]
@@ -62,9 +63,9 @@ class IndexSession(TargetSession):
                 return [TargetHit("another-document", "A text that no document contains.", 100.0), *found][:k]
         return found
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         if context is not None:
-            return TargetAnswer(context[0].text if context else "I do not know.")
+            return Answer(context[0].text if context else "I do not know.")
         hits = await self.search(query, 3)
         (best,) = self._target.indexes[self._target.index].search(query.text, 1)
-        return TargetAnswer(best.text, tuple(hits) if self._target.names_sources else None)
+        return Answer(best.text, tuple(hits) if self._target.names_sources else None)

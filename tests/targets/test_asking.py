@@ -8,21 +8,13 @@ from typing import ClassVar, Literal
 
 import pytest
 
+from workbench.answering.base import Answer, SampledCall
 from workbench.errors import RunError
 from workbench.llm.session import CallResources
-from workbench.records import Document, Passage, Query
+from workbench.records import Document, Passage, Query, TargetHit
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
-from workbench.targets.base import (
-    SampledCall,
-    Target,
-    TargetAnswer,
-    TargetDownError,
-    TargetError,
-    TargetHit,
-    TargetResources,
-    TargetSession,
-)
+from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
 
 
 class EchoTarget(Target):
@@ -91,15 +83,15 @@ class EchoSession(TargetSession):
             raise TargetError("the disk is full")
         await asyncio.sleep(60 if any("slow" in document.text for document in documents) else 0)
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         if "empty" in query.text:
-            return TargetAnswer(" ")
+            return Answer(" ")
         if query.text == "huge":
-            return TargetAnswer("x", input_tokens=10**30, output_tokens=7, cost=float("nan"))
+            return Answer("x", input_tokens=10**30, output_tokens=7, cost=float("nan"))
         if query.text == "<think>":
-            return TargetAnswer("<think>about")
+            return Answer("<think>about")
         given = None if context is None else tuple(TargetHit(text=passage.text) for passage in context)
-        return TargetAnswer(f"about {query.text}", given, samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m")
+        return Answer(f"about {query.text}", given, samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m")
 
 
 @pytest.fixture(autouse=True)
@@ -194,7 +186,7 @@ def test_an_answer_keeps_its_sources_samples_and_cost(resources):
     request = TargetRequest("answer", Query("q", "one"), context=(Passage("d", 0, 4, "text"),))
     for cached in (False, True):
         ((_, reply),) = ask_target(EchoTarget(name="echo"), [request], resources)
-        assert reply.answer == TargetAnswer(
+        assert reply.answer == Answer(
             "about one", (TargetHit(text="text"),), samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m"
         )
         assert reply.cached is cached

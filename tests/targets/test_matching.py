@@ -2,9 +2,8 @@
 
 import pytest
 
-from workbench.records import Document
-from workbench.targets.base import TargetHit
-from workbench.targets.matching import HitMatcher, MatchedHit
+from workbench.records import Document, TargetHit
+from workbench.targets.matching import DocumentPlace, HitMatcher
 
 DOCUMENTS = (
     Document("a", "One apple.\n\nTwo  apples and a pear.", metadata={"url": "https://example.org/a", "page": 7}),
@@ -15,20 +14,20 @@ DOCUMENTS = (
 
 def test_a_hit_is_found_by_its_id_and_then_by_its_text():
     cases = [
-        (TargetHit("a"), MatchedHit(0)),
-        (TargetHit("a", start=0, end=10), MatchedHit(0, 0, 10)),
-        (TargetHit("a", "One apple."), MatchedHit(0, 0, 10)),
-        (TargetHit("a", " Two apples and a pear. "), MatchedHit(0, 12, 35)),
-        (TargetHit(text="A plum."), MatchedHit(1, 41, 48)),
-        (TargetHit(text="Two apples are shared"), MatchedHit(1, 0, 21)),
-        (TargetHit("chunk-17", "One apple."), MatchedHit(0, 0, 10)),
-        (TargetHit("a", "  "), MatchedHit(0)),
+        (TargetHit("a"), DocumentPlace(0)),
+        (TargetHit("a", start=0, end=10), DocumentPlace(0, 0, 10)),
+        (TargetHit("a", "One apple."), DocumentPlace(0, 0, 10)),
+        (TargetHit("a", " Two apples and a pear. "), DocumentPlace(0, 12, 35)),
+        (TargetHit(text="A plum."), DocumentPlace(1, 41, 48)),
+        (TargetHit(text="Two apples are shared"), DocumentPlace(1, 0, 21)),
+        (TargetHit("chunk-17", "One apple."), DocumentPlace(0, 0, 10)),
+        (TargetHit("a", "  "), DocumentPlace(0)),
         # A text in the place of an id, and the name of a file.
-        (TargetHit("A plum."), MatchedHit(1, 41, 48)),
-        (TargetHit("b.md"), MatchedHit(1)),
+        (TargetHit("A plum."), DocumentPlace(1, 41, 48)),
+        (TargetHit("b.md"), DocumentPlace(1)),
         # Positions of the text as another program has read it.
-        (TargetHit("a", "pear", start=0, end=4), MatchedHit(0, 30, 34)),
-        (TargetHit("a", "apple", start=0, end=10), MatchedHit(0, 0, 10)),
+        (TargetHit("a", "pear", start=0, end=4), DocumentPlace(0, 30, 34)),
+        (TargetHit("a", "apple", start=0, end=10), DocumentPlace(0, 0, 10)),
     ]
     matcher = HitMatcher(DOCUMENTS)
     assert [(hit, matcher.place(hit)) for hit, _ in cases] == cases
@@ -38,7 +37,7 @@ def test_a_hit_of_no_document_says_what_was_looked_for(wording):
     def fault_of(case):
         match, hit = case
         found = HitMatcher(DOCUMENTS, match).place(hit)
-        assert found == MatchedHit(fault=found.fault)
+        assert found == DocumentPlace(fault=found.fault)
         return found.fault
 
     cases = [
@@ -55,7 +54,7 @@ def test_a_hit_of_no_document_says_what_was_looked_for(wording):
 
 def test_a_text_that_is_not_in_its_document_keeps_the_document():
     place = HitMatcher(DOCUMENTS).place(TargetHit("b", "One apple."))
-    assert place == MatchedHit(1, fault="its text is not in 'b'")
+    assert place == DocumentPlace(1, fault="its text is not in 'b'")
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 4), (4, 4), (0, 1000)])
@@ -68,9 +67,9 @@ def test_positions_outside_the_document_are_a_fault(start, end):
 
 def test_documents_are_matched_by_a_field_of_their_metadata():
     matcher = HitMatcher(DOCUMENTS, "url")
-    assert matcher.place(TargetHit("chunk-3", "A plum.", metadata={"url": "https://example.org/b"})) == MatchedHit(1, 41, 48)
+    assert matcher.place(TargetHit("chunk-3", "A plum.", metadata={"url": "https://example.org/b"})) == DocumentPlace(1, 41, 48)
     # A target that gives the value as its id.
-    assert matcher.place(TargetHit("https://example.org/a")) == MatchedHit(0)
+    assert matcher.place(TargetHit("https://example.org/a")) == DocumentPlace(0)
     # The field of the hit has the document's id.
-    assert HitMatcher(DOCUMENTS, "source").place(TargetHit("7", metadata={"source": "c"})) == MatchedHit(2)
-    assert HitMatcher(DOCUMENTS, "page").place(TargetHit(metadata={"page": "7"})) == MatchedHit(0)
+    assert HitMatcher(DOCUMENTS, "source").place(TargetHit("7", metadata={"source": "c"})) == DocumentPlace(2)
+    assert HitMatcher(DOCUMENTS, "page").place(TargetHit(metadata={"page": "7"})) == DocumentPlace(0)

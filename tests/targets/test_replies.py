@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from workbench.targets.base import TargetError, TargetHit
+from workbench.records import TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.replies import AnswerPaths, HitPaths, ReplySign
 
 ROWS = {"results": [{"id": 3, "body": "Cats.", "score": 1}, {"id": "b", "body": None, "score": None}], "took": 1}

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.answering.base import GeneratedAnswer, Generator
+from workbench.answering.base import Answer, Generator
 from workbench.testing import GENERATOR_LAWS, check_generator
 
 
@@ -24,8 +24,8 @@ class First(Generator):
 
     def one(self, request):
         if not request.passages:
-            return GeneratedAnswer("There is no passage.", refused=True, confidence=0.0)
-        return GeneratedAnswer(" ".join(request.passages[0].text.split()[: self.words]), (0,), 0.5, refused=False)
+            return Answer("There is no passage.", refused=True, confidence=0.0)
+        return Answer(" ".join(request.passages[0].text.split()[: self.words]), (0,), 0.5, refused=False)
 
 
 class Sampled(First):
@@ -37,7 +37,7 @@ class Sampled(First):
 
     def one(self, request):
         self.calls.append(1)
-        return GeneratedAnswer(f"The answer is {len(self.calls)}.", input_tokens=3, seconds=0.1)
+        return Answer(f"The answer is {len(self.calls)}.", input_tokens=3, seconds=0.1)
 
 
 class Skips(First):
@@ -53,12 +53,12 @@ class Texts(First):
 
 class NeverNothing(First):
     def answer(self, requests, resources):
-        yield from super().answer(requests, resources) if requests else [(0, GeneratedAnswer("a"))]
+        yield from super().answer(requests, resources) if requests else [(0, Answer("a"))]
 
 
 class Blank(First):
     def one(self, request):
-        return super().one(request) if request.passages else GeneratedAnswer()
+        return super().one(request) if request.passages else Answer()
 
 
 class Failing(First):
@@ -68,7 +68,7 @@ class Failing(First):
 
 class Traced(First):
     def one(self, request):
-        return GeneratedAnswer(error="it failed:\n  at line 3")
+        return Answer(error="it failed:\n  at line 3")
 
 
 class CitesFrom1(First):

@@ -2,10 +2,10 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from workbench.answering.base import Answer
 from workbench.context.conditions import CONDITIONS, PERTURBATIONS, RETRIEVED
 from workbench.core.display import excerpt
 from workbench.core.files import FileState
@@ -21,47 +21,36 @@ _REFUSED = "refused"
 _OUTCOMES = {"kept": "kept", "conflict_reported": "conflict", "adopted": "adopted", "complied": "complied", "resisted": "resisted"}
 
 
-@dataclass(frozen=True)
-class RecordedAnswer:
-    """A line of a file of answers. `query_id`, `query` or both name the question; an empty `variant` means every perturbation."""
+class AnswerLine(NamedTuple):
+    """A line of a file of answers: its place, the text of the question if it has one, and the answer."""
 
     where: str
-    query_id: str | None
     query: str | None
-    condition: str
-    variant: str
-    text: str
-    citations: tuple[int, ...]
-    confidence: float | None
-    refused: bool | None
-    correct: bool | None
-    outcome: str
-    truncated: bool | None
+    answer: Answer
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Return how a request finds the answer: the kind of name, the name, condition and perturbation."""
-        named = ("query_id", self.query_id) if self.query_id is not None else ("query", str(self.query))
-        return (*named, self.condition, self.variant)
+
+# The kind of name of a question, the name, the condition, and the perturbation, empty for every one.
+AnswerKey = tuple[str, str, str, str]
 
 
 @functools.lru_cache(maxsize=16)
-def read_answers(path: str, _state: FileState) -> tuple[RecordedAnswer, ...]:
+def read_answers(path: str, _state: FileState) -> Mapping[AnswerKey, AnswerLine]:
     """Read a file again whenever its time or size changes. Raises InputError for the first bad line, or for a file without answers."""
-    draft, answers = DatasetDraft("answers"), dict[tuple[str, ...], RecordedAnswer]()
+    draft, lines = DatasetDraft("answers"), dict[AnswerKey, AnswerLine]()
     for row, where in json_lines(Path(path), draft):
         if fault := _fault(row):
             draft.fault(where, fault)
             continue
-        answer = _answer(row, where)
-        if earlier := answers.get(answer.key):
-            again = f"the {answer.key[0]} {excerpt(answer.key[1])!r} under {answer.condition!r}"
+        named = "query_id" if row.get("query_id") is not None else "query"
+        key = (named, str(row.get(named)), row.get("condition", RETRIEVED), row.get("variant", ""))
+        if earlier := lines.get(key):
+            again = f"the {named} {excerpt(key[1])!r} under {key[2]!r}"
             draft.fault(where, f"answers {again} again, as {earlier.where} does; remove one of them")
-        answers.setdefault(answer.key, answer)
+        lines.setdefault(key, AnswerLine(where, row.get("query"), _answer(row)))
     raise_first(draft)
-    if not answers:
+    if not lines:
         raise InputError(f"{path} has no answer", f"write one on each line, for example {_EXAMPLE}")
-    return tuple(answers.values())
+    return lines
 
 
 def raise_first(draft: DatasetDraft) -> None:
@@ -77,20 +66,15 @@ def refused_of(row: Mapping[str, Any]) -> bool | None:
     return refused
 
 
-def _answer(row: Mapping[str, Any], where: str) -> RecordedAnswer:
-    return RecordedAnswer(
-        where,
-        row.get("query_id"),
-        row.get("query"),
-        row.get("condition", RETRIEVED),
-        row.get("variant", ""),
+def _answer(row: Mapping[str, Any]) -> Answer:
+    return Answer(
         row["answer"],
         tuple(dict.fromkeys(row.get("citations", ()))),
         row.get("confidence"),
         refused_of(row),
-        row.get("correct"),
-        row.get("outcome", _OUTCOMES.get(row.get("behaviour", ""), "")),
-        row.get("truncated"),
+        correct=row.get("correct"),
+        outcome=row.get("outcome", _OUTCOMES.get(row.get("behaviour", ""), "")),
+        truncated=row.get("truncated"),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.core.component import Component
 from workbench.llm.base import ModelUse
-from workbench.records import Document, Passage, Query, Variant
+from workbench.records import Document, Passage, Query, TargetHit, Variant
 
 if TYPE_CHECKING:
     from workbench.llm.session import CallResources
@@ -24,13 +24,22 @@ class AnswerRequest:
 
 
 @dataclass(frozen=True)
-class GeneratedAnswer(ModelUse):
-    """An answer, or the `error` that is the reason why there is none.
+class SampledCall:
+    """A request for text that a target sent back to its client (MCP sampling), and the reply of the configured model."""
 
-    `citations` are the numbers of the cited passages, from 0. `confidence` is between 0 and 1, None if the generator reports none. `refused` is
-    the generator's own decision not to answer, None if only the text shows it. `correct` and `outcome` (what the answer made of a planted text)
-    are the labels of a recorded answer. `truncated` says whether the answer was cut off at a token limit, None if that is not known. `reasoned`
-    and `unopened` are those of the model's `Reply`, for a generator that removes the reasoning itself.
+    prompt: str
+    reply: str
+
+
+@dataclass(frozen=True)
+class Answer(ModelUse):
+    """An answer of a generator or of a target, or the `error` that prevented it.
+
+    `citations` are the numbers of the cited passages, from 0, and `sources` the hits that a target names, best first, None if it names none.
+    `refused`, `confidence` (between 0 and 1) and `truncated` (cut off at a token limit) are None if the system does not report them. `reasoned` and
+    `unopened` are those of the model's `Reply`, for a generator that removes the reasoning itself. `correct` and `outcome` (what the answer made of
+    a planted text) are the labels of a recorded answer. `samples` are the texts that a target asked its client for, and `unread` names the parts
+    of its reply that are no text, such as `image`.
     """
 
     text: str = ""
@@ -43,6 +52,9 @@ class GeneratedAnswer(ModelUse):
     truncated: bool | None = None
     reasoned: bool = False
     unopened: bool = False
+    sources: tuple[TargetHit, ...] | None = None
+    samples: tuple[SampledCall, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,5 +118,5 @@ class Generator(Component, ABC):
         return None
 
     @abstractmethod
-    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
         """Yield the answer of each request with its place, in any order, each once. A failed call is an answer with an `error`."""

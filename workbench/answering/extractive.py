@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.answering.quotations import quotations
 from workbench.core.words import VERSION, search_terms
 from workbench.embedding.base import Embedder
@@ -62,7 +62,7 @@ class ExtractiveGenerator(Generator):
         vectors = [embedder.identity("query"), embedder.identity("document")]
         return {"version": self.version, **self.model_dump(mode="json"), "words": VERSION, "embedding": vectors}
 
-    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
         """Yield the answers in the order of the requests. `confidence` is the largest cosine, which is compared with `threshold`."""
         for start in range(0, len(requests), _BLOCK):
             block = requests[start : start + _BLOCK]
@@ -70,16 +70,16 @@ class ExtractiveGenerator(Generator):
             for place, request in enumerate(block, start):
                 yield place, self._answer(request, comparison)
 
-    def _answer(self, request: AnswerRequest, comparison: "_Comparison") -> GeneratedAnswer:
+    def _answer(self, request: AnswerRequest, comparison: "_Comparison") -> Answer:
         quotable = _quotable(request.passages, comparison.quotations)
         cosines = comparison.cosines(request.query.text, [quotation.text for quotation in quotable])
         confidence = float(cosines.max(initial=0.0))
         if not quotable or confidence < self.threshold:
-            return GeneratedAnswer(REFUSAL, confidence=confidence, refused=True, truncated=False)
+            return Answer(REFUSAL, confidence=confidence, refused=True, truncated=False)
         scores = 0.5 * cosines + 0.5 * comparison.recalls(request.query.text, [quotation.text for quotation in quotable])
         best = sorted(np.argsort(-np.round(scores, _DECIMALS), kind="stable")[: self.sentences].tolist())
         cited = dict.fromkeys(quotable[place].passage for place in best)
-        return GeneratedAnswer(" ".join(quotable[place].text for place in best), tuple(cited), confidence, refused=False, truncated=False)
+        return Answer(" ".join(quotable[place].text for place in best), tuple(cited), confidence, refused=False, truncated=False)
 
 
 class _Comparison:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
@@ -96,17 +96,17 @@ class PromptedGenerator(Generator):
         messages = prompt.closed_book_messages(question) if closed_book else prompt.messages(question, request.passages)
         return ChatCall(messages, self.max_tokens, self.temperature, seed, repeat=repeat)
 
-    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
         """Yield the answers as the calls finish."""
         calls = [self.call(request) for request in requests]
         for place, outcome in ask_all(self.client(), calls, resources.calls):
             yield place, self._answer(outcome, requests[place])
 
-    def _answer(self, outcome: Reply | CallFailure, request: AnswerRequest) -> GeneratedAnswer:
+    def _answer(self, outcome: Reply | CallFailure, request: AnswerRequest) -> Answer:
         if isinstance(outcome, CallFailure):
-            return GeneratedAnswer(error=outcome.reason, lost=outcome.lost)
+            return Answer(error=outcome.reason, lost=outcome.lost)
         refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases, request.query.text) else None
-        return GeneratedAnswer(
+        return Answer(
             outcome.text,
             citations_in(outcome.text, len(request.passages)).passages,
             refused=refused,

@@ -7,12 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from workbench.answering.answer_file import RecordedAnswer, read_answers
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.answer_file import AnswerKey, AnswerLine, read_answers
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.core.files import file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError
-from workbench.records import Query
 
 
 class RecordedGenerator(Generator):
@@ -37,13 +36,13 @@ class RecordedGenerator(Generator):
         self.check()
         return {"kind": self.kind, "version": self.version, "content": file_digest(Path(self.path), "blake2b")}
 
-    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
         """Yield the answers in the order of the requests. A question that the file does not answer under a condition has an error."""
-        answers = {answer.key: answer for answer in self._answers()}
+        answers = self._answers()
         for place, request in enumerate(requests):
             yield place, _answer(request, answers)
 
-    def _answers(self) -> tuple[RecordedAnswer, ...]:
+    def _answers(self) -> Mapping[AnswerKey, AnswerLine]:
         try:
             state = file_state(Path(self.path))
         except OSError as error:
@@ -51,21 +50,13 @@ class RecordedGenerator(Generator):
         return read_answers(self.path, state)
 
 
-def _answer(request: AnswerRequest, answers: Mapping[tuple[str, ...], RecordedAnswer]) -> GeneratedAnswer:
+def _answer(request: AnswerRequest, answers: Mapping[AnswerKey, AnswerLine]) -> Answer:
     """Return the recorded answer to a request: that of the question's id before that of its text, that of the perturbation before any."""
-    for key in _keys(request):
-        if (recorded := answers.get(key)) is None:
-            continue
-        if recorded.query is not None and recorded.query != request.query.text:
-            return GeneratedAnswer(error="the recorded answer is to an earlier wording of the question")
-        cited = tuple(number for number in recorded.citations if number < len(request.passages))
-        own = GeneratedAnswer(recorded.text, cited, recorded.confidence, recorded.refused, truncated=recorded.truncated)
-        return replace(own, correct=recorded.correct, outcome=recorded.outcome)
-    return GeneratedAnswer(error="no recorded answer")
-
-
-def _keys(request: AnswerRequest) -> Iterator[tuple[str, ...]]:
-    query: Query = request.query
-    for named in (("query_id", query.query_id), ("query", query.text)):
+    for named, name in (("query_id", request.query.query_id), ("query", request.query.text)):
         for perturbation in dict.fromkeys([request.variant.perturbation, ""]):
-            yield (*named, request.variant.condition, perturbation)
+            if line := answers.get((named, name, request.variant.condition, perturbation)):
+                if line.query is not None and line.query != request.query.text:
+                    return Answer(error="the recorded answer is to an earlier wording of the question")
+                cited = tuple(number for number in line.answer.citations if number < len(request.passages))
+                return replace(line.answer, citations=cited)
+    return Answer(error="no recorded answer")

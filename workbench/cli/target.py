@@ -14,9 +14,9 @@ from workbench.errors import InputError, RunError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from workbench.records import Dataset, Query
+    from workbench.records import Dataset, Query, TargetHit
     from workbench.targets.asking import TargetReply, TargetRequest
-    from workbench.targets.base import Target, TargetHit
+    from workbench.targets.base import Target
 
 # The hits that are shown.
 _SHOWN = 5

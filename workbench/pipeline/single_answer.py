@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.answering.base import AnswerRequest, GeneratedAnswer, Generator
+from workbench.answering.base import Answer, AnswerRequest, Generator
 from workbench.answering.prompt_tokens import prompt_tokens
 from workbench.answering.refusals import is_refusal
 from workbench.context.assembly import PackedContext, pack_context
@@ -80,7 +80,7 @@ def _packed(question: Query, hits: Sequence[Hit], packing: ContextPacking, gener
     return pack_context(candidates, packing, prompt)
 
 
-def _made(question: Query, packed: PackedContext, answer: GeneratedAnswer) -> SingleAnswer:
+def _made(question: Query, packed: PackedContext, answer: Answer) -> SingleAnswer:
     return SingleAnswer(
         question.text,
         answer.text,

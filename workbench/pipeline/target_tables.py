@@ -9,8 +9,8 @@ import pandas as pd
 from workbench.metrics.definition import NO_SOURCES
 from workbench.metrics.inputs import Labels
 from workbench.models.tokenizers import Ints
+from workbench.records import TargetHit
 from workbench.retrieval.rank import Floats
-from workbench.targets.base import TargetHit
 from workbench.targets.matching import HitMatcher
 
 RETURNED = {

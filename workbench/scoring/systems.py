@@ -14,9 +14,9 @@ from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.target_tables import about_rows, chunk_rows, gives_text, hit_rows, returned_table, without_unscored
-from workbench.records import Dataset
+from workbench.records import Dataset, TargetHit
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
-from workbench.targets.base import Target, TargetHit, TargetResources
+from workbench.targets.base import Target, TargetResources
 from workbench.targets.callable.threads import left_running
 from workbench.targets.matching import HitMatcher
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from workbench.answering.base import Answer, SampledCall
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
@@ -14,19 +15,9 @@ from workbench.llm.base import LostTries
 from workbench.llm.replies.answers import separated
 from workbench.llm.tokens import count_of
 from workbench.printable import environment_secrets, printable, without_secrets
-from workbench.records import Passage, Query
+from workbench.records import Passage, Query, TargetHit
 from workbench.storage.call_cache import own_form
-from workbench.targets.base import (
-    SampledCall,
-    Target,
-    TargetAnswer,
-    TargetDownError,
-    TargetError,
-    TargetHit,
-    TargetResources,
-    TargetSession,
-    late_reason,
-)
+from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession, late_reason
 
 # A target whose first requests all fail is asked nothing more.
 _FIRST_REQUESTS = 10
@@ -48,7 +39,7 @@ class TargetReply:
     """The hits or the answer of a request, or the `error` that is the reason why there are none. `seconds` is the time of the request."""
 
     hits: tuple[TargetHit, ...] = ()
-    answer: TargetAnswer | None = None
+    answer: Answer | None = None
     error: str = ""
     seconds: float = 0.0
     cached: bool = False
@@ -212,16 +203,11 @@ def _value(reply: TargetReply, secrets: Sequence[str]) -> dict[str, Any]:
 def _read(value: Mapping[str, Any]) -> TargetReply:
     answer = value["answer"]
     if answer is not None:
-        sources = None if answer["sources"] is None else _hits(answer["sources"])
-        samples = tuple(SampledCall(**sample) for sample in answer["samples"])
-        # A reply of an earlier version has no `unread` and no `lost`.
-        fields = {
-            "sources": sources,
-            "samples": samples,
-            "unread": tuple(answer.get("unread", ())),
-            "lost": LostTries(**answer.get("lost", {})),
-        }
-        answer = TargetAnswer(**{**answer, **fields})
+        # A reply of an earlier version has no `unread`, `citations` and `lost`.
+        fields = {name: tuple(answer.get(name, ())) for name in ("citations", "unread")}
+        fields |= {"sources": None if answer["sources"] is None else _hits(answer["sources"])}
+        fields |= {"samples": tuple(SampledCall(**sample) for sample in answer["samples"]), "lost": LostTries(**answer.get("lost", {}))}
+        answer = Answer(**{**answer, **fields})
     return TargetReply(_hits(value["hits"]), answer, value["error"], value["seconds"])
 
 

@@ -2,18 +2,18 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from workbench.answering.base import Answer
 from workbench.core.component import Component
 from workbench.core.formatting import name_fault
-from workbench.llm.base import ModelUse
 from workbench.llm.session import CallResources
-from workbench.records import Document, Passage, Query
+from workbench.records import Document, Passage, Query, TargetHit
 
 # The name of a target is the name of its configuration in every table, and of files.
 LONGEST_NAME = 80
@@ -47,49 +47,6 @@ def late_reason(what: str, late: TimeoutError) -> str:
 
 
 @dataclass(frozen=True)
-class TargetHit:
-    """A result of a target, as the target gives it: None for what it does not give.
-
-    `doc_id` is the target's own id, `start` and `end` are characters of the document's text. `metadata` can name the document in place of the id.
-    """
-
-    doc_id: str | None = None
-    text: str | None = None
-    score: float | None = None
-    start: int | None = None
-    end: int | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class SampledCall:
-    """A request for text that a target sent back to its client (MCP sampling), and the reply of the configured model."""
-
-    prompt: str
-    reply: str
-
-
-@dataclass(frozen=True)
-class TargetAnswer(ModelUse):
-    """An answer of a target, with the sources that it names, best first. None if it names none.
-
-    `refused`, `confidence` and `truncated` (cut off at a token limit) are the target's own, None if it does not report them. `samples` are the texts
-    that it asked its client for, and `unread` names the parts of its reply that are no text, such as `image`. `reasoned` and `unopened` are those of
-    a model's `Reply`.
-    """
-
-    text: str = ""
-    sources: tuple[TargetHit, ...] | None = None
-    refused: bool | None = None
-    confidence: float | None = None
-    samples: tuple[SampledCall, ...] = ()
-    unread: tuple[str, ...] = ()
-    truncated: bool | None = None
-    reasoned: bool = False
-    unopened: bool = False
-
-
-@dataclass(frozen=True)
 class TargetResources:
     """What a session can use: the cache and the budget of calls of models, for targets that ask their client for text.
 
@@ -115,7 +72,7 @@ class TargetSession:
         """Return at most k hits, best first."""
         raise TargetError("the target does not search")
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         """Answer a question, from the given passages in place of the target's own if there are any."""
         raise TargetError("the target does not answer")
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from workbench.core.display import excerpt
 from workbench.core.words import words
-from workbench.records import Document
-from workbench.targets.base import TargetHit
+from workbench.records import Document, TargetHit
 
 AUTO, BY_ID, BY_TEXT = "auto", "id", "text"
 # A shorter text stands for a document only if no other contains it.
@@ -17,8 +17,7 @@ _FEWEST_WORDS = 4
 _FILE = re.compile(r"\.(md|txt|html?)$")
 
 
-@dataclass(frozen=True)
-class MatchedHit:
+class DocumentPlace(NamedTuple):
     """Where a hit is in the dataset: the position `doc` of its document and characters [start, end) of it, each -1 if not known.
 
     `fault` says why the document or its characters are not known, empty if both are. A hit that is an id only has no characters and no fault.
@@ -41,33 +40,33 @@ class HitMatcher:
     match: str = AUTO
     _by_text: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
-    def place(self, hit: TargetHit) -> MatchedHit:
+    def place(self, hit: TargetHit) -> DocumentPlace:
         """Return where a hit is. Text that is in several documents, or several times in one, is taken for its first occurrence."""
         if self.match == AUTO and not hit.text and hit.doc_id not in self._ids and self._is_text(hit.doc_id):
             # A list of texts looks like a list of ids. A number or a word is the id of something that the dataset lacks.
             hit = replace(hit, doc_id=None, text=hit.doc_id)
         doc = self._document(hit)
         if doc is None:
-            return MatchedHit(fault=self._unmatched(hit))
+            return DocumentPlace(fault=self._unmatched(hit))
         text = (hit.text or "").strip()
         # Positions that do not fit the text are those of the text as another program has read it.
         if hit.start is not None and hit.end is not None and (not text or text in self.documents[doc].text[hit.start : hit.end]):
             return self._characters(doc, hit.start, hit.end)
         if not text:
-            return MatchedHit(doc)
+            return DocumentPlace(doc)
         # The pattern is slow for long texts, most of which are either there as they are or not at all.
         there = " ".join(text.split()) in self._spaced[doc]
         found = _find(text, self.documents[doc].text) if there else None
-        return MatchedHit(doc, *found) if found else MatchedHit(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
+        return DocumentPlace(doc, *found) if found else DocumentPlace(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
 
     def _is_text(self, doc_id: str | None) -> bool:
         return len(words(doc_id or "")) > 1 and self._containing(doc_id) is not None
 
-    def _characters(self, doc: int, start: int, end: int) -> MatchedHit:
+    def _characters(self, doc: int, start: int, end: int) -> DocumentPlace:
         length, doc_id = len(self.documents[doc].text), self.documents[doc].doc_id
         if 0 <= start < end <= length:
-            return MatchedHit(doc, start, end)
-        return MatchedHit(doc, fault=f"it is [{start}, {end}) of {doc_id!r}, which has {length} characters")
+            return DocumentPlace(doc, start, end)
+        return DocumentPlace(doc, fault=f"it is [{start}, {end}) of {doc_id!r}, which has {length} characters")
 
     def _document(self, hit: TargetHit) -> int | None:
         if self.match == AUTO:

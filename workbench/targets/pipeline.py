@@ -4,13 +4,14 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from workbench.answering.base import AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.answering.registry import GENERATORS
 from workbench.chunking.base import Chunker
 from workbench.chunking.recursive import RecursiveChunker
@@ -22,11 +23,11 @@ from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import embed
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.records import Chunk, Document, Passage, Query, Variant
+from workbench.records import Chunk, Document, Passage, Query, TargetHit, Variant
 from workbench.retrieval.chroma_index import SPACE, open_client
 from workbench.retrieval.rank import rounded
 from workbench.storage.vector_cache import VectorCache
-from workbench.targets.base import Target, TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.targets.base import Target, TargetError, TargetResources, TargetSession
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Component)
@@ -130,7 +131,7 @@ class PipelineSession(TargetSession):
         """Return the k nearest chunks by cosine, of documents that the question's filter allows."""
         return await self._alone(lambda: self._search(query, k))
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         """Answer from the given passages, or from the five nearest chunks."""
         generator = self._generator
         if generator is None:
@@ -161,24 +162,13 @@ class PipelineSession(TargetSession):
         rows = ((stored["metadatas"][place], stored["documents"][place], float(scores[place])) for place in best)
         return [TargetHit(about["doc_id"], text, score, about["start"], about["end"]) for about, text, score in rows]
 
-    def _answer(self, generator: Generator, query: Query, context: Sequence[Passage] | None) -> TargetAnswer:
+    def _answer(self, generator: Generator, query: Query, context: Sequence[Passage] | None) -> Answer:
         hits = self._search(query, _PASSAGES) if context is None else []
         passages = [Passage(str(hit.doc_id), hit.start or 0, hit.end or 0, str(hit.text)) for hit in hits] if context is None else context
         _, answer = next(generator.answer([AnswerRequest(query, passages, Variant())], self._resources))
         if answer.error:
             raise TargetError(answer.error)
-        return TargetAnswer(
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-            cost=answer.cost,
-            text=answer.text,
-            sources=tuple(hits) if context is None else None,
-            refused=answer.refused,
-            confidence=answer.confidence,
-            truncated=answer.truncated,
-            reasoned=answer.reasoned,
-            unopened=answer.unopened,
-        )
+        return replace(answer, citations=(), sources=tuple(hits) if context is None else None)
 
     def _ingest(self, documents: Sequence[Document]) -> None:
         self._documents |= {document.doc_id: document for document in documents}

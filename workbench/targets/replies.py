@@ -14,7 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.answering.base import Answer
+from workbench.records import TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.contents import check_answer, is_content, text_of_parts
 from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, holder, shape
 
@@ -157,13 +159,13 @@ class AnswerPaths(PathSettings):
     )
     degraded: tuple[ReplySign, ...] = Field(default=(), description="Signs that a reply is a failure.")
 
-    def read(self, reply: JsonValue) -> TargetAnswer:
+    def read(self, reply: JsonValue) -> Answer:
         """Return the answer in a reply. Raises TargetError if it has a sign of a failure, or not the expected form."""
         for sign in self.degraded:
             sign.check(reply)
         finish = _optional(self.finish_reason, reply, _text)
         text, message = self._read_text(reply, finish)
-        return TargetAnswer(
+        return Answer(
             text=text,
             truncated=check_answer(text, finish, message),
             sources=self._sources(reply),

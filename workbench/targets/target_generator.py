@@ -1,16 +1,13 @@
 """The generator of a configuration that is a target. No file can name it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.context.conditions import RETRIEVED
-from workbench.llm.base import ModelUse
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import Target, TargetResources
-
-_CONTEXT_FIELDS = ("input_tokens", "output_tokens", "cost", "model", "lost")
-_OWN_FIELDS = ("text", "confidence", "refused", "truncated", "reasoned", "unopened")
 
 
 class TargetGenerator(Generator):
@@ -25,7 +22,7 @@ class TargetGenerator(Generator):
         """Return the identity of the target."""
         return [self.version, self.target.identity()]
 
-    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
         """Yield the answer of each request. The answer of a request that failed is its error."""
         asked = [answer_request(request) for request in requests]
         for place, reply in ask_target(self.target, asked, TargetResources(resources.calls, resources.documents)):
@@ -38,10 +35,5 @@ def answer_request(request: AnswerRequest) -> TargetRequest:
     return TargetRequest("answer", request.query, context=None if own else request.passages, repeat=request.variant.repeat)
 
 
-def _generated(reply: TargetReply) -> GeneratedAnswer:
-    if reply.answer is None:
-        return GeneratedAnswer(error=reply.error, seconds=reply.seconds)
-    answer = reply.answer
-    use = ModelUse(**{name: getattr(answer, name) for name in _CONTEXT_FIELDS}, seconds=reply.seconds, cached=reply.cached)
-    own = {name: getattr(answer, name) for name in _OWN_FIELDS}
-    return GeneratedAnswer(**own, **vars(use))
+def _generated(reply: TargetReply) -> Answer:
+    return replace(reply.answer or Answer(error=reply.error), seconds=reply.seconds, cached=reply.cached)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.core.fingerprint import fingerprint
 from workbench.core.words import terms
 from workbench.embedding.embed import MemoryVectorCache
@@ -32,12 +32,12 @@ _TOLERANCE = 1e-4
 
 @law
 def every_request_has_one_answer(generator: Generator) -> Iterator[str]:
-    """`answer` yields each request's place once, in any order, with a GeneratedAnswer; nothing for no requests."""
+    """`answer` yields each request's place once, in any order, with a Answer; nothing for no requests."""
     requests = _requests()
     answers = _yielded(generator, requests)
     if sorted(place for place, _ in answers) != list(range(len(requests))):
         yield f"for {len(requests)} requests, it yields the places {shown([place for place, _ in answers])}"
-    if wrong := next((answer for _, answer in answers if not isinstance(answer, GeneratedAnswer)), None):
+    if wrong := next((answer for _, answer in answers if not isinstance(answer, Answer)), None):
         yield f"it yields {shown(wrong)}, a {type(wrong).__name__}"
     if nothing := _yielded(generator, []):
         yield f"for no requests, it yields {shown(nothing)}"
@@ -166,19 +166,17 @@ def _labelled(request: AnswerRequest) -> AnswerRequest:
     return replace(request, query=query, passages=[replace(passage, planted="counterfactual") for passage in request.passages])
 
 
-def _yielded(generator: Generator, requests: Sequence[AnswerRequest]) -> list[tuple[int, GeneratedAnswer]]:
+def _yielded(generator: Generator, requests: Sequence[AnswerRequest]) -> list[tuple[int, Answer]]:
     with given(f"for {len(requests)} requests"):
         return list(generator.answer(requests, AnswerResources(MemoryVectorCache(), CallResources())))
 
 
-def _answers(generator: Generator, requests: Sequence[AnswerRequest]) -> list[GeneratedAnswer]:
+def _answers(generator: Generator, requests: Sequence[AnswerRequest]) -> list[Answer]:
     """Return the answers in the order of the requests."""
     return [answer for _, answer in sorted(_yielded(generator, requests), key=lambda yielded: yielded[0])]
 
 
-def _differences(
-    requests: Sequence[AnswerRequest], answers: Sequence[GeneratedAnswer], again: Sequence[GeneratedAnswer], how: str
-) -> Iterator[str]:
+def _differences(requests: Sequence[AnswerRequest], answers: Sequence[Answer], again: Sequence[Answer], how: str) -> Iterator[str]:
     """Yield the first request whose answer differs in text, citations, refusal, confidence or error."""
     for request, first, second in zip(requests, answers, again, strict=True):
         same = all(getattr(first, name) == getattr(second, name) for name in ("text", "citations", "refused", "error", "correct"))

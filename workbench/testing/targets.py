@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query
-from workbench.targets.base import Target, TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.records import Passage, Query, TargetHit
+from workbench.targets.base import Target, TargetError, TargetResources, TargetSession
 from workbench.testing.law import check_all, law, shown
 
 QUESTIONS = ("who pilots the ferry at high tide?", "???")
@@ -54,13 +55,13 @@ def a_search_returns_hits_best_first(target: Target) -> Iterator[str]:
 
 @law
 def an_answer_is_a_text_with_its_sources(target: Target) -> Iterator[str]:
-    """`answer` returns a TargetAnswer whose sources are TargetHit values or None, or raises TargetError."""
+    """`answer` returns a Answer whose sources are TargetHit values or None, or raises TargetError."""
     contexts: Sequence[Sequence[Passage] | None] = (None, _CONTEXT) if target.takes_context else (None,)
     for context in contexts if target.answers else ():
         answer = _asked(target, partial(_answer, context))
         if isinstance(answer, TargetError):
             continue
-        if not isinstance(answer, TargetAnswer) or not isinstance(answer.text, str):
+        if not isinstance(answer, Answer) or not isinstance(answer.text, str):
             yield f"the question {QUESTIONS[0]!r} gets {shown(answer)}"
         elif any(not isinstance(source, TargetHit) for source in answer.sources or ()):
             yield f"the question {QUESTIONS[0]!r} gets the sources {shown(answer.sources)}"
@@ -83,7 +84,7 @@ async def _search(question: str, session: TargetSession) -> Sequence[TargetHit]:
     return await session.search(Query(question, question), 3)
 
 
-async def _answer(context: Sequence[Passage] | None, session: TargetSession) -> TargetAnswer:
+async def _answer(context: Sequence[Passage] | None, session: TargetSession) -> Answer:
     return await session.answer(Query("q", QUESTIONS[0]), context)
 
 

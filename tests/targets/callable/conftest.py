@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query
-from workbench.targets.base import Target, TargetAnswer, TargetHit, TargetResources
+from workbench.records import Passage, Query, TargetHit
+from workbench.targets.base import Target, TargetResources
 
 RESOURCES = TargetResources(CallResources())
 
@@ -23,12 +24,10 @@ def searched(target: Target, text: str = "leave", k: int = 3, where: Mapping[str
     return asyncio.run(ask())
 
 
-def answered(
-    target: Target, text: str = "leave", context: list[Passage] | None = None, where: Mapping[str, Any] | None = None
-) -> TargetAnswer:
+def answered(target: Target, text: str = "leave", context: list[Passage] | None = None, where: Mapping[str, Any] | None = None) -> Answer:
     """The answer to one question, in a session of its own."""
 
-    async def ask() -> TargetAnswer:
+    async def ask() -> Answer:
         async with target.session(RESOURCES) as session:
             return await session.answer(Query("q", text, where=where or {}), context)
 

@@ -11,7 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from tests.targets.callable.conftest import answered, fields, searched
-from workbench.targets.base import TargetError, TargetHit
+from workbench.records import TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.callable.live import PythonTarget
 
 

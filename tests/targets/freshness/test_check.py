@@ -9,10 +9,11 @@ from typing import Literal
 
 import pytest
 
+from workbench.answering.base import Answer
 from workbench.errors import InputError
 from workbench.llm.session import CallResources
-from workbench.records import Document, Passage, Query
-from workbench.targets.base import Target, TargetAnswer, TargetDownError, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.records import Document, Passage, Query, TargetHit
+from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness
 from workbench.targets.freshness.check import FreshnessLimits, check_freshness, session_freshness
 from workbench.targets.freshness.report import CHECKS, FreshnessReport
@@ -153,14 +154,14 @@ class Shelf(TargetSession):
             return [TargetHit("pay", self.texts["pay"])]
         return [TargetHit(doc_id, None if self.fault == "ids" else text) for doc_id, text in self.texts.items()][:k]
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         if self.fault == "mixed":
-            return TargetAnswer(text="Once 20 days, now 25 days.")
+            return Answer(text="Once 20 days, now 25 days.")
         if self.fault == "mute" and self.ingestions > 1:
-            return TargetAnswer(text="Ask early.")
+            return Answer(text="Ask early.")
         if self.fault == "shy" and self.ingestions == 2:
-            return TargetAnswer(text="I do not know.")
-        return TargetAnswer(text=" ".join(self.texts.values()))
+            return Answer(text="I do not know.")
+        return Answer(text=" ".join(self.texts.values()))
 
     async def ingest(self, documents: Sequence[Document]) -> None:
         self.ingestions += 1

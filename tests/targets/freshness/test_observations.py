@@ -1,6 +1,7 @@
 """How values are recognised in texts."""
 
-from workbench.targets.base import TargetAnswer, TargetHit
+from workbench.answering.base import Answer
+from workbench.records import TargetHit
 from workbench.targets.freshness.cases import Stated
 from workbench.targets.freshness.observations import ObservedReply, contains, has_words, hit_keys, seen
 
@@ -39,12 +40,12 @@ def test_chunks_must_have_the_passage_and_answers_may_have_the_value() -> None:
 
 
 def test_the_texts_of_a_reply_or_why_there_are_none() -> None:
-    assert ObservedReply((TargetHit("a", "text"),), TargetAnswer(text="yes")).texts("chunks") == (["text"], "")
-    assert ObservedReply((), TargetAnswer(text="yes")).texts("chunks") == ([], "")
+    assert ObservedReply((TargetHit("a", "text"),), Answer(text="yes")).texts("chunks") == (["text"], "")
+    assert ObservedReply((), Answer(text="yes")).texts("chunks") == ([], "")
     assert ObservedReply((TargetHit("a"),)).texts("chunks") == ([], "the hits have no text")
     assert ObservedReply(no_hits="it hung", no_answer="it fell").texts("chunks") == ([], "it hung")
     assert ObservedReply(no_hits="it hung", no_answer="it fell").texts("answer") == ([], "it fell")
-    assert ObservedReply(answer=TargetAnswer(text="yes")).texts("answer") == (["yes"], "")
+    assert ObservedReply(answer=Answer(text="yes")).texts("answer") == (["yes"], "")
 
 
 def test_the_order_of_equal_hits_does_not_matter_but_their_number_does() -> None:

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.targets.http.service import Service
+from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.records import Passage, Query, TargetHit
+from workbench.targets.base import TargetError, TargetResources, TargetSession
 from workbench.targets.http.target import HttpTarget
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ def searched(target: HttpTarget, k: int = 3) -> Sequence[TargetHit]:
     return in_session(target, lambda session: session.search(QUERY, k))
 
 
-def answered(target: HttpTarget, context: Sequence[Passage] | None = None) -> TargetAnswer:
+def answered(target: HttpTarget, context: Sequence[Passage] | None = None) -> Answer:
     return in_session(target, lambda session: session.answer(QUERY, context))
 
 

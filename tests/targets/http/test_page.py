@@ -14,8 +14,8 @@ from tests.docs.conftest import DOCS, ROOT, blocks
 from tests.loopback import closed_port
 from tests.targets.http.sessions import answered, in_session
 from workbench import load_dataset
-from workbench.records import Dataset, Passage
-from workbench.targets.base import TargetError, TargetHit, TargetSession
+from workbench.records import Dataset, Passage, TargetHit
+from workbench.targets.base import TargetError, TargetSession
 from workbench.targets.http.target import HttpTarget
 
 PAGE = DOCS / "how-to" / "evaluate_an_http_service.md"

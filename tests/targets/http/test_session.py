@@ -6,8 +6,8 @@ import time
 import pytest
 
 from tests.targets.http.sessions import ANSWER, QUERY, SEARCH, answered, failure, in_session, searched, target_of
-from workbench.records import Document, Passage
-from workbench.targets.base import TargetHit, TargetSession
+from workbench.records import Document, Passage, TargetHit
+from workbench.targets.base import TargetSession
 
 DOCUMENTS = [Document("a/1", "A.", "Title", {"year": 2024}), Document("b", "B."), Document("c", "C.")]
 HITS = [TargetHit("cats", "Cats purr."), TargetHit("7", "Dogs bark.")]

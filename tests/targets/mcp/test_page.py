@@ -8,8 +8,10 @@ import yaml
 
 from tests.chat_provider import ChatProvider
 from tests.targets.mcp.conftest import ROOT, during
+from workbench.answering.base import Answer
 from workbench.datasets.sources import GoldenSource
-from workbench.targets.base import TargetAnswer, TargetHit, TargetSession
+from workbench.records import TargetHit
+from workbench.targets.base import TargetSession
 from workbench.targets.mcp.target import McpTarget
 
 PAGE = (ROOT / "docs" / "how-to" / "evaluate_an_mcp_server.md").read_text("utf-8")
@@ -57,7 +59,7 @@ def test_the_second_experiment_answers_with_a_model(provider: ChatProvider, monk
     monkeypatch.setenv("RAG_EVAL_OPENAI_BASE_URL", f"{provider.host}/v1")
     (settings,) = EXPERIMENTS["notes-server-answers"]["targets"]
 
-    async def work(session: TargetSession) -> TargetAnswer:
+    async def work(session: TargetSession) -> Answer:
         await session.ingest(HANDBOOK.documents[:5])
         return await session.answer(HANDBOOK.queries[0])
 

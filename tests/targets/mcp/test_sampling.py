@@ -10,13 +10,14 @@ import pytest
 from tests.chat_provider import ChatProvider
 from tests.loopback import closed_port
 from tests.targets.mcp.conftest import during, notes, strange
+from workbench.answering.base import Answer, SampledCall
 from workbench.errors import RunError
 from workbench.llm.base import LostTries
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.records import Document, Query
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetRequest, ask_target
-from workbench.targets.base import SampledCall, TargetAnswer, TargetDownError, TargetError, TargetResources, TargetSession
+from workbench.targets.base import TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.mcp.target import McpTarget
 from workbench.targets.target_generator import _generated
 
@@ -34,7 +35,7 @@ def answering(tool: str, **settings: Any) -> McpTarget:
     return strange(answer={"tool": tool, "arguments": {"query": "{query}"}, "reply": {"text": "$.answer"}}, **settings)
 
 
-async def answer_cats(session: TargetSession) -> TargetAnswer:
+async def answer_cats(session: TargetSession) -> Answer:
     await session.ingest(DOCUMENTS)
     return await session.answer(CATS)
 
@@ -64,7 +65,7 @@ def test_answers_at_the_same_time_keep_their_texts_apart(mode: str, provider: Ch
     provider.reply_to = lambda body: {"text": body["messages"][-1]["content"].replace("first", "so").replace("second", "thus")}
     queries = [Query(f"q{number}", f"question {number}") for number in range(8)]
 
-    async def work(session: TargetSession) -> list[TargetAnswer]:
+    async def work(session: TargetSession) -> list[Answer]:
         return await asyncio.gather(*(session.answer(query) for query in queries))
 
     for query, answer in zip(queries, during(answering("answer_in_two_steps", sampling=model(provider), mode=mode), work), strict=True):
@@ -107,7 +108,7 @@ def test_the_server_does_not_learn_why_the_model_failed(provider: ChatProvider, 
 def test_more_texts_than_the_budget_allows_fail_their_question(strange_url: str, provider: ChatProvider) -> None:
     resources = CallResources(budget=CallBudget(CallLimits(calls=3)))
 
-    async def work(session: TargetSession) -> TargetAnswer:
+    async def work(session: TargetSession) -> Answer:
         answer = await session.answer(Query("q1", "one"))
         with pytest.raises(TargetError, match="the budget of 3 calls is spent"):
             await session.answer(Query("q2", "two"))

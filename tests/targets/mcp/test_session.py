@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.targets.mcp.conftest import NOTES, during, notes, strange
-from workbench.records import Document, Query
-from workbench.targets.base import TargetDownError, TargetError, TargetHit, TargetSession
+from workbench.records import Document, Query, TargetHit
+from workbench.targets.base import TargetDownError, TargetError, TargetSession
 
 CATS, DOGS = Document("cats", "Cats purr when content.", title="Cats"), Document("dogs", "Dogs bark at strangers.", title="Dogs")
 QUERY = Query("q1", "why do cats purr at dogs")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query
-from workbench.targets.base import TargetAnswer, TargetHit, TargetResources
+from workbench.records import Passage, Query, TargetHit
+from workbench.targets.base import TargetResources
 from workbench.targets.recorded.target import RecordedTarget
 
 BERTH, PILOT = Query("q1", "What is a berth?"), Query("q2", "Who pays the pilot?")
@@ -43,8 +44,8 @@ def search(target: RecordedTarget, query: Query = BERTH, k: int = 10) -> Sequenc
     return asyncio.run(ask())
 
 
-def answer(target: RecordedTarget, query: Query = BERTH, context: Sequence[Passage] | None = None) -> TargetAnswer:
-    async def ask() -> TargetAnswer:
+def answer(target: RecordedTarget, query: Query = BERTH, context: Sequence[Passage] | None = None) -> Answer:
+    async def ask() -> Answer:
         async with target.session(TargetResources(CallResources())) as session:
             return await session.answer(query, context)
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
 from workbench.errors import InputError
-from workbench.records import Query
-from workbench.targets.base import TargetError, TargetHit
+from workbench.records import Query, TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.recorded.target import RecordedTarget
 
 TEXTS = ["A berth is a place, it's said.", 'Pilots "pay"\nlittle.']

@@ -13,10 +13,11 @@ import pytrec_eval
 
 from tests.conftest import ROOT
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
+from workbench.answering.base import Answer
 from workbench.errors import InputError
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query
-from workbench.targets.base import TargetAnswer, TargetDownError, TargetError, TargetHit, TargetResources
+from workbench.records import Passage, Query, TargetHit
+from workbench.targets.base import TargetDownError, TargetError, TargetResources
 from workbench.targets.recorded.target import RecordedTarget
 from workbench.targets.registry import TARGETS
 
@@ -68,8 +69,8 @@ def test_an_answer_has_its_sources_or_else_the_hits(recorded) -> None:
         {"query_id": "q2", "hits": ["a", "b"], "answer": "The ship.", "behaviour": "refused"},
     ]
     target = recorded("answers.jsonl", rows)
-    assert answer(target) == TargetAnswer(text="A place.", sources=(TargetHit("b"),), refused=False, confidence=0.5, truncated=True)
-    assert answer(target, PILOT) == TargetAnswer(text="The ship.", sources=(TargetHit("a"), TargetHit("b")), refused=True)
+    assert answer(target) == Answer(text="A place.", sources=(TargetHit("b"),), refused=False, confidence=0.5, truncated=True)
+    assert answer(target, PILOT) == Answer(text="The ship.", sources=(TargetHit("a"), TargetHit("b")), refused=True)
 
 
 def test_a_recorded_answer_cannot_be_given_a_context(recorded) -> None:

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
-from workbench.records import Query
-from workbench.targets.base import TargetDownError, TargetError, TargetHit
+from workbench.records import Query, TargetHit
+from workbench.targets.base import TargetDownError, TargetError
 from workbench.targets.recorded.target import RecordedTarget
 
 QUAY = TargetHit("quay", "A berth is a place.", 0.5, metadata={"source": "quay.md"})

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import count, interval, number, plural
 from workbench.errors import InputError
@@ -84,7 +84,7 @@ def _estimated(graph: Graph, configuration: Configuration) -> PilotResult:
     return PilotResult(f"{configuration.name}: {_line(answered, answers, len(requests))}", bool(answered))
 
 
-def _line(answered: Sequence[GeneratedAnswer], answers: Sequence[GeneratedAnswer], items: int) -> str:
+def _line(answered: Sequence[Answer], answers: Sequence[Answer], items: int) -> str:
     if not answered:
         return f"none of {plural(len(answers), 'call')} succeeded ({answers[0].error})"
     failed = f" ({count(len(answers) - len(answered))} more failed)" if len(answered) < len(answers) else ""

@@ -17,9 +17,10 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackTyp
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
+from workbench.answering.base import Answer
 from workbench.errors import error_line
-from workbench.records import Hit
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.records import Hit, TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.callable.answers import answer_of, text_of
 from workbench.targets.callable.hits import ENDS, IDS, LATER_IDS, SCORES, SOURCES, STARTS, TEXTS, hits_of, raise_reported
 from workbench.targets.callable.interfaces import parameters_of
@@ -201,7 +202,7 @@ def _result_fields(value: Any) -> dict[str, Any]:
     return fields
 
 
-def answer_fields(answer: TargetAnswer) -> dict[str, Any]:
+def answer_fields(answer: Answer) -> dict[str, Any]:
     """Return the fields of an answer."""
     names = ("sources", "refused", "confidence", "truncated", "input_tokens", "output_tokens", "cost")
     fields = {"answer": answer.text, "model": answer.model or None, **{name: getattr(answer, name) for name in names}}

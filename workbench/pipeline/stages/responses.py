@@ -15,9 +15,10 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.target_tables import about_rows, chunk_rows, hit_rows, returned_table
+from workbench.records import TargetHit
 from workbench.storage.result_store import ResultWriter
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
-from workbench.targets.base import Target, TargetHit, TargetResources
+from workbench.targets.base import Target, TargetResources
 from workbench.targets.matching import HitMatcher
 
 _SAMPLES = {"query": "int64", "number": "int64", "prompt": "str", "reply": "str"}

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.answering.base import Answer
+from workbench.records import TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.callable.hits import SOURCES, Strings, hits_of, raise_reported
 from workbench.targets.callable.values import described, has, number, read, whole
 from workbench.targets.contents import FINISHES, check_answer, is_content, text_of_parts
@@ -13,7 +15,7 @@ _BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function
 _ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
 
 
-def answer_of(value: object, strings: Strings, most: int | None = None) -> TargetAnswer:
+def answer_of(value: object, strings: Strings, most: int | None = None) -> Answer:
     """Convert a result to an answer with at most `most` sources. Raises TargetError with its type for another shape."""
     if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) == 2:
         text, sources = value
@@ -21,7 +23,7 @@ def answer_of(value: object, strings: Strings, most: int | None = None) -> Targe
             raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
         found = _required(text)
         raise_reported(text, nothing=not found.strip())
-        return TargetAnswer(text=found, sources=None if sources is None else hits_of(sources, strings, most), **_use(text, found))
+        return Answer(text=found, sources=None if sources is None else hits_of(sources, strings, most), **_use(text, found))
     text = None if isinstance(value, list) else text_of(value)
     refused = read(value, "refused") if not isinstance(value, str) else None
     if refused is not True:
@@ -30,8 +32,8 @@ def answer_of(value: object, strings: Strings, most: int | None = None) -> Targe
         _cut(value, "")
         raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")
     if isinstance(value, str):
-        return TargetAnswer(text=str(value))
-    return TargetAnswer(
+        return Answer(text=str(value))
+    return Answer(
         text=text or "",
         sources=_sources(value, strings, most),
         refused=refused if isinstance(refused, bool) else None,

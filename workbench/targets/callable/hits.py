@@ -5,7 +5,8 @@ from itertools import islice
 from typing import Any, Literal
 
 from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
-from workbench.targets.base import TargetError, TargetHit
+from workbench.records import TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.callable.values import attributes, described, identifier, number, plain, read, whole
 
 # What a hit that is a text stands for.

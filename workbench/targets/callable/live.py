@@ -9,7 +9,8 @@ from typing import Any, Literal, cast
 from pydantic import PrivateAttr
 
 from workbench.errors import InputError
-from workbench.targets.base import TargetHit, TargetResources, TargetSession
+from workbench.records import TargetHit
+from workbench.targets.base import TargetResources, TargetSession
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory, methods_of
 from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
 from workbench.targets.callable.target import PythonCallsTarget

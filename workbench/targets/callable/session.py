@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.answering.base import Answer
 from workbench.errors import InputError, error_line
-from workbench.records import Document, Passage, Query
-from workbench.targets.base import TargetAnswer, TargetDownError, TargetError, TargetHit, TargetSession, late_reason
+from workbench.records import Document, Passage, Query, TargetHit
+from workbench.targets.base import TargetDownError, TargetError, TargetSession, late_reason
 from workbench.targets.callable.answers import answer_of, text_of
 from workbench.targets.callable.hits import Strings, hits_of
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory
@@ -66,7 +67,7 @@ class CallableSession(TargetSession):
                 return hits
             k = min(2 * k, MOST_HITS)
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         """Return the answer of the function. Pieces that a generator yields are joined."""
         if not (interface := self.interfaces.get("answer")):
             return await super().answer(query, context)

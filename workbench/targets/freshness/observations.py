@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from workbench.answering.base import Answer
 from workbench.core.words import folded, terms, whole
-from workbench.targets.base import TargetAnswer, TargetHit
+from workbench.records import TargetHit
 from workbench.targets.freshness.cases import Stated
 
 
@@ -14,7 +15,7 @@ class ObservedReply:
     """The reply to one question: hits and answer, each None with the reason why there is none."""
 
     hits: tuple[TargetHit, ...] | None = None
-    answer: TargetAnswer | None = None
+    answer: Answer | None = None
     no_hits: str = ""
     no_answer: str = ""
 

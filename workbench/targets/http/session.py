@@ -10,11 +10,12 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from workbench.answering.base import Answer
 from workbench.core.batching import blocks
 from workbench.llm.replies.rejections import error_in_text, reported_error
 from workbench.models.http import LARGEST_HITS, AsyncClient, HttpRoute, Response, asynchronous_client
-from workbench.records import Document, Passage, Query
-from workbench.targets.base import BrokenOffError, TargetAnswer, TargetError, TargetHit, TargetSession
+from workbench.records import Document, Passage, Query, TargetHit
+from workbench.targets.base import BrokenOffError, TargetError, TargetSession
 from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint
 from workbench.targets.http.prepared import PreparedTarget
 from workbench.targets.http.requests import ReportedError, Requester, Timed
@@ -57,7 +58,7 @@ class HttpSession(TargetSession):
         hits = await self._read("search", self._slots(question_slots(query, k)), block.reply.read)
         return hits.value[:k]
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         """Answer a question, from the given passages if the request has `{context}`."""
         block = self._blocks.get("answer")
         if not isinstance(block, AnswerEndpoint) or block.reply is None:
@@ -69,7 +70,7 @@ class HttpSession(TargetSession):
             answer = await self._read("answer", slots, paths.read)
         else:
 
-            async def streamed(response: Response) -> TargetAnswer:
+            async def streamed(response: Response) -> Answer:
                 return paths.read(await read_stream(response, stream))
 
             answer = await self._requesters["answer"].ask(slots, streamed)
@@ -144,6 +145,6 @@ class HttpSession(TargetSession):
 
 def _reported(reply: JsonValue, value: object) -> tuple[int, bytes] | None:
     """Return the error that a reply declares beside an answer, or beside no hits. Beside hits it leaves these."""
-    if isinstance(value, TargetAnswer):
+    if isinstance(value, Answer):
         return reported_error(reply, nothing=not value.text.strip()) or error_in_text(value.text)
     return reported_error(reply) if value == [] else None

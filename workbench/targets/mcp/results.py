@@ -15,7 +15,8 @@ from mcp_types import ContentBlock as Part
 from pydantic import JsonValue
 
 from workbench.core.formatting import listed
-from workbench.targets.base import TargetError, TargetHit
+from workbench.records import TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.paths import MissingError
 from workbench.targets.replies import HitPaths
 

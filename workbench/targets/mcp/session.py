@@ -8,8 +8,9 @@ from dataclasses import replace
 from mcp_types import CallToolResult
 from pydantic import JsonValue
 
-from workbench.records import Document, Passage, Query
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.answering.base import Answer
+from workbench.records import Document, Passage, Query, TargetHit
+from workbench.targets.base import TargetError, TargetResources, TargetSession
 from workbench.targets.mcp.connection import McpConnection
 from workbench.targets.mcp.contract import check_tools
 from workbench.targets.mcp.results import ToolReply, read_result
@@ -55,7 +56,7 @@ class McpSession(TargetSession):
         reply, _ = await self._call(tool, question_slots(query, k))
         return reply.hits(tool.reply)[:k]
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         """Answer a question. An answer that is empty because the server did not ask for a text is a failure."""
         if (tool := self._target.answer) is None:
             return await super().answer(query, context)

@@ -6,10 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.answering.base import Answer
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
-from workbench.targets.base import TargetAnswer, TargetError
+from workbench.targets.base import TargetError
 from workbench.targets.contents import FINISHES, check_answer
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
 from workbench.targets.recorded.results import RecordedResult
@@ -102,7 +103,7 @@ def recorded_answer(value: Any, failure: Any = None, where: str = "") -> Recorde
         truncated = check_answer(text or "", finish, message)
     except TargetError as reason:
         return RecordedResult(where, unanswered=str(reason))
-    return RecordedResult(where, answer=None if text is None else TargetAnswer(text=text, truncated=truncated))
+    return RecordedResult(where, answer=None if text is None else Answer(text=text, truncated=truncated))
 
 
 def value_at(row: Row, path: str) -> Any:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from workbench.answering.answer_file import CHECKS, Checks, key_fault, refused_of, variant_fault
+from workbench.answering.base import Answer
 from workbench.context.conditions import RETRIEVED
 from workbench.datasets.draft import DatasetDraft, Rows
-from workbench.targets.base import TargetAnswer, TargetHit
+from workbench.records import TargetHit
 from workbench.targets.recorded.results import RecordedResult
 
 _EXAMPLE = '{"query_id": "q1", "hits": [{"doc_id": "d1", "score": 0.9}], "answer": "a text"}'
@@ -31,7 +32,7 @@ def _result(row: Mapping[str, Any], where: str) -> RecordedResult:
         # Without sources, what was found is what the answer was made from.
         used = hits if sources is None else sources
         confidence, truncated = row.get("confidence"), row.get("truncated")
-        answer = TargetAnswer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
+        answer = Answer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
     return RecordedResult(where, row.get("query_id"), row.get("query"), hits, answer)
 
 

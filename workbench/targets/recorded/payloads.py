@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.datasets.lines import json_kind
-from workbench.targets.base import TargetHit
+from workbench.records import TargetHit
 from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.recorded.cells import structured
 

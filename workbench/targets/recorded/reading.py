@@ -17,7 +17,7 @@ from workbench.datasets.formats.table_rows import read_rows
 from workbench.datasets.formats.trec import NOT_SCORED, ScoredDoc, read_run
 from workbench.datasets.lines import json_lines, objects, parse_json, read_text, reason
 from workbench.errors import InputError
-from workbench.targets.base import TargetHit
+from workbench.records import TargetHit
 from workbench.targets.recorded.deepeval import DEEPEVAL
 from workbench.targets.recorded.exports import ExportFormat, Numbered, RecordedFields, chosen_rows, exported_results
 from workbench.targets.recorded.own_form import own_results

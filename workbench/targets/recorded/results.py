@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from workbench.answering.base import Answer
 from workbench.core.display import excerpt
 from workbench.datasets.draft import DatasetDraft
-from workbench.records import Query
-from workbench.targets.base import TargetAnswer, TargetError, TargetHit
+from workbench.records import Query, TargetHit
+from workbench.targets.base import TargetError
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class RecordedResult:
     query_id: str | None = None
     query: str | None = None
     hits: tuple[TargetHit, ...] | None = None
-    answer: TargetAnswer | None = None
+    answer: Answer | None = None
     error: str = ""
     unanswered: str = ""
 

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from workbench.answering.base import Answer
 from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError
-from workbench.records import Passage, Query
-from workbench.targets.base import Target, TargetAnswer, TargetDownError, TargetError, TargetHit, TargetResources, TargetSession
+from workbench.records import Passage, Query, TargetHit
+from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
 from workbench.targets.recorded.exports import RecordedFields
 from workbench.targets.recorded.reading import RecordedFormat, read_results
 from workbench.targets.recorded.results import RecordedResults
@@ -116,7 +117,7 @@ class RecordedSession(TargetSession):
             raise TargetError("no recorded hits")
         return hits[:k]
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> TargetAnswer:
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
         """Return the answer that was recorded for a question."""
         if context is not None:
             raise TargetError("a recorded answer cannot be given a context")

@@ -14,8 +14,8 @@ from tests.monitor.traces.test_exports import HITS, MLFLOW_SPANS, OBSERVATIONS, 
 from tests.monitor.traces.test_reading import KEYS, KINDS, SPANS, VALUES
 from tests.targets.recorded.conftest import answer, search
 from workbench.errors import InputError
-from workbench.records import Query
-from workbench.targets.base import TargetError, TargetHit
+from workbench.records import Query, TargetHit
+from workbench.targets.base import TargetError
 from workbench.targets.recorded.target import RecordedTarget
 
 FEE = Query("q1", "fee for one night?")

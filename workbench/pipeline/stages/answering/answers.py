@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.answering.citations import VERSION as CITATIONS_VERSION
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
@@ -44,7 +44,7 @@ _COLUMNS = {
 
 
 class AnswersStage(Stage):
-    """Table `answers`, a row for each question that has a context in the variant, with the columns of `GeneratedAnswer`.
+    """Table `answers`, a row for each question that has a context in the variant, with the columns of `Answer`.
 
     `citations` is a JSON list. Values `calls`: the seconds of each answer, whether it came from the cache of calls, and its lost tries.
     """
@@ -93,11 +93,11 @@ class AnswersStage(Stage):
             writer.mark_incomplete()
 
 
-def _failed(inputs: Inputs) -> dict[int, GeneratedAnswer]:
+def _failed(inputs: Inputs) -> dict[int, Answer]:
     """Return the answers that a target failed to give with its sources. Asked again, it would answer from sources that are not known."""
     if "responses" not in inputs.entries:
         return {}
-    return {query: GeneratedAnswer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
+    return {query: Answer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
 
 
 def answer_rows(entry: StoredResult, of_model: Iterable[StoredResult]) -> pd.DataFrame:
@@ -114,8 +114,8 @@ def answer_rows(entry: StoredResult, of_model: Iterable[StoredResult]) -> pd.Dat
     return rows.assign(**{name: rows[name].mask(cut, value) for name, value in empty.items()})
 
 
-def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[GeneratedAnswer]:
-    answers: dict[int, GeneratedAnswer] = {}
+def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[Answer]:
+    answers: dict[int, Answer] = {}
     # Only the answers of a model take long enough for a bar.
     with ProgressBar(total=len(requests), unit="answer", desc=title, disable=not generator.calls_model) as bar:
         for place, answer in generator.answer(requests, resources):
@@ -128,14 +128,14 @@ def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources
     return [answers[place] for place in range(len(requests))]
 
 
-def _without_reasoning(answer: GeneratedAnswer) -> GeneratedAnswer:
+def _without_reasoning(answer: Answer) -> Answer:
     """Return an answer without the reasoning of the model that wrote it, whichever program called the model."""
     read = separated(answer.text)
     reasoned, unopened = answer.reasoned or read.reasoned, answer.unopened or read.unopened
     return replace(answer, text=read.answer, error=answer.error or read.failure(answer.truncated), reasoned=reasoned, unopened=unopened)
 
 
-def _row(query: int, question: str, answer: GeneratedAnswer) -> tuple[Any, ...]:
+def _row(query: int, question: str, answer: Answer) -> tuple[Any, ...]:
     refused = not answer.error and (is_refusal(answer.text, question=question) if answer.refused is None else answer.refused)
     citations, labels = json.dumps(answer.citations), (answer.correct, answer.outcome)
     spent, read = (answer.input_tokens, answer.output_tokens, answer.cost), (answer.truncated, answer.reasoned, answer.unopened)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from workbench.llm.base import finish_of
-from workbench.targets.base import TargetHit
+from workbench.records import TargetHit
 from workbench.targets.recorded.exports import recorded_answer, value_at
 from workbench.targets.recorded.payloads import documents_of, question_of
 from workbench.targets.recorded.results import RecordedResult

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from workbench.targets.base import TargetHit
+from workbench.records import TargetHit
 from workbench.targets.recorded.results import RecordedResult
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceSpan
 from workbench.targets.recorded.traces.steps import StepKind, TraceStep, captured_attributes, records_call, step_of
