@@ -10,12 +10,13 @@ from tests.metrics.reference import FORMULAS, hard_negatives, irrelevant, ranked
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
-from workbench.pipeline.target_tables import chunk_rows, hit_rows, returned_table
+from workbench.pipeline.target_tables import responses_of
 from workbench.records import Document, TargetHit
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth, best_first
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import tie_breakers
-from workbench.targets.matching import HitMatcher
+from workbench.targets.asking import TargetReply
+from workbench.targets.callable.live import PythonTarget
 from workbench.testing.small_results import labels_of, retrieved_of
 
 # Two chunks of each of ten documents. The last two documents are not in the dataset.
@@ -110,9 +111,8 @@ def by_first_hit(hits: list[list[int]]) -> list[list[int]]:
 @example(hits=[[16, 18, 10]])
 def test_hits_of_a_target_rank_documents_by_their_first_hit(hits: list[list[int]]) -> None:
     labels = labels_of(["some text"] * DOCUMENTS, *({} for _ in hits))
-    matcher = HitMatcher([Document(doc, "some text") for doc in IDS[:DOCUMENTS]], "id")
     found = [[TargetHit(IDS[chunk // 2], start=4 * (chunk % 2), end=4 * (chunk % 2) + 4) for chunk in row] for row in hits]
-    returned = returned_table(list(enumerate(found)), matcher)
-    _, ranking = hit_rows(returned, chunk_rows(returned, labels), labels)
-    rows = ranking[["query", "rank", "doc"]].to_numpy().tolist()
+    target, documents = PythonTarget(name="mine", match="id", search=len), [Document(doc, "some text") for doc in IDS[:DOCUMENTS]]
+    responses = responses_of(target, {"search": [TargetReply(tuple(row)) for row in found]}, documents, labels)
+    rows = responses.retrieved.ranking[["query", "rank", "doc"]].to_numpy().tolist()
     assert rows == [[query, rank, doc if doc < DOCUMENTS else -1] for query, rank, doc in by_first_hit(hits)]

@@ -19,7 +19,7 @@ from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.scoring.score import Scores, scores_of
-from workbench.scoring.systems import MetricDepth, run_system
+from workbench.scoring.systems import EnoughHits, run_system
 from workbench.statistics.clusters import query_clusters
 from workbench.targets.base import Target
 from workbench.targets.callable.live import PythonTarget
@@ -81,13 +81,13 @@ def evaluate(
         if k is not None:
             raise InputError("an index is ranked as deep as the metrics read", "leave k out, or pass index.search")
         return scores_of(_index_rows(system, dataset, chosen or usual_metrics(dataset)), query_ids, clusters)
-    depth = MetricDepth.of(chosen or usual_metrics(dataset), dataset)
+    depth = EnoughHits.for_metrics(chosen or usual_metrics(dataset), dataset)
     name = system.name if isinstance(system, Target) else "system"
     target = target_for(name, system, dataset, k=k, depth=depth, answered=answered)
     if answered or not isinstance(target, PythonTarget) or not target.searches:
         return scores_of_target(target, dataset, chosen)
-    run = run_system(target, dataset, chosen, usual_metrics(dataset))
-    return scores_of(run.rows, query_ids, clusters, run.notes)
+    rows, notes = run_system(target, dataset, chosen, usual_metrics(dataset))
+    return scores_of(rows, query_ids, clusters, notes)
 
 
 def _index_rows(index: Index, dataset: Dataset, metrics: Sequence[Metric]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from workbench.errors import InputError
 from workbench.metrics.names import MOST_K
 from workbench.records import Dataset
 from workbench.results.run_tables import MANIFEST
-from workbench.scoring.systems import FIRST_K, MetricDepth
+from workbench.scoring.systems import FIRST_K, EnoughHits
 from workbench.targets.base import Target
 from workbench.targets.callable.interfaces import CallableInterface
 from workbench.targets.callable.live import PythonTarget, Returns, target_of
@@ -34,7 +34,7 @@ def target_for(
     dataset: Dataset | None = None,
     *,
     k: int | None = None,
-    depth: MetricDepth | None = None,
+    depth: EnoughHits | None = None,
     answered: bool = False,
 ) -> Target:
     """Return a system as a target with a name. Raises InputError for another kind of value.
@@ -75,7 +75,7 @@ def _returns(system: object, answered: bool) -> Returns | None:
     return "hits" if interface.takes_number or not answered else "answer"
 
 
-def _recorded_depth(target: RecordedTarget, depth: MetricDepth) -> int:
+def _recorded_depth(target: RecordedTarget, depth: EnoughHits) -> int:
     """Return how many hits of each question to read until metrics read no further, as functions are asked for more."""
     found, k = [target.recorded_hits(query) for query in depth.dataset.queries], depth.first
     while k < MOST_K and any(len(hits) > k and not depth.reached(hits[:k]) for hits in found):

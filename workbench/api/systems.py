@@ -34,7 +34,7 @@ from workbench.records import Dataset
 from workbench.report.text.answers import cut_sentences
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.scoring.score import Scores
-from workbench.scoring.systems import MetricDepth
+from workbench.scoring.systems import EnoughHits
 from workbench.targets.base import Target
 from workbench.targets.callable.threads import left_running
 
@@ -123,7 +123,7 @@ def compare(
         raise InputError("there is no system to compare", 'write wb.compare({"old": search, "new": other_search}, dataset, metrics)')
     chosen = [] if metrics is None else metrics_given(metrics)
     computed_anew(chosen)
-    depth = MetricDepth.of(chosen or usual_metrics(dataset), dataset)
+    depth = EnoughHits.for_metrics(chosen or usual_metrics(dataset), dataset)
     answered = any(metric.of_answers for metric in chosen)
     targets = [target_for(name, system, dataset, k=k, depth=depth, answered=answered) for name, system in systems.items()]
     settings: dict[str, Any] = {"name": _NAME, "dataset": {"kind": "python", "name": dataset.name}}

@@ -107,19 +107,19 @@ def _first(target: "Target", dataset: "Dataset") -> "Query":
 def _checked(target: "Target", query: "Query", dataset: "Dataset") -> "tuple[list[str], bool]":
     """Return what a target returns for a question, as lines, and whether it served every request."""
     from workbench.llm.session import CallResources
-    from workbench.targets.asking import TargetRequest, ask_target
+    from workbench.targets.asking import TargetRequest, replies_of
     from workbench.targets.base import TargetResources
 
     requests = [TargetRequest("search", query, target.k)] if target.searches else []
     requests += [TargetRequest("answer", query)] if target.answers else []
     lines = [f"{target.name}: {excerpt(query.text)}"]
     try:
-        replies = dict(ask_target(target, requests, TargetResources(CallResources(), dataset.corpus)))
+        replies = replies_of(target, requests, TargetResources(CallResources(), dataset.corpus))
     except RunError as error:
         return [*lines, f"  {error}"], False
-    for place, request in enumerate(requests):
-        lines += [f"  {line}" for line in _shown(request, replies[place], target, dataset)]
-    return lines, not any(reply.error for reply in replies.values())
+    for request, reply in zip(requests, replies, strict=True):
+        lines += [f"  {line}" for line in _shown(request, reply, target, dataset)]
+    return lines, not any(reply.error for reply in replies)
 
 
 def _shown(request: "TargetRequest", reply: "TargetReply", target: "Target", dataset: "Dataset") -> "Iterator[str]":

@@ -1,16 +1,19 @@
-"""Tables of what a target returned: in the form of the stages `chunks` and `hits`, and which questions have no score."""
+"""Tables of the replies of a target: matched with documents, as chunks and rankings, and the reasons for questions without a score."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from workbench.metrics.definition import NO_SOURCES
-from workbench.metrics.inputs import Labels
+from workbench.metrics.inputs import Labels, Retrieved
 from workbench.models.tokenizers import Ints
-from workbench.records import TargetHit
+from workbench.records import Document, TargetHit
 from workbench.retrieval.rank import Floats
+from workbench.targets.asking import TargetReply
+from workbench.targets.base import Target
 from workbench.targets.matching import HitMatcher
 
 RETURNED = {
@@ -25,6 +28,7 @@ RETURNED = {
     "fault": "str",
 }
 _SLICE = ["doc", "start", "end"]
+_SAMPLES = {"query": "int64", "number": "int64", "prompt": "str", "reply": "str"}
 NO_TEXT = "the target returns neither text nor positions"
 # How the reason begins why a question has no value, by whether the document of a hit is known.
 UNMATCHED, UNPLACED = "a hit cannot be matched with the documents", "a hit matched a document but not a place in it"
@@ -40,7 +44,78 @@ class Responses(Protocol):
         """Return values by their name."""
 
 
-def returned_table(hits: Sequence[tuple[int, Sequence[TargetHit]]], matcher: HitMatcher) -> pd.DataFrame:
+@dataclass(frozen=True)
+class TargetResponses:
+    """The tables and values of the stage `responses`, by name, before they are stored."""
+
+    tables: Mapping[str, pd.DataFrame]
+    contents: Mapping[str, Any]
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table by its name."""
+        return self.tables[name]
+
+    def values(self, name: str) -> Any:
+        """Return values by their name."""
+        return self.contents[name]
+
+    @property
+    def retrieved(self) -> Retrieved:
+        """Return the ranking as metrics read it."""
+        spread = self.tables["exact_about"]["spread"].to_numpy(np.float64)
+        return Retrieved(*(self.tables[name] for name in ("chunks", "exact_hits", "exact_ranking")), spread, whole_index=False)
+
+
+def responses_of(
+    target: Target, replies: Mapping[str, Sequence[TargetReply]], documents: Sequence[Document], labels: Labels
+) -> TargetResponses:
+    """Match the replies to all questions with the documents. `replies` are those of the operations `search`, `answer` or both."""
+    matcher, answers = HitMatcher(documents, target.match), replies.get("answer", ())
+    searched = replies["search" if target.searches else "answer"]
+    returned = _returned([(place, _found(reply)) for place, reply in enumerate(searched)], matcher)
+    sources = [(place, reply.answer.sources) for place, reply in enumerate(answers) if reply.answer and reply.answer.sources is not None]
+    chunks = _chunk_rows(returned, labels)
+    hits, ranking = _hit_rows(returned, chunks, labels)
+    tables = {
+        "hits": returned,
+        "sources": _returned(sources, matcher),
+        "failures": _failures(searched),
+        "unanswered": _failures(answers),
+        "samples": _samples(answers),
+        "chunks": chunks,
+        "exact_hits": hits,
+        "exact_ranking": ranking,
+        "exact_about": _about_rows(hits, labels.queries),
+    }
+    contents = {
+        "seconds": {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()},
+        "searched": target.searches,
+        "named": [place for place, _ in sources],
+        "unread": [name for reply in answers if reply.answer for name in reply.answer.unread],
+        "searches": {"names": ["exact"], "index_bytes": 0, "overlap": None},
+    }
+    return TargetResponses(tables, contents)
+
+
+def _found(reply: TargetReply) -> Sequence[TargetHit]:
+    return reply.hits if reply.answer is None else reply.answer.sources or ()
+
+
+def _failures(replies: Sequence[TargetReply]) -> pd.DataFrame:
+    rows = [(place, reply.error) for place, reply in enumerate(replies) if reply.error]
+    return pd.DataFrame(rows, columns=["query", "error"]).astype({"query": "int64", "error": "str"})
+
+
+def _samples(replies: Sequence[TargetReply]) -> pd.DataFrame:
+    rows = [
+        (place, number, sample.prompt, sample.reply)
+        for place, reply in enumerate(replies)
+        for number, sample in enumerate(reply.answer.samples if reply.answer else ())
+    ]
+    return pd.DataFrame(rows, columns=list(_SAMPLES)).astype(_SAMPLES)
+
+
+def _returned(hits: Sequence[tuple[int, Sequence[TargetHit]]], matcher: HitMatcher) -> pd.DataFrame:
     """Return a row for each hit of each question (its position), in the target's order, matched with the documents."""
     rows = []
     for query, returned in hits:
@@ -51,7 +126,7 @@ def returned_table(hits: Sequence[tuple[int, Sequence[TargetHit]]], matcher: Hit
     return pd.DataFrame(rows, columns=list(RETURNED)).astype(RETURNED)
 
 
-def slices_of(returned: pd.DataFrame, lengths: Ints) -> pd.DataFrame:
+def _slices_of(returned: pd.DataFrame, lengths: Ints) -> pd.DataFrame:
     """Return the rows that are in a document, with the characters that they deliver: the whole document for a hit without characters."""
     rows = returned[returned["doc"] >= 0]
     whole = rows["start"] < 0
@@ -59,9 +134,9 @@ def slices_of(returned: pd.DataFrame, lengths: Ints) -> pd.DataFrame:
     return rows.assign(start=np.where(whole, 0, rows["start"]), end=ends)
 
 
-def chunk_rows(returned: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+def _chunk_rows(returned: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     """Return the table `chunks` of the slices that a target returned, each once."""
-    slices = slices_of(returned, np.diff(labels.offsets) - 1)[_SLICE].drop_duplicates().sort_values(_SLICE, ignore_index=True)
+    slices = _slices_of(returned, np.diff(labels.offsets) - 1)[_SLICE].drop_duplicates().sort_values(_SLICE, ignore_index=True)
     starts, ends = labels.positions(slices, "start", "end")
     return slices.assign(
         delivered_start=slices["start"],
@@ -71,10 +146,10 @@ def chunk_rows(returned: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     )
 
 
-def hit_rows(returned: pd.DataFrame, chunks: pd.DataFrame, labels: Labels) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _hit_rows(returned: pd.DataFrame, chunks: pd.DataFrame, labels: Labels) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the tables of ranked chunks and of ranked documents. A hit in no document leaves its rank empty among chunks, and is document -1."""
     numbers = chunks[_SLICE].assign(chunk=np.arange(len(chunks)))
-    ranked = slices_of(returned, np.diff(labels.offsets) - 1).assign(score=_scores(returned))
+    ranked = _slices_of(returned, np.diff(labels.offsets) - 1).assign(score=_scores(returned))
     hits = ranked.merge(numbers, on=_SLICE).sort_values(["query", "rank"], kind="stable", ignore_index=True)
     # An unknown document counts as one of its own.
     known = returned.assign(
@@ -96,7 +171,7 @@ def _scores(returned: pd.DataFrame) -> "pd.Series[float]":
     return 1 / returned["rank"] if scores.isna().any() or np.isinf(scores).any() or rising.any() else scores
 
 
-def about_rows(hits: pd.DataFrame, queries: int) -> pd.DataFrame:
+def _about_rows(hits: pd.DataFrame, queries: int) -> pd.DataFrame:
     """Return the table of the queries: the spread and the best of the scores. The target decides about ties."""
     scores = hits.groupby("query")["score"]
     table = pd.DataFrame({"spread": scores.std(ddof=0), "top": scores.max()}).reindex(range(queries))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,13 @@ from workbench.core.formatting import listed, meant, plural
 from workbench.errors import InputError, RunError
 from workbench.llm.session import CallResources
 from workbench.metrics.evaluate import evaluate
-from workbench.metrics.inputs import Labels, Retrieved
+from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
-from workbench.pipeline.target_tables import about_rows, chunk_rows, gives_text, hit_rows, returned_table, without_unscored
+from workbench.pipeline.stages.hits import metric_depth
+from workbench.pipeline.target_tables import Responses, gives_text, responses_of, without_unscored
 from workbench.records import Dataset, TargetHit
-from workbench.targets.asking import TargetReply, TargetRequest, ask_target
+from workbench.retrieval.base import SearchDepth
+from workbench.targets.asking import TargetRequest, replies_of
 from workbench.targets.base import Target, TargetResources
 from workbench.targets.callable.threads import left_running
 from workbench.targets.matching import HitMatcher
@@ -25,36 +28,30 @@ FIRST_K = 10
 
 
 @dataclass(frozen=True)
-class MetricDepth:
-    """The distinct documents, distinct slices and tokens of a ranking that metrics read."""
+class EnoughHits:
+    """A test of whether hits of a question are as deep as metrics read rankings of a dataset."""
 
-    documents: int
-    slices: int
-    tokens: int
+    depth: SearchDepth
     dataset: Dataset = field(repr=False)
 
     @classmethod
-    def of(cls, metrics: Sequence[Metric], dataset: Dataset) -> "MetricDepth":
-        """Return the depth that these metrics read."""
-        ranked = [metric for metric in metrics if not metric.of_answers]
-        documents = [metric.k or 0 for metric in ranked if metric.family == "documents"]
-        slices = [metric.k or 0 for metric in ranked if metric.family != "documents"]
-        tokens = max((metric.tokens or 0 for metric in ranked), default=0)
-        return cls(max(documents, default=0), max(slices, default=0), tokens, dataset)
+    def for_metrics(cls, metrics: Sequence[Metric], dataset: Dataset) -> Self:
+        """Return the test for these metrics."""
+        return cls(metric_depth(metrics), dataset)
 
     @property
     def first(self) -> int:
-        """How many hits to ask for at first."""
-        return max(self.documents, self.slices, FIRST_K)
+        """Return how many hits to ask for at first."""
+        return max(self.depth.documents, self.depth.slices, FIRST_K)
 
     def reached(self, hits: Sequence[TargetHit]) -> bool:
         """Return whether no metric reads hits beyond these."""
         places = [(self._matcher.place(hit), hit) for hit in hits]
         distinct = {(place.doc, place.start, place.end, hit.doc_id if place.doc < 0 else "") for place, hit in places}
-        if len({(doc, name) for doc, _, _, name in distinct}) < self.documents or len(distinct) < self.slices:
+        if len({(doc, name) for doc, _, _, name in distinct}) < self.depth.documents or len(distinct) < self.depth.slices:
             return False
         known = sorted({(place.doc, max(place.start, 0), place.end) for place, _ in places if place.doc >= 0})
-        return not self.tokens or self._tokens(known) >= self.tokens
+        return not self.depth.tokens or self._tokens(known) >= self.depth.tokens
 
     def _tokens(self, slices: Sequence[tuple[int, int, int]]) -> int:
         table = pd.DataFrame(list(slices), columns=["doc", "start", "end"], dtype=np.int64)
@@ -71,40 +68,12 @@ class MetricDepth:
         return HitMatcher(self.dataset.documents)
 
 
-@dataclass(frozen=True)
-class SystemRun:
-    """The rankings of a system, their `rows` of scores by metric and question, and `notes` on what it did not serve."""
+def run_system(
+    target: Target, dataset: Dataset, metrics: Sequence[Metric], usual: Sequence[Metric] = ()
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Search every question with a target, and score the hits by `metrics`, or without them by the `usual` ones that the hits allow.
 
-    retrieved: Retrieved
-    rows: pd.DataFrame
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class LiveResponses:
-    """The hits of a system matched with documents, and its failures, as the stage `responses` stores them."""
-
-    hits: pd.DataFrame
-    failures: pd.DataFrame
-
-    @classmethod
-    def of(cls, replies: Sequence[TargetReply], matcher: HitMatcher) -> "LiveResponses":
-        """Match the replies to all questions, in their order."""
-        failures = [(place, reply.error) for place, reply in enumerate(replies) if reply.error]
-        hits = returned_table([(place, reply.hits) for place, reply in enumerate(replies)], matcher)
-        return cls(hits, pd.DataFrame(failures, columns=["query", "error"]))
-
-    def table(self, name: str) -> pd.DataFrame:
-        """Return `hits` or `failures`."""
-        return self.failures if name == "failures" else self.hits
-
-    def values(self, name: str) -> list[int] | bool:
-        """Return that the hits are those of a search, and no question whose answer names sources."""
-        return True if name == "searched" else []
-
-
-def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usual: Sequence[Metric] = ()) -> SystemRun:
-    """Search every question with a target, and score what it returns by `metrics`, or without them by the `usual` ones that its hits allow.
+    Returns the scores by metric and question, and notes on questions that were not served.
 
     A question that the target fails on is unscored. Raises RunError if it fails on every question or finds nothing for any, and InputError if
     no hit is in the dataset, or if a metric reads what no hit has.
@@ -116,27 +85,23 @@ def run_system(target: Target, dataset: Dataset, metrics: Sequence[Metric], usua
         if (metric.k or 0) > target.k:
             raise InputError(f"{metric} reads more than the k = {target.k} hits of each question", "raise k")
     requests = [TargetRequest("search", query, target.k) for query in dataset.queries]
-    replies = dict(ask_target(target, requests, TargetResources(CallResources(), dataset.corpus)))
-    responses = LiveResponses.of([replies[place] for place in range(len(requests))], HitMatcher(dataset.documents, target.match))
+    replies, labels = replies_of(target, requests, TargetResources(CallResources(), dataset.corpus)), Labels.of(dataset)
+    responses = responses_of(target, {"search": replies}, dataset.documents, labels)
     _check_hits(responses, dataset)
-    labels = Labels.of(dataset)
-    chunks = chunk_rows(responses.hits, labels)
-    hits, ranking = hit_rows(responses.hits, chunks, labels)
-    retrieved = Retrieved(chunks, hits, ranking, about_rows(hits, labels.queries)["spread"].to_numpy(np.float64), whole_index=False)
     textless = [metric for metric in metrics if metric.family != "documents" and not gives_text(responses)]
     if textless:
         raise InputError(
             f"{listed(list(map(str, textless)))}: hits have neither start and end nor a text", "return them, or leave the metrics out"
         )
     chosen = metrics or [metric for metric in usual if metric.family == "documents" or gives_text(responses)]
-    rows = evaluate(labels, retrieved, chosen)
+    rows = evaluate(labels, responses.retrieved, chosen)
     tables = [without_unscored(rows[rows["metric"] == str(metric)], metric.family, responses) for metric in chosen]
-    return SystemRun(retrieved, pd.concat(tables, ignore_index=True), (*_notes(responses, dataset), *left_running()))
+    return pd.concat(tables, ignore_index=True), (*_notes(responses, dataset), *left_running())
 
 
-def _check_hits(responses: LiveResponses, dataset: Dataset) -> None:
-    returned = responses.hits
-    if returned.empty and responses.failures.empty:
+def _check_hits(responses: Responses, dataset: Dataset) -> None:
+    returned = responses.table("hits")
+    if returned.empty and responses.table("failures").empty:
         raise RunError("the system found nothing for any of the questions", "try it on one question")
     if len(returned) and (returned["doc"] < 0).all():
         first = returned.iloc[0]
@@ -148,8 +113,8 @@ def _check_hits(responses: LiveResponses, dataset: Dataset) -> None:
         )
 
 
-def _notes(responses: LiveResponses, dataset: Dataset) -> list[str]:
-    returned, failures, notes = responses.hits, responses.failures, list[str]()
+def _notes(responses: Responses, dataset: Dataset) -> list[str]:
+    returned, failures, notes = responses.table("hits"), responses.table("failures"), list[str]()
     rising = returned.loc[(returned["score"].diff() > 0) & (returned["query"].diff() == 0), "query"].nunique()
     if rising:
         notes.append(f"The scores of {plural(rising, 'ranking')} rise with the rank: are the best hits first?")

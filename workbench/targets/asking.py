@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -68,6 +68,17 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
             resources.calls.cache.put({})
         for key, reply in _TargetAsking(target, dict(reversed(missing.items())), resources, bool(stored)).replies():
             yield from ((place, reply) for place, each in enumerate(keys) if each == key)
+
+
+def replies_of(
+    target: Target, requests: Sequence[TargetRequest], resources: TargetResources, advance: Callable[[], object] = lambda: None
+) -> list[TargetReply]:
+    """Return the replies in the order of the requests. `advance` is called with the arrival of each. Raises what `ask_target` raises."""
+    replies: dict[int, TargetReply] = {}
+    for place, reply in ask_target(target, requests, resources):
+        replies[place] = reply
+        advance()
+    return [replies[place] for place in range(len(requests))]
 
 
 class _TargetAsking:

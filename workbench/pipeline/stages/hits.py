@@ -1,8 +1,11 @@
 """Rank chunks and documents for each question."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
+from workbench.metrics.names import Metric
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -53,15 +56,20 @@ class HitsStage(Stage):
         writer.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
+def metric_depth(metrics: Sequence[Metric]) -> SearchDepth:
+    """Return the distinct slices, tokens and documents of a ranking that metrics read."""
+    ranked = [metric for metric in metrics if not metric.of_answers]
+    slices = [metric.k or 0 for metric in ranked if metric.bounded_by_k]
+    documents = [metric.k or 0 for metric in ranked if metric.family == "documents"]
+    tokens = [metric.tokens or 0 for metric in ranked]
+    return SearchDepth(max(slices, default=0), max(tokens, default=0), max(documents, default=0))
+
+
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     """Return the search depth that metrics and delivery require. 100 documents are listed, for margins and run files."""
-    slices = [metric.k for metric in run.metrics if metric.bounded_by_k and metric.k is not None]
-    documents = [metric.k for metric in run.metrics if metric.family == "documents" and metric.k is not None]
-    budgets = [metric.tokens for metric in run.metrics if metric.tokens is not None]
-    if run.primary is not None:
-        budgets.append(configuration.delivery(run.primary).tokens or 0)
-    pool = configuration.rerank.pool if configuration.rerank else 0
-    return SearchDepth(max([configuration.k, pool, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
+    read, pool = metric_depth(run.metrics), configuration.rerank.pool if configuration.rerank else 0
+    delivered = configuration.delivery(run.primary).tokens or 0 if run.primary else 0
+    return SearchDepth(max(configuration.k, pool, read.slices), max(delivered, read.tokens), max(1, read.documents), listed=_LISTED)
 
 
 def corpus_of(run: RunContext, entries: Entries) -> Corpus:

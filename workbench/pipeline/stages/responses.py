@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-import pandas as pd
-
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
@@ -14,14 +12,10 @@ from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.target_tables import about_rows, chunk_rows, hit_rows, returned_table
-from workbench.records import TargetHit
+from workbench.pipeline.target_tables import responses_of
 from workbench.storage.result_store import ResultWriter
-from workbench.targets.asking import TargetReply, TargetRequest, ask_target
+from workbench.targets.asking import TargetReply, TargetRequest, replies_of
 from workbench.targets.base import Target, TargetResources
-from workbench.targets.matching import HitMatcher
-
-_SAMPLES = {"query": "int64", "number": "int64", "prompt": "str", "reply": "str"}
 
 
 class ResponsesStage(Stage):
@@ -59,49 +53,14 @@ class ResponsesStage(Stage):
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Ask the questions. If a request failed, the next run asks again."""
         (target,), run = inputs.configuration.targets, inputs.run
-        matcher, replies = HitMatcher(run.dataset.documents, target.match), _replies(target, inputs)
-        searched = replies["search" if target.searches else "answer"]
-        returned = returned_table([(place, _found(reply)) for place, reply in enumerate(searched)], matcher)
-        writer.table("hits", returned)
-        _write_ranking(returned, inputs, writer)
-        answers = [(place, reply.answer.sources) for place, reply in enumerate(replies.get("answer", ())) if reply.answer]
-        sources = [(place, named) for place, named in answers if named is not None]
-        writer.table("sources", returned_table(sources, matcher))
-        writer.table("failures", _failures(searched))
-        writer.table("unanswered", _failures(replies.get("answer", ())))
-        writer.table("samples", _samples(replies.get("answer", ())))
-        writer.values("seconds", {operation: [reply.seconds for reply in given if not reply.error] for operation, given in replies.items()})
-        writer.values("searched", target.searches)
-        writer.values("named", [place for place, _ in sources])
-        writer.values("unread", [name for reply in replies.get("answer", ()) if reply.answer for name in reply.answer.unread])
+        replies = _replies(target, inputs)
+        responses = responses_of(target, replies, run.dataset.documents, run.labels)
+        for name, table in responses.tables.items():
+            writer.table(name, table)
+        for name, values in responses.contents.items():
+            writer.values(name, values)
         if any(reply.error for given in replies.values() for reply in given):
             writer.mark_incomplete()
-
-
-def _write_ranking(returned: pd.DataFrame, inputs: Inputs, writer: ResultWriter) -> None:
-    """Write the tables of the stages `chunks` and `hits`: the returned slices, and their ranking as that of an exact search."""
-    labels, search = inputs.run.labels, inputs.configuration.evaluated
-    chunks = chunk_rows(returned, labels)
-    hits, ranking = hit_rows(returned, chunks, labels)
-    writer.table("chunks", chunks)
-    writer.table(f"{search}_hits", hits)
-    writer.table(f"{search}_ranking", ranking)
-    writer.table(f"{search}_about", about_rows(hits, labels.queries))
-    writer.values("searches", {"names": [search], "index_bytes": 0, "overlap": None})
-
-
-def _failures(replies: Sequence[TargetReply]) -> pd.DataFrame:
-    rows = [(place, reply.error) for place, reply in enumerate(replies) if reply.error]
-    return pd.DataFrame(rows, columns=["query", "error"]).astype({"query": "int64", "error": "str"})
-
-
-def _samples(replies: Sequence[TargetReply]) -> pd.DataFrame:
-    rows = [
-        (place, number, sample.prompt, sample.reply)
-        for place, reply in enumerate(replies)
-        for number, sample in enumerate(reply.answer.samples if reply.answer else ())
-    ]
-    return pd.DataFrame(rows, columns=list(_SAMPLES)).astype(_SAMPLES)
 
 
 def _replies(target: Target, inputs: Inputs) -> dict[str, list[TargetReply]]:
@@ -119,13 +78,5 @@ def _replies(target: Target, inputs: Inputs) -> dict[str, list[TargetReply]]:
 
 
 def _asked(target: Target, requests: Sequence[TargetRequest], inputs: Inputs) -> list[TargetReply]:
-    replies: dict[int, TargetReply] = {}
     with ProgressBar(total=len(requests), unit="question", desc=f"ask {target.name}") as bar:
-        for place, reply in ask_target(target, requests, TargetResources(inputs.run.calls, inputs.run.dataset.corpus)):
-            replies[place] = reply
-            bar.update()
-    return [replies[place] for place in range(len(requests))]
-
-
-def _found(reply: TargetReply) -> Sequence[TargetHit]:
-    return reply.hits if reply.answer is None else reply.answer.sources or ()
+        return replies_of(target, requests, TargetResources(inputs.run.calls, inputs.run.dataset.corpus), bar.update)

@@ -16,7 +16,7 @@ from workbench.pipeline.single_answer import SingleAnswer
 from workbench.printable import printable_line
 from workbench.records import Dataset, Document
 from workbench.results.run_tables import RunTables
-from workbench.targets.asking import TargetReply, TargetRequest, ask_target
+from workbench.targets.asking import TargetReply, TargetRequest, replies_of
 from workbench.targets.base import Target, TargetResources
 from workbench.targets.callable.live import PythonTarget
 
@@ -54,9 +54,7 @@ def required(dataset: Dataset | None) -> Dataset:
 
 def replies(target: Target, requests: Sequence[TargetRequest], dataset: Dataset | None) -> list[TargetReply]:
     """Ask a target, and return its replies in the order of the requests."""
-    documents = dataset.documents if dataset else ()
-    found = dict(ask_target(target, requests, TargetResources(CallResources(), documents)))
-    return [found[place] for place in range(len(requests))]
+    return replies_of(target, requests, TargetResources(CallResources(), dataset.documents if dataset else ()))
 
 
 def pipeline_of(configuration: PipelineConfiguration) -> Pipeline:
