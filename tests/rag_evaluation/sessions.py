@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from workbench.answering.base import Answer
 from workbench.records import Document, Query, TargetHit
-from workbench.targets.base import Target, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetResources
 
 T = TypeVar("T")
 # A small model on a busy machine reads five notes in minutes.
@@ -18,7 +18,7 @@ SEARCHED, SECONDS = 10, 300.0
 class SharedSession:
     """An open session, whose requests run on an event loop in a thread, so that tests need no loop."""
 
-    def __init__(self, session: TargetSession, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, session: System, loop: asyncio.AbstractEventLoop) -> None:
         self._session, self._loop = session, loop
 
     def search(self, query: Query) -> Sequence[TargetHit]:
@@ -41,7 +41,7 @@ class SharedSession:
 def shared_session(target: Target, resources: TargetResources) -> Iterator[SharedSession]:
     """Open a session in a thread. It is opened and closed by one task, as the MCP SDK requires."""
     loop, opened, closing = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
-    sessions: list[TargetSession] = []
+    sessions: list[System] = []
     errors: list[BaseException] = []
 
     async def hold() -> None:

@@ -18,7 +18,7 @@ from tests.targets.mcp.conftest import ROOT, during
 from workbench.answering.base import Answer
 from workbench.datasets.sources import GoldenSource
 from workbench.records import Dataset, Query, TargetHit
-from workbench.targets.base import TargetError, TargetSession
+from workbench.targets.base import System, TargetError
 from workbench.targets.mcp.target import McpTarget
 
 pytestmark = pytest.mark.soak
@@ -54,7 +54,7 @@ def our_metrics(dataset: Dataset, found: dict[str, list[str]]) -> dict[str, floa
     return {str(metric): float(value) for metric, value in zip(table["metric"], table["value"], strict=True)}
 
 
-async def search_all(session: TargetSession, queries: Sequence[Query]) -> dict[str, list[TargetHit]]:
+async def search_all(session: System, queries: Sequence[Query]) -> dict[str, list[TargetHit]]:
     return {query.query_id: list(await session.search(query, K)) for query in queries}
 
 
@@ -105,7 +105,7 @@ async def its_metrics(session: Any, dataset: Dataset) -> dict[str, float]:
 
 
 def both_metrics(program: Path, dataset: Dataset, chunk_size: int) -> tuple[dict[str, float], dict[str, float]]:
-    async def work(session: TargetSession) -> tuple[dict[str, float], dict[str, float]]:
+    async def work(session: System) -> tuple[dict[str, float], dict[str, float]]:
         await session.ingest(dataset.documents)
         found = await search_all(session, dataset.queries)
         ours = our_metrics(dataset, {name: [named(hit) for hit in hits] for name, hits in found.items()})
@@ -139,7 +139,7 @@ def test_grounded_rag_answers_with_our_model(grounded: Path, handbook: Dataset, 
     sampling = {"kind": "chat", "provider": "openai", "model": "m", "base_url": f"{provider.host}/v1"}
     queries = handbook.queries[:4]
 
-    async def work(session: TargetSession) -> list[Answer]:
+    async def work(session: System) -> list[Answer]:
         await session.ingest(handbook.documents)
         return await asyncio.gather(*(session.answer(query) for query in queries))
 
@@ -154,13 +154,13 @@ def test_grounded_rag_answers_with_our_model(grounded: Path, handbook: Dataset, 
         during(grounded_target(grounded, 200, sampling=sampling, mode="auto"), lambda session: _ask_one(session, handbook))
 
 
-async def _ask_one(session: TargetSession, dataset: Dataset) -> Answer:
+async def _ask_one(session: System, dataset: Dataset) -> Answer:
     await session.ingest(dataset.documents)
     return await session.answer(dataset.queries[0])
 
 
 def test_a_misspelt_collection_of_grounded_rag_finds_nothing(grounded: Path, handbook: Dataset) -> None:
-    async def work(session: TargetSession) -> list[TargetHit]:
+    async def work(session: System) -> list[TargetHit]:
         await session.ingest(handbook.documents[:3])
         return list(await session.search(handbook.queries[0], K))
 
@@ -225,7 +225,7 @@ def test_chroma_is_searched_by_its_own_server(
         ingest={"tool": "chroma_add_documents", "arguments": {"documents": "{texts}", "ids": "{doc_ids}", **there}, "batch": 20},
     )
 
-    async def work(session: TargetSession) -> dict[str, list[TargetHit]]:
+    async def work(session: System) -> dict[str, list[TargetHit]]:
         await session.ingest(handbook.documents)
         return await search_all(session, handbook.queries[:40])
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from workbench.answering.base import Answer
 from workbench.api.pipeline import Index
 from workbench.records import Passage, Query, TargetHit
-from workbench.targets.base import Target, TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetError, TargetResources
 
 # How an index's hits are returned.
 Form = Literal["text", "positions", "ids", "foreign"]
@@ -39,11 +39,11 @@ class IndexTarget(Target):
         return self.given
 
     @asynccontextmanager
-    async def session(self, resources: TargetResources) -> AsyncIterator[TargetSession]:
+    async def session(self, resources: TargetResources) -> AsyncIterator[System]:
         yield IndexSession(self)
 
 
-class IndexSession(TargetSession):
+class IndexSession(System):
     """Reads the index in this process."""
 
     def __init__(self, target: IndexTarget) -> None:

@@ -14,7 +14,7 @@ from workbench.llm.session import CallResources
 from workbench.records import Document, Passage, Query, TargetHit
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
-from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources
 
 
 class EchoTarget(Target):
@@ -41,13 +41,13 @@ class EchoTarget(Target):
         return self.takes_documents
 
     @asynccontextmanager
-    async def session(self, resources: TargetResources) -> AsyncIterator[TargetSession]:
+    async def session(self, resources: TargetResources) -> AsyncIterator[System]:
         if "start" in self.fails:
             raise TargetDownError("nothing listens there")
         yield EchoSession(self)
 
 
-class EchoSession(TargetSession):
+class EchoSession(System):
     """Counts the requests that are open."""
 
     opened: ClassVar[list[int]] = []

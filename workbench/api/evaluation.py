@@ -24,13 +24,13 @@ from workbench.statistics.clusters import query_clusters
 from workbench.targets.base import Target
 from workbench.targets.callable.live import PythonTarget
 
-# A system takes a question and a number of hits.
-System = Callable[[str, int], Iterable[Any]]
+# It takes a question and a number of hits.
+SearchFunction = Callable[[str, int], Iterable[Any]]
 
 
 @checked_names
 def evaluate(
-    system: Index | Pipeline | System | object,
+    system: Index | Pipeline | SearchFunction | object,
     dataset: Dataset,
     metrics: Sequence[str | Metric] | str | Metric | None = None,
     *,

@@ -62,8 +62,8 @@ class TargetResponses:
     @property
     def retrieved(self) -> Retrieved:
         """Return the ranking as metrics read it."""
-        spread = self.tables["exact_about"]["spread"].to_numpy(np.float64)
-        return Retrieved(*(self.tables[name] for name in ("chunks", "exact_hits", "exact_ranking")), spread, whole_index=False)
+        chunks, hits, ranking, about = (self.tables[name] for name in ("chunks", "exact_hits", "exact_ranking", "exact_about"))
+        return Retrieved(chunks, hits, ranking, about["spread"].to_numpy(np.float64), whole_index=False)
 
 
 def responses_of(

@@ -17,7 +17,7 @@ from workbench.llm.tokens import count_of
 from workbench.printable import environment_secrets, printable, without_secrets
 from workbench.records import Passage, Query, TargetHit
 from workbench.storage.call_cache import own_form
-from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession, late_reason
+from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources, late_reason
 
 # A target whose first requests all fail is asked nothing more.
 _FIRST_REQUESTS = 10
@@ -119,7 +119,7 @@ class _TargetAsking:
         if not self._answered and self._errors:
             raise TargetDownError(f"it failed on all of {len(self._errors)} requests, first with: {self._errors[0]}")
 
-    async def _ingest(self, session: TargetSession) -> None:
+    async def _ingest(self, session: System) -> None:
         number, seconds = len(self._resources.documents), self._target.ingest_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -134,14 +134,14 @@ class _TargetAsking:
             reason = str(failure) if isinstance(failure, TargetError) else error_line(failure)
             raise TargetDownError(f"it did not take the documents: {reason}") from failure
 
-    async def _check_canary(self, session: TargetSession) -> None:
+    async def _check_canary(self, session: System) -> None:
         request = TargetRequest("search" if self._target.searches else "answer", Query("canary", self._target.canary), self._target.k)
         reply = await self._reply(session, request)
         found = reply.hits or (reply.answer.sources if reply.answer else ())
         if reply.error or not found:
             raise TargetDownError(f"its canary question {self._target.canary!r} has no hit{': ' + reply.error if reply.error else ''}")
 
-    async def _work(self, session: TargetSession, waiting: Iterator[tuple[str, TargetRequest]]) -> None:
+    async def _work(self, session: System, waiting: Iterator[tuple[str, TargetRequest]]) -> None:
         for key, request in waiting:
             written = await self._reply(session, request)
             reply = _without_reasoning(written)
@@ -154,7 +154,7 @@ class _TargetAsking:
                 await asyncio.to_thread(self._resources.calls.cache.put, {key: _value(written, ())})
             self._thread.deliver((key, reply))
 
-    async def _reply(self, session: TargetSession, request: TargetRequest) -> TargetReply:
+    async def _reply(self, session: System, request: TargetRequest) -> TargetReply:
         started, error = time.perf_counter(), ""
         try:
             async with asyncio.timeout(self._target.timeout):
@@ -172,7 +172,7 @@ class _TargetAsking:
         return TargetReply(error=printable(without_secrets(error, self._secrets)), seconds=time.perf_counter() - started)
 
 
-async def _asked(session: TargetSession, request: TargetRequest) -> TargetReply:
+async def _asked(session: System, request: TargetRequest) -> TargetReply:
     if request.operation == "search":
         hits = tuple(await session.search(request.query, request.k))
         return TargetReply(hits=hits if session.asks_deeper else hits[: request.k])
@@ -215,7 +215,7 @@ def _read(value: Mapping[str, Any]) -> TargetReply:
     answer = value["answer"]
     if answer is not None:
         # A reply of an earlier version has no `unread`, `citations` and `lost`.
-        fields = {name: tuple(answer.get(name, ())) for name in ("citations", "unread")}
+        fields: dict[str, Any] = {name: tuple(answer.get(name, ())) for name in ("citations", "unread")}
         fields |= {"sources": None if answer["sources"] is None else _hits(answer["sources"])}
         fields |= {"samples": tuple(SampledCall(**sample) for sample in answer["samples"]), "lost": LostTries(**answer.get("lost", {}))}
         answer = Answer(**{**answer, **fields})

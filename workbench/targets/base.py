@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -57,10 +57,11 @@ class TargetResources:
     documents: Sequence[Document] = ()
 
 
-class TargetSession:
-    """An open connection to a target. Requests can run at the same time, at most `Target.concurrency` of them.
+class System:
+    """A system that can be asked: an open connection to a target, or an index of Workbench's own.
 
-    Every method raises TargetError with one line if the request failed. Retries are the session's own; the time limit is the caller's.
+    Requests can run at the same time, at most `Target.concurrency` of them. Every method raises TargetError with one line if the request failed.
+    Retries are the system's own; the time limit is the caller's.
     """
 
     @property
@@ -122,24 +123,29 @@ class Target(Component, ABC):
         return hash((type(self), self.name))
 
     @property
-    @abstractmethod
-    def searches(self) -> bool:
-        """Return whether the target can search."""
+    def roles(self) -> Collection[str]:
+        """Return what the target does, of `search`, `answer`, `context` (answer from given passages), `ingest` and `remove`."""
+        return ()
 
     @property
-    @abstractmethod
+    def searches(self) -> bool:
+        """Return whether the target can search."""
+        return "search" in self.roles
+
+    @property
     def answers(self) -> bool:
         """Return whether the target can answer."""
+        return "answer" in self.roles
 
     @property
     def takes_context(self) -> bool:
         """Return whether the target can answer from a given context."""
-        return False
+        return "context" in self.roles
 
     @property
     def ingests(self) -> bool:
         """Return whether the target takes documents. It then gets those of the dataset before it is asked."""
-        return False
+        return "ingest" in self.roles
 
     @property
     def gives_text(self) -> bool:
@@ -166,5 +172,5 @@ class Target(Component, ABC):
         }
 
     @abstractmethod
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Open a connection. It runs on the event loop that opened it. Raises TargetDownError if there is nothing to connect to."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from workbench.records import Chunk, Document, Passage, Query, TargetHit, Varian
 from workbench.retrieval.chroma_index import SPACE, open_client
 from workbench.retrieval.rank import rounded
 from workbench.storage.vector_cache import VectorCache
-from workbench.targets.base import Target, TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetError, TargetResources
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Component)
@@ -72,24 +72,9 @@ class PipelineTarget(Target):
     mode: Mode = Field(default="replace", description="What becomes of the chunks of an earlier version: `replace`, `upsert` or `append`.")
 
     @property
-    def searches(self) -> bool:
-        """Return True."""
-        return True
-
-    @property
-    def answers(self) -> bool:
-        """Return whether there is a generator."""
-        return self.answering is not None
-
-    @property
-    def takes_context(self) -> bool:
-        """Return whether there is a generator."""
-        return self.answers
-
-    @property
-    def ingests(self) -> bool:
-        """Return True."""
-        return True
+    def roles(self) -> Collection[str]:
+        """Return that it searches and takes documents, and answers with a generator."""
+        return ("search", "ingest", "remove", *(("answer", "context") if self.answering else ()))
 
     def identity(self) -> Any:
         """Return the settings, and the identities of the components in place of theirs."""
@@ -97,12 +82,12 @@ class PipelineTarget(Target):
         parts = {"chunker": _splitter(self).identity(), "embedder": [self.embedder.identity(role) for role in roles]}
         return super().identity() | parts | ({"answering": self.answering.identity()} if self.answering else {})
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Open an empty index."""
         return self._session(resources)
 
     @asynccontextmanager
-    async def _session(self, resources: TargetResources) -> AsyncIterator[TargetSession]:
+    async def _session(self, resources: TargetResources) -> AsyncIterator[System]:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workbench-target-")))
             yield PipelineSession(self, folder, stack.enter_context(open_client(folder)), resources)
@@ -113,7 +98,7 @@ def _splitter(target: PipelineTarget) -> Chunker:
     return target.chunker.model_copy(update={"model": target.embedder.vocabulary})
 
 
-class PipelineSession(TargetSession):
+class PipelineSession(System):
     """A changing index. One request is served at a time, in a thread."""
 
     def __init__(self, target: PipelineTarget, folder: Path, client: Any, resources: TargetResources) -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
 from workbench.records import Passage, Query, TargetHit
-from workbench.targets.base import Target, TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetError, TargetResources
 from workbench.testing.law import check_all, law, shown
 
 QUESTIONS = ("who pilots the ferry at high tide?", "???")
@@ -80,15 +80,15 @@ def check_target(target: Target) -> None:
     check_all(target, Target, TARGET_LAWS)
 
 
-async def _search(question: str, session: TargetSession) -> Sequence[TargetHit]:
+async def _search(question: str, session: System) -> Sequence[TargetHit]:
     return await session.search(Query(question, question), 3)
 
 
-async def _answer(context: Sequence[Passage] | None, session: TargetSession) -> Answer:
+async def _answer(context: Sequence[Passage] | None, session: System) -> Answer:
     return await session.answer(Query("q", QUESTIONS[0]), context)
 
 
-def _asked(target: Target, ask: Callable[[TargetSession], Awaitable[T]]) -> T | TargetError:
+def _asked(target: Target, ask: Callable[[System], Awaitable[T]]) -> T | TargetError:
     """Return the reply of a session of the target, or the error of the request."""
 
     async def run() -> T | TargetError:

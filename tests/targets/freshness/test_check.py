@@ -13,7 +13,7 @@ from workbench.answering.base import Answer
 from workbench.errors import InputError
 from workbench.llm.session import CallResources
 from workbench.records import Document, Passage, Query, TargetHit
-from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.targets.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness
 from workbench.targets.freshness.check import FreshnessLimits, check_freshness, session_freshness
 from workbench.targets.freshness.report import CHECKS, FreshnessReport
@@ -135,12 +135,12 @@ class ShelfTarget(Target):
         return self.fault != "closed"
 
     @asynccontextmanager
-    async def session(self, resources: TargetResources) -> AsyncIterator[TargetSession]:
+    async def session(self, resources: TargetResources) -> AsyncIterator[System]:
         yield Shelf(self.fault)
 
 
 @dataclass
-class Shelf(TargetSession):
+class Shelf(System):
     fault: str
     texts: dict[str, str] = field(default_factory=dict)
     ingestions: int = 0

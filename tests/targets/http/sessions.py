@@ -10,7 +10,7 @@ from tests.targets.http.service import Service
 from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
 from workbench.records import Passage, Query, TargetHit
-from workbench.targets.base import TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, TargetError, TargetResources
 from workbench.targets.http.target import HttpTarget
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def target_of(service: Service | str, **settings: Any) -> HttpTarget:
     return HttpTarget(**{"name": "service", "url": url, "retries": 1, "timeout": 20, **settings})
 
 
-def in_session(target: HttpTarget, use: Callable[[TargetSession], Awaitable[T]]) -> T:
+def in_session(target: HttpTarget, use: Callable[[System], Awaitable[T]]) -> T:
     async def run() -> T:
         async with target.session(TargetResources(CallResources())) as session:
             return await use(session)
@@ -40,10 +40,10 @@ def answered(target: HttpTarget, context: Sequence[Passage] | None = None) -> An
     return in_session(target, lambda session: session.answer(QUERY, context))
 
 
-def failure(target: HttpTarget, use: Callable[[TargetSession], Awaitable[Any]] | None = None) -> TargetError:
+def failure(target: HttpTarget, use: Callable[[System], Awaitable[Any]] | None = None) -> TargetError:
     """Return the error of a search or an answer, which is one line."""
 
-    async def usual(session: TargetSession) -> None:
+    async def usual(session: System) -> None:
         await (session.search(QUERY, 3) if target.searches else session.answer(QUERY))
 
     with pytest.raises(TargetError) as caught:

@@ -9,7 +9,7 @@ import pytest
 from tests.loopback import closed_port
 from tests.targets.http.service import HITS
 from tests.targets.http.sessions import ANSWER, QUERY, SEARCH, answered, failure, in_session, searched, target_of
-from workbench.targets.base import TargetDownError, TargetError, TargetSession
+from workbench.targets.base import System, TargetDownError, TargetError
 
 
 def reason(target) -> str:
@@ -43,7 +43,7 @@ def test_the_time_limit_names_what_happened_before(service):
 def test_the_caller_can_end_a_request_and_the_session_still_works(service):
     service.faults = [{"hang": True}]
 
-    async def use(session: TargetSession) -> int:
+    async def use(session: System) -> int:
         hanging = asyncio.ensure_future(session.search(QUERY, 3))
         while not service.requests:
             await asyncio.sleep(0.01)
@@ -258,7 +258,7 @@ def test_an_error_page_is_named_by_its_title(service):
 def test_one_failed_question_leaves_the_others(service):
     service.faults = [{"status": 400}]
 
-    async def use(session: TargetSession) -> list[bool]:
+    async def use(session: System) -> list[bool]:
         outcomes = []
         for _ in range(3):
             try:

@@ -15,7 +15,7 @@ from tests.loopback import closed_port
 from tests.targets.http.sessions import answered, in_session
 from workbench import load_dataset
 from workbench.records import Dataset, Passage, TargetHit
-from workbench.targets.base import TargetError, TargetSession
+from workbench.targets.base import System, TargetError
 from workbench.targets.http.target import HttpTarget
 
 PAGE = DOCS / "how-to" / "evaluate_an_http_service.md"
@@ -61,7 +61,7 @@ def dataset() -> Dataset:
 
 
 def test_the_service_finds_documents_of_the_dataset(target, dataset):
-    async def use(session: TargetSession) -> list[list[TargetHit]]:
+    async def use(session: System) -> list[list[TargetHit]]:
         return [list(await session.search(query, 5)) for query in dataset.queries[:QUESTIONS]]
 
     found = in_session(target, use)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.targets.http.sessions import ANSWER, QUERY, SEARCH, answered, failure, in_session, searched, target_of
 from workbench.records import Document, Passage, TargetHit
-from workbench.targets.base import TargetSession
+from workbench.targets.base import System
 
 DOCUMENTS = [Document("a/1", "A.", "Title", {"year": 2024}), Document("b", "B."), Document("c", "C.")]
 HITS = [TargetHit("cats", "Cats purr."), TargetHit("7", "Dogs bark.")]
@@ -70,7 +70,7 @@ def test_documents_are_added_and_deleted_one_by_one(service):
     )
     assert target.ingests
 
-    async def use(session: TargetSession) -> None:
+    async def use(session: System) -> None:
         await session.ingest(DOCUMENTS[:2])
         await session.remove(["a/1", "c"])
 
@@ -92,7 +92,7 @@ def test_documents_are_added_and_deleted_in_batches(service):
         remove={"url": "delete", "method": "POST", "body": {"ids": "{doc_ids}"}, "batch": 2},
     )
 
-    async def use(session: TargetSession) -> None:
+    async def use(session: System) -> None:
         await session.ingest(DOCUMENTS)
         await session.remove([document.doc_id for document in DOCUMENTS])
 
@@ -139,7 +139,7 @@ def test_requests_of_a_session_run_at_the_same_time(service):
 
     service.replies["/search"] = meet
 
-    async def use(session: TargetSession) -> list[object]:
+    async def use(session: System) -> list[object]:
         return list(await asyncio.gather(*(session.search(QUERY, 3) for _ in range(4))))
 
     assert in_session(target_of(service, search=SEARCH), use) == [[]] * 4

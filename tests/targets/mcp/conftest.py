@@ -14,7 +14,7 @@ import pytest
 
 from tests.loopback import serving_application
 from workbench.llm.session import CallResources
-from workbench.targets.base import TargetResources, TargetSession
+from workbench.targets.base import System, TargetResources
 from workbench.targets.mcp.target import McpTarget
 
 ROOT = Path(__file__).parents[3]
@@ -55,7 +55,7 @@ def strange(tool: str = "find", args: Sequence[str] = (), **settings: Any) -> Mc
     return McpTarget(**{"name": "strange", **where, "search": search, **settings})
 
 
-def during(target: McpTarget, work: Callable[[TargetSession], Awaitable[T]], calls: CallResources | None = None, seconds: float = 60) -> T:
+def during(target: McpTarget, work: Callable[[System], Awaitable[T]], calls: CallResources | None = None, seconds: float = 60) -> T:
     """Return what `work` returns in a session."""
 
     async def run() -> T:

@@ -10,13 +10,13 @@ import pytest
 from tests.loopback import Loopback, LoopbackHandler, closed_port, serving
 from tests.targets.mcp.conftest import TOOLS, during, notes
 from workbench.errors import InputError
-from workbench.targets.base import TargetDownError, TargetSession
+from workbench.targets.base import System, TargetDownError
 from workbench.targets.mcp.target import McpTarget
 
 SEARCH = TOOLS["search"]
 
 
-async def nothing(_: TargetSession) -> None:
+async def nothing(_: System) -> None:
     await asyncio.sleep(0)
 
 

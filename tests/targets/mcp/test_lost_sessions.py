@@ -10,7 +10,7 @@ import pytest
 from tests.loopback import serving_application
 from tests.targets.mcp.conftest import NOTES, during, notes
 from tests.targets.mcp.test_session import CATS, DOGS, QUERY
-from workbench.targets.base import TargetDownError, TargetSession
+from workbench.targets.base import System, TargetDownError
 
 UNKNOWN = b'{"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": "Session not found"}}'
 # Errors of the protocol, as from the SDKs for Python and TypeScript, and a plain text, as from that for Go.
@@ -49,14 +49,14 @@ def forgetful(served: Callable[[Path], tuple[Any, str]], request: pytest.Fixture
         yield server, f"{address}/mcp"
 
 
-async def found(session: TargetSession) -> list[str | None]:
+async def found(session: System) -> list[str | None]:
     return [hit.doc_id for hit in await session.search(QUERY, 5)]
 
 
 def test_a_server_that_forgot_the_session_gets_the_documents_again_and_serves_all_questions(forgetful: tuple[ForgetfulServer, str]) -> None:
     server, url = forgetful
 
-    async def work(session: TargetSession) -> None:
+    async def work(session: System) -> None:
         await session.ingest([CATS, DOGS])
         for broken in (0, 0, 1):
             server.forget(broken)
@@ -68,7 +68,7 @@ def test_a_server_that_forgot_the_session_gets_the_documents_again_and_serves_al
 def test_a_server_that_stays_away_is_given_up(forgetful: tuple[ForgetfulServer, str]) -> None:
     server, url = forgetful
 
-    async def work(session: TargetSession) -> None:
+    async def work(session: System) -> None:
         server.forget(broken=1_000)
         with pytest.raises(TargetDownError, match=r"'notes': it cannot be reached: .* \(HTTP status 503\)"):
             await found(session)

@@ -11,7 +11,7 @@ from tests.targets.mcp.conftest import ROOT, during
 from workbench.answering.base import Answer
 from workbench.datasets.sources import GoldenSource
 from workbench.records import TargetHit
-from workbench.targets.base import TargetSession
+from workbench.targets.base import System
 from workbench.targets.mcp.target import McpTarget
 
 PAGE = (ROOT / "docs" / "how-to" / "evaluate_an_mcp_server.md").read_text("utf-8")
@@ -44,7 +44,7 @@ def test_the_first_experiment_finds_the_documents_of_the_handbook() -> None:
     relevant = {(qrel.query_id, qrel.doc_id) for qrel in HANDBOOK.qrels if qrel.relevance > 0}
     queries = [query for query in HANDBOOK.queries if any(name == query.query_id for name, _ in relevant)][:30]
 
-    async def work(session: TargetSession) -> list[list[TargetHit]]:
+    async def work(session: System) -> list[list[TargetHit]]:
         await session.ingest(HANDBOOK.documents)
         return [list(await session.search(query, 5)) for query in queries]
 
@@ -59,7 +59,7 @@ def test_the_second_experiment_answers_with_a_model(provider: ChatProvider, monk
     monkeypatch.setenv("RAG_EVAL_OPENAI_BASE_URL", f"{provider.host}/v1")
     (settings,) = EXPERIMENTS["notes-server-answers"]["targets"]
 
-    async def work(session: TargetSession) -> Answer:
+    async def work(session: System) -> Answer:
         await session.ingest(HANDBOOK.documents[:5])
         return await session.answer(HANDBOOK.queries[0])
 

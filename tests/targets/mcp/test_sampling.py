@@ -17,7 +17,7 @@ from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.records import Document, Query
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetRequest, ask_target
-from workbench.targets.base import TargetDownError, TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, TargetDownError, TargetError, TargetResources
 from workbench.targets.mcp.target import McpTarget
 from workbench.targets.target_generator import _generated
 
@@ -35,7 +35,7 @@ def answering(tool: str, **settings: Any) -> McpTarget:
     return strange(answer={"tool": tool, "arguments": {"query": "{query}"}, "reply": {"text": "$.answer"}}, **settings)
 
 
-async def answer_cats(session: TargetSession) -> Answer:
+async def answer_cats(session: System) -> Answer:
     await session.ingest(DOCUMENTS)
     return await session.answer(CATS)
 
@@ -65,7 +65,7 @@ def test_answers_at_the_same_time_keep_their_texts_apart(mode: str, provider: Ch
     provider.reply_to = lambda body: {"text": body["messages"][-1]["content"].replace("first", "so").replace("second", "thus")}
     queries = [Query(f"q{number}", f"question {number}") for number in range(8)]
 
-    async def work(session: TargetSession) -> list[Answer]:
+    async def work(session: System) -> list[Answer]:
         return await asyncio.gather(*(session.answer(query) for query in queries))
 
     for query, answer in zip(queries, during(answering("answer_in_two_steps", sampling=model(provider), mode=mode), work), strict=True):
@@ -86,7 +86,7 @@ def test_a_text_that_was_written_before_comes_from_the_cache(notes_url: str, pro
 def test_a_failure_of_the_model_fails_the_question_whatever_the_server_makes_of_it(strange_url: str, provider: ChatProvider) -> None:
     provider.faults_of = {"bad": {"status": 400, "message": "no such word"}}
 
-    async def work(session: TargetSession) -> str:
+    async def work(session: System) -> str:
         with pytest.raises(TargetError, match=r"^the model of sampling: .*no such word") as raised:
             await session.answer(Query("q1", "bad"))
         assert not isinstance(raised.value, TargetDownError)
@@ -108,7 +108,7 @@ def test_the_server_does_not_learn_why_the_model_failed(provider: ChatProvider, 
 def test_more_texts_than_the_budget_allows_fail_their_question(strange_url: str, provider: ChatProvider) -> None:
     resources = CallResources(budget=CallBudget(CallLimits(calls=3)))
 
-    async def work(session: TargetSession) -> Answer:
+    async def work(session: System) -> Answer:
         answer = await session.answer(Query("q1", "one"))
         with pytest.raises(TargetError, match="the budget of 3 calls is spent"):
             await session.answer(Query("q2", "two"))
@@ -195,7 +195,7 @@ def test_a_text_is_written_during_a_request_only(provider: ChatProvider, tmp_pat
     monkeypatch.setenv("REPORT", str(tmp_path / "report"))
     target = answering("answer_and_ask_later", sampling=model(provider), mode="legacy", env=["REPORT"])
 
-    async def work(session: TargetSession) -> str:
+    async def work(session: System) -> str:
         answer = await session.answer(CATS)
         async with asyncio.timeout(30):
             while not (tmp_path / "report").exists():

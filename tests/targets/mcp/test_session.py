@@ -8,17 +8,17 @@ import pytest
 
 from tests.targets.mcp.conftest import NOTES, during, notes, strange
 from workbench.records import Document, Query, TargetHit
-from workbench.targets.base import TargetDownError, TargetError, TargetSession
+from workbench.targets.base import System, TargetDownError, TargetError
 
 CATS, DOGS = Document("cats", "Cats purr when content.", title="Cats"), Document("dogs", "Dogs bark at strangers.", title="Dogs")
 QUERY = Query("q1", "why do cats purr at dogs")
 
 
-def ask(text: str, k: int = 10) -> Callable[[TargetSession], object]:
+def ask(text: str, k: int = 10) -> Callable[[System], object]:
     return lambda session: session.search(Query("q", text), k)
 
 
-async def life_of_a_note(session: TargetSession) -> list[list[tuple[str | None, str | None]]]:
+async def life_of_a_note(session: System) -> list[list[tuple[str | None, str | None]]]:
     seen = []
 
     async def look(k: int = 10) -> None:
@@ -67,13 +67,13 @@ def test_many_documents_go_in_one_call_and_are_waited_for(notes_url: str) -> Non
         during(notes(url=notes_url, ingest=never), lambda session: _ingested(session, "bark"))
 
 
-async def _ingested(session: TargetSession, text: str) -> list[TargetHit]:
+async def _ingested(session: System, text: str) -> list[TargetHit]:
     await session.ingest([CATS, DOGS])
     return list(await session.search(Query("q", text), 5))
 
 
 def test_a_tool_that_is_not_set_is_an_error_of_the_request(notes_url: str) -> None:
-    async def everything(session: TargetSession) -> list[str]:
+    async def everything(session: System) -> list[str]:
         requests = (session.answer(QUERY), session.ingest([CATS]), session.remove(["cats"]))
         outcomes = await asyncio.gather(*requests, return_exceptions=True)
         assert all(isinstance(outcome, TargetError) for outcome in outcomes)
@@ -88,7 +88,7 @@ def test_a_hit_can_come_from_json_in_a_text_and_an_answer_from_a_plain_text(stra
     search = {"tool": "find_as_text", "arguments": {"query": "{query}"}, "reply": columns}
     answer = {"tool": "answer_as_text", "arguments": {"query": "{query}"}, "reply": {"text": "$"}}
 
-    async def both(session: TargetSession) -> None:
+    async def both(session: System) -> None:
         hits = await session.search(Query("q", "x"), 1)
         assert [(hit.doc_id, hit.text, hit.score) for hit in hits] == [("b", "bees", 0.1)]
         assert (await session.answer(Query("q", "life"))).text == "The answer to life is 42."
@@ -100,7 +100,7 @@ PARTS = {"tool": "parts", "arguments": {"query": "{query}"}}
 
 
 def test_each_text_of_a_search_without_structured_content_is_a_hit(strange_url: str) -> None:
-    async def found(session: TargetSession) -> list[object]:
+    async def found(session: System) -> list[object]:
         return [outcome_of(await session.search(Query("q", text), 5)) for text in replies]
 
     def outcome_of(hits: Sequence[TargetHit]) -> list[str | None]:
@@ -152,7 +152,7 @@ def test_an_answer_in_the_only_json_object_is_found_beside_other_texts(strange_u
 
 
 def test_noise_on_stdout_an_error_and_a_hang_leave_the_session_usable(capfd: pytest.CaptureFixture[str]) -> None:
-    async def work(session: TargetSession) -> None:
+    async def work(session: System) -> None:
         with pytest.raises(TargetError, match=r"^the tool 'find' failed: \w.*"):
             await session.search(Query("q", "raise"), 5)
         with pytest.raises(TimeoutError):
@@ -164,7 +164,7 @@ def test_noise_on_stdout_an_error_and_a_hang_leave_the_session_usable(capfd: pyt
 
 
 def test_a_process_that_is_started_again_gets_its_documents_again(tmp_path: Path) -> None:
-    async def work(session: TargetSession) -> list[str | None]:
+    async def work(session: System) -> list[str | None]:
         await session.ingest([CATS, DOGS])
         return [hit.doc_id for hit in await session.search(Query("q", f"die once {tmp_path / 'mark'}"), 5)]
 
@@ -175,7 +175,7 @@ def test_a_process_that_is_started_again_gets_its_documents_again(tmp_path: Path
 
 @pytest.mark.slow
 def test_a_question_that_always_kills_the_process_fails_and_the_others_are_served() -> None:
-    async def work(session: TargetSession) -> list[str]:
+    async def work(session: System) -> list[str]:
         with pytest.raises(TargetError, match="the connection was lost during this request, 2 times") as raised:
             await session.search(Query("q1", "die"), 5)
         assert not isinstance(raised.value, TargetDownError)
@@ -185,7 +185,7 @@ def test_a_question_that_always_kills_the_process_fails_and_the_others_are_serve
 
 
 def test_a_process_that_ends_again_and_again_is_given_up() -> None:
-    async def work(session: TargetSession) -> None:
+    async def work(session: System) -> None:
         with pytest.raises(TargetDownError, match="'strange': the connection was lost 1 time in a row"):
             await session.search(Query("q", "die"), 5)
         with pytest.raises(TargetDownError):
@@ -208,7 +208,7 @@ def test_the_process_gets_named_variables_only(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_answer_marked_as_degraded_is_an_error(notes_url: str) -> None:
-    async def work(session: TargetSession) -> None:
+    async def work(session: System) -> None:
         await session.ingest([CATS])
         with pytest.raises(TargetError, match=r"degraded: \$\.search_method is the text 'semantic_sampling_unsupported'"):
             await session.answer(QUERY)

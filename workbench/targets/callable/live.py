@@ -10,7 +10,7 @@ from pydantic import PrivateAttr
 
 from workbench.errors import InputError
 from workbench.records import TargetHit
-from workbench.targets.base import TargetResources, TargetSession
+from workbench.targets.base import System, TargetResources
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory, methods_of
 from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
 from workbench.targets.callable.target import PythonCallsTarget
@@ -72,7 +72,7 @@ class PythonTarget(PythonCallsTarget):
         """Return the settings, the name and the roles."""
         return {**super().identity(), "name": self.name, "roles": sorted(self.roles)}
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Make the objects of classes, and open a session."""
         return callable_session(self._labelled, self.options, self.ingest_timeout)
 

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.answering.base import Answer
 from workbench.errors import InputError, error_line
 from workbench.records import Document, Passage, Query, TargetHit
-from workbench.targets.base import TargetDownError, TargetError, TargetSession, late_reason
+from workbench.targets.base import System, TargetDownError, TargetError, late_reason
 from workbench.targets.callable.answers import answer_of, text_of
 from workbench.targets.callable.hits import Strings, hits_of
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory
@@ -43,7 +43,7 @@ class CallableOptions:
         return {self.input_key: text} if self.input_key else text
 
 
-class CallableSession(TargetSession):
+class CallableSession(System):
     """The functions of a target by role. Those that are not asynchronous run in threads."""
 
     def __init__(self, interfaces: Mapping[Role, CallableInterface], options: CallableOptions, threads: DaemonThreads) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from workbench.core.code import FunctionName, imported_object, module_identity
 from workbench.errors import InputError
-from workbench.targets.base import Target, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetResources
 from workbench.targets.callable.hits import Strings
 from workbench.targets.callable.interfaces import Role, interface_of, is_factory, parameters_of
 from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
@@ -40,24 +40,9 @@ class PythonCallsTarget(Target):
         """Return what the target can do."""
 
     @property
-    def searches(self) -> bool:
-        """Return whether the target can search."""
-        return "search" in self.roles
-
-    @property
-    def answers(self) -> bool:
-        """Return whether the target can answer."""
-        return "answer" in self.roles
-
-    @property
     def takes_context(self) -> bool:
         """Return whether the target can answer from a given context."""
         return self.answers and self.context
-
-    @property
-    def ingests(self) -> bool:
-        """Return whether the target takes documents."""
-        return "ingest" in self.roles
 
     @property
     def options(self) -> CallableOptions:
@@ -132,7 +117,7 @@ class CallableTarget(PythonCallsTarget):
         """Return the settings with the digests of the modules that define the functions."""
         return {**super().identity(), "code": {name: _code(name) for name in self.named_code}}
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Import the functions, and make the objects of classes."""
         return callable_session(self._objects, self.options, self.ingest_timeout)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from workbench.core.loop_thread import run_in_thread
 from workbench.errors import InputError
 from workbench.records import Document, Query
-from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession, late_reason
+from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources, late_reason
 from workbench.targets.freshness.cases import FreshnessData, shortened
 from workbench.targets.freshness.observations import ObservedReply, seen
 from workbench.targets.freshness.report import FreshnessReport
@@ -54,7 +54,7 @@ def check_freshness(target: Target, data: FreshnessData, resources: TargetResour
 
 
 async def session_freshness(
-    open_session: Callable[[], AbstractAsyncContextManager[TargetSession]], name: str, data: FreshnessData, limits: FreshnessLimits
+    open_session: Callable[[], AbstractAsyncContextManager[System]], name: str, data: FreshnessData, limits: FreshnessLimits
 ) -> FreshnessReport:
     """Check a session for stale data, as `check_freshness` does. Every stage uses one session."""
     if not data.cases:
@@ -70,7 +70,7 @@ async def session_freshness(
 
 @dataclass
 class _Check:
-    session: TargetSession
+    session: System
     data: FreshnessData
     limits: FreshnessLimits
     stages: dict[str, FreshnessStage] = field(default_factory=dict)

@@ -27,7 +27,8 @@ from workbench.models.http import (
 )
 from workbench.printable import printable
 from workbench.targets.base import BrokenOffError, TargetDownError, TargetError
-from workbench.targets.http.prepared import PreparedRequest, RequestLimits
+from workbench.targets.http.endpoints import Endpoint
+from workbench.targets.http.headers import RequestHeaders
 from workbench.targets.parsing import not_json
 from workbench.targets.templates import Slots, fill, fill_url
 
@@ -35,6 +36,23 @@ T = TypeVar("T")
 _DETAIL = 200
 # The caller has the same time limit, and does not know what happened before.
 _SHARE_OF_TIME = 0.99
+
+
+@dataclass(frozen=True)
+class RequestLimits:
+    """How long a request may take with its retries, in seconds, and how many there are."""
+
+    seconds: float
+    retries: int
+
+
+@dataclass(frozen=True)
+class PreparedRequest:
+    """A request that is ready to be made once its slots are filled."""
+
+    block: Endpoint
+    address: str
+    headers: RequestHeaders
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,6 @@
 """An open connection to a service over HTTP."""
 
-import asyncio
-import json
-import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -11,119 +8,79 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from workbench.answering.base import Answer
-from workbench.core.batching import blocks
 from workbench.llm.replies.rejections import error_in_text, reported_error
 from workbench.models.http import LARGEST_HITS, AsyncClient, HttpRoute, Response, asynchronous_client
-from workbench.records import Document, Passage, Query, TargetHit
-from workbench.targets.base import BrokenOffError, TargetError, TargetSession
-from workbench.targets.http.endpoints import AnswerEndpoint, DocumentsEndpoint, IngestEndpoint, ReadyEndpoint, SearchEndpoint
-from workbench.targets.http.prepared import PreparedTarget
-from workbench.targets.http.requests import ReportedError, Requester, Timed
+from workbench.records import TargetHit
+from workbench.targets.base import BrokenOffError, System
+from workbench.targets.http.endpoints import MODEL_SLOT, AnswerEndpoint
+from workbench.targets.http.requests import PreparedRequest, ReportedError, Requester, RequestLimits, Timed
 from workbench.targets.http.streams import read_stream
+from workbench.targets.operations import AnswerOperation, DocumentsOperation, Operation, OperationSession, SearchOperation
 from workbench.targets.parsing import parse_json
 from workbench.targets.paths import MissingError
-from workbench.targets.templates import Slots, document_slots, documents_slots, question_slots
+from workbench.targets.templates import Slots
 
 T = TypeVar("T")
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 _NO_CONTENT = 204
 
 
 @asynccontextmanager
-async def open_session(target: PreparedTarget) -> AsyncIterator[TargetSession]:
-    """Open clients for the addresses of a target, and close them at the end."""
+async def open_session(requests: Mapping[str, PreparedRequest], limits: RequestLimits, k: int, model: str) -> AsyncIterator[System]:
+    """Open clients for the addresses of requests, and close them at the end."""
     requesters = dict[str, Requester]()
     async with AsyncExitStack() as stack:
         clients = dict[str, AsyncClient]()
-        for name, request in target.requests.items():
+        for role, request in requests.items():
             server = "/".join(request.address.split("/")[:3])
             if server not in clients:
                 clients[server] = await stack.enter_async_context(asynchronous_client(HttpRoute(server, LARGEST_HITS)))
-            requesters[name] = Requester(clients[server], request, target.limits)
-        yield HttpSession(target, requesters)
+            requesters[role] = Requester(clients[server], request, limits)
+        session = HttpSession({role: request.block for role, request in requests.items()}, k)
+        session.requesters, session.more = requesters, {MODEL_SLOT: model or None}
+        yield session
 
 
-class HttpSession(TargetSession):
-    """The requests of a target, by the names of its blocks."""
+class HttpSession(OperationSession):
+    """The requests of a target by role, and the slots that all of them have."""
 
-    def __init__(self, target: PreparedTarget, requesters: Mapping[str, Requester]) -> None:
-        self._blocks = {name: request.block for name, request in target.requests.items()}
-        self._requesters, self._k, self._more = requesters, target.k, {"model": target.model or None}
+    requesters: Mapping[str, Requester]
+    more: Slots
 
-    async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
-        """Return at most k hits, best first."""
-        block = self._blocks.get("search")
-        if not isinstance(block, SearchEndpoint) or block.reply is None:
-            return await super().search(query, k)
-        hits = await self._read("search", self._slots(question_slots(query, k)), block.reply.read)
-        return hits.value[:k]
+    async def hits(self, operation: SearchOperation, values: Slots) -> Sequence[TargetHit]:
+        """Search, again if the reply reports an error that may pass."""
+        assert operation.reply
+        return (await self._read(operation, values, operation.reply.read)).value
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
-        """Answer a question, from the given passages if the request has `{context}`."""
-        block = self._blocks.get("answer")
-        if not isinstance(block, AnswerEndpoint) or block.reply is None:
-            return await super().answer(query, context)
-        if context is not None and not block.takes_context:
-            raise TargetError("the target takes no context: the request of an answer has no {context}")
-        slots, paths, stream = self._slots(question_slots(query, self._k, context)), block.reply, block.stream
+    async def answered(self, operation: AnswerOperation, values: Slots) -> Answer:
+        """Answer, from the events of a stream if the reply is one."""
+        assert operation.reply
+        paths, stream = operation.reply, operation.stream if isinstance(operation, AnswerEndpoint) else None
         if stream is None:
-            answer = await self._read("answer", slots, paths.read)
+            answer = await self._read(operation, values, paths.read)
         else:
 
             async def streamed(response: Response) -> Answer:
                 return paths.read(await read_stream(response, stream))
 
-            answer = await self._requesters["answer"].ask(slots, streamed)
+            answer = await self._ask(operation, values, streamed)
         return replace(answer.value, seconds=answer.seconds)
 
-    async def ingest(self, documents: Sequence[Document]) -> None:
-        """Add documents, or replace those with the same ids, and wait until the service says that they can be found."""
-        block = self._blocks.get("ingest")
-        if not isinstance(block, IngestEndpoint):
-            return await super().ingest(documents)
-        if block.many:
-            parts = [documents_slots(documents[part], block.document) for part in blocks(len(documents), block.batch)]
-        else:
-            parts = [document_slots(document) for document in documents]
-        await self._send("ingest", block, parts)
-        if block.ready:
-            await self._wait(block.ready)
-        return None
+    async def call(self, operation: Operation, values: Slots) -> JsonValue:
+        """Return the JSON of a reply. That to documents is only parsed if it can have the sign of a failure."""
+        if not isinstance(operation, DocumentsOperation):
+            return (await self._read(operation, values, lambda reply: reply)).value
+        signs = operation.degraded
 
-    async def remove(self, doc_ids: Sequence[str]) -> None:
-        """Delete documents by their ids."""
-        block = self._blocks.get("remove")
-        if not isinstance(block, DocumentsEndpoint):
-            return await super().remove(doc_ids)
-        if block.many:
-            parts: list[Slots] = [{"doc_ids": list(doc_ids[part])} for part in blocks(len(doc_ids), block.batch)]
-        else:
-            parts = [{"doc_id": doc_id} for doc_id in doc_ids]
-        return await self._send("remove", block, parts)
-
-    async def _send(self, name: str, block: DocumentsEndpoint, parts: Sequence[Slots]) -> None:
-        """Make one request after the other, since a service may not take several at once."""
-
-        async def read(response: Response) -> None:
+        async def parsed(response: Response) -> JsonValue:
             content = await response.aread()
-            reply = parse_json(content) if block.degraded else None
-            for marker in block.degraded:
-                marker.check(reply)
+            return parse_json(content) if signs else None
 
-        for slots in parts:
-            await self._requesters[name].ask(self._slots(slots), read)
+        return (await self._ask(operation, values, parsed)).value
 
-    async def _wait(self, block: ReadyEndpoint) -> None:
-        pause, end = _FIRST_PAUSE, time.monotonic() + block.seconds
-        while not (await self._read("ingest.ready", self._slots({}), block.ready)).value:
-            if time.monotonic() + pause > end:
-                raise TargetError(
-                    f"the documents cannot be found after {block.seconds:g} seconds: {block.path} is not {json.dumps(block.equals)}"
-                )
-            await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, 2 * pause)
+    async def _ask(self, operation: Operation, values: Slots, read: Callable[[Response], Awaitable[T]]) -> Timed[T]:
+        return await self.requesters[operation.role].ask({**values, **self.more}, read)
 
-    async def _read(self, name: str, slots: Slots, read: Callable[[JsonValue], T]) -> Timed[T]:
+    async def _read(self, operation: Operation, values: Slots, read: Callable[[JsonValue], T]) -> Timed[T]:
         async def parsed(response: Response) -> T:
             content = await response.aread()
             reply = None if response.status_code == _NO_CONTENT else parse_json(content)
@@ -137,10 +94,7 @@ class HttpSession(TargetSession):
                 raise ReportedError(*error)
             return value
 
-        return await self._requesters[name].ask(slots, parsed)
-
-    def _slots(self, slots: Slots) -> Slots:
-        return {**slots, **self._more}
+        return await self._ask(operation, values, parsed)
 
 
 def _reported(reply: JsonValue, value: object) -> tuple[int, bytes] | None:

@@ -1,15 +1,14 @@
 """A service over HTTP: the address, the requests, and where its replies have what."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from workbench.targets.base import Target, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetResources
 from workbench.targets.http.endpoints import AnswerEndpoint, Endpoint, IngestEndpoint, RemoveEndpoint, SearchEndpoint
 from workbench.targets.http.headers import RequestHeaders, check_address, check_headers, has_secret, is_secret_name, read_headers
-from workbench.targets.http.prepared import PreparedRequest, PreparedTarget, RequestLimits
 from workbench.targets.http.presets import PRESET_BLOCK, PRESETS, Preset
 
 _BLOCKS: Mapping[str, type[Endpoint]] = {
@@ -89,25 +88,10 @@ class HttpTarget(Target):
         return "/".join(part for part in (self.url.rstrip("/"), (block.url or "").lstrip("/")) if part)
 
     @property
-    def searches(self) -> bool:
-        """Return whether there is a request of a search."""
-        return self.search is not None
-
-    @property
-    def answers(self) -> bool:
-        """Return whether there is a request of an answer."""
-        return "answer" in self.blocks()
-
-    @property
-    def takes_context(self) -> bool:
-        """Return whether the request of an answer has `{context}`."""
-        block = self.blocks().get("answer")
-        return isinstance(block, AnswerEndpoint) and block.takes_context
-
-    @property
-    def ingests(self) -> bool:
-        """Return whether there is a request that adds documents."""
-        return self.ingest is not None
+    def roles(self) -> Collection[str]:
+        """Return the requests that the service takes, and `context` if that of an answer has `{context}`."""
+        answer = (blocks := self.blocks()).get("answer")
+        return {*blocks, *(["context"] if isinstance(answer, AnswerEndpoint) and answer.takes_context else [])}
 
     @property
     def gives_text(self) -> bool:
@@ -139,13 +123,14 @@ class HttpTarget(Target):
         blocks = {name: block.model_dump(mode="json") for name, block in self.blocks().items()}
         return {name: value for name, value in super().identity().items() if name != "retries"} | {"blocks": blocks}
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Open connections as requests need them. Raises InputError if a variable is missing."""
         self.check()
+        from workbench.targets.http.requests import PreparedRequest, RequestLimits
         from workbench.targets.http.session import open_session
 
         requests = {name: PreparedRequest(block, self.address(block), self._headers(block)) for name, block in self.blocks().items()}
-        return open_session(PreparedTarget(requests, RequestLimits(self.timeout, self.retries), self.k, self.model))
+        return open_session(requests, RequestLimits(self.timeout, self.retries), self.k, self.model)
 
 
 def _fields(template: JsonValue) -> Iterator[tuple[str, JsonValue]]:

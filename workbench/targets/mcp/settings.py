@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from abc import ABC
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -91,24 +92,9 @@ class McpSettings(Target, ABC):
         return self
 
     @property
-    def searches(self) -> bool:
-        """Return whether a tool that searches is set."""
-        return self.search is not None
-
-    @property
-    def answers(self) -> bool:
-        """Return whether a tool that answers is set."""
-        return self.answer is not None
-
-    @property
-    def takes_context(self) -> bool:
-        """Return whether the arguments of the tool that answers have the slot `{context}`."""
-        return self.answer is not None and self.answer.takes_context
-
-    @property
-    def ingests(self) -> bool:
-        """Return whether a tool that takes documents is set."""
-        return self.ingest is not None
+    def roles(self) -> Collection[str]:
+        """Return the roles of the tools, and `context` if the arguments of that which answers have `{context}`."""
+        return {*(tool.role for tool in self.tools), *(["context"] if self.answer and self.answer.takes_context else [])}
 
     @property
     def gives_text(self) -> bool:

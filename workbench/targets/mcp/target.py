@@ -3,7 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, Literal
 
-from workbench.targets.base import TargetResources, TargetSession
+from workbench.targets.base import System, TargetResources
 from workbench.targets.mcp.settings import McpSettings
 
 
@@ -34,7 +34,7 @@ class McpTarget(McpSettings):
 
     kind: Literal["mcp"] = "mcp"
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[TargetSession]:
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Connect to the server, and check that it has the tools with these arguments."""
         self.check()
         from workbench.targets.mcp.session import open_session

@@ -1,7 +1,7 @@
 """A target whose results are read from a file."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError
 from workbench.records import Passage, Query, TargetHit
-from workbench.targets.base import Target, TargetDownError, TargetError, TargetResources, TargetSession
+from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.targets.recorded.exports import RecordedFields
 from workbench.targets.recorded.reading import RecordedFormat, read_results
 from workbench.targets.recorded.results import RecordedResults
@@ -29,7 +29,7 @@ class RecordedTarget(Target):
     `q7 Q0 not-scored 1 0 tag` says that it was not asked. In rows, `hits: []` says that nothing was found. The exports of Ragas, DeepEval and promptfoo are
     read as they are, and so are traces: OTLP files and exports of Langfuse, LangSmith, MLflow and Phoenix.
 
-    The settings do not say whether the file has hits or answers, so `searches`, `answers` and `gives_text` read it. They raise InputError if it
+    The settings do not say whether the file has hits or answers, so `roles` and `gives_text` read it. They raise InputError if it
     cannot be read.
     """
 
@@ -54,14 +54,10 @@ class RecordedTarget(Target):
     )
 
     @property
-    def searches(self) -> bool:
-        """Return whether the file has hits."""
-        return self._results().searches
-
-    @property
-    def answers(self) -> bool:
-        """Return whether the file has answers."""
-        return self._results().answers
+    def roles(self) -> Collection[str]:
+        """Return whether the file has hits and answers."""
+        results = self._results()
+        return [role for role, given in (("search", results.searches), ("answer", results.answers)) if given]
 
     @property
     def gives_text(self) -> bool:
@@ -79,7 +75,7 @@ class RecordedTarget(Target):
         return {**settings, "format": self._results().format, "content": _digest(self.path, self._state())}
 
     @asynccontextmanager
-    async def session(self, resources: TargetResources) -> AsyncIterator[TargetSession]:
+    async def session(self, resources: TargetResources) -> AsyncIterator[System]:
         """Read the file."""
         try:
             results = await asyncio.to_thread(self._results)
@@ -104,7 +100,7 @@ class RecordedTarget(Target):
             raise InputError(f"target {self.name!r}: {self.path} cannot be read ({error.strerror})", "correct path") from None
 
 
-class RecordedSession(TargetSession):
+class RecordedSession(System):
     """The results of a file."""
 
     def __init__(self, results: RecordedResults) -> None:
