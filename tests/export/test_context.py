@@ -14,8 +14,8 @@ from workbench.context.context_packing import ContextPacking
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
+from workbench.export.components import write_prompt
 from workbench.export.export import export_configuration
-from workbench.export.prompt import write_prompt
 from workbench.export.prompt_tokens import question_tokens
 from workbench.pipeline.stages.answering.contexts import passages_of
 

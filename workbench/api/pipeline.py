@@ -28,8 +28,7 @@ from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.single_answer import SingleAnswer, single_answer
-from workbench.pipeline.single_question import ranked_chunks
+from workbench.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
 from workbench.pipeline.stage import Entries
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Dataset, Document, Hit, Query

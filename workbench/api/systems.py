@@ -23,7 +23,7 @@ from workbench.errors import InputError, RunError
 from workbench.execution.answering.missing import missing_answers
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
-from workbench.execution.targets.failures import incomplete_replies, missing_replies
+from workbench.execution.target_tables import incomplete_replies, missing_replies
 from workbench.experiment.read import DEFAULT_METRICS, experiment_of
 from workbench.guessed_names import checked_names
 from workbench.judging.settings import Judging

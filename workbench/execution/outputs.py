@@ -27,7 +27,7 @@ from workbench.execution.collect import collect
 from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
-from workbench.execution.targets.failures import incomplete_replies, missing_replies
+from workbench.execution.target_tables import incomplete_replies, missing_replies
 from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.context import RunContext

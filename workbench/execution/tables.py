@@ -15,7 +15,7 @@ from workbench.execution.judging.claims_table import answer_judgements_table, cl
 from workbench.execution.judging.costs import judging_timings
 from workbench.execution.result import Result
 from workbench.execution.slice_fields import slice_fields
-from workbench.execution.targets.table import samples_table, targets_table
+from workbench.execution.target_tables import samples_table, targets_table
 from workbench.metrics.coverage import Union
 from workbench.metrics.delivery import delivered_ends
 from workbench.metrics.families.margins import answerable_auroc

@@ -20,8 +20,7 @@ from workbench.execution.local import check_code, context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec, experiment_of
-from workbench.export.components import write_components, write_lines
-from workbench.export.prompt import write_prompt
+from workbench.export.components import write_components, write_lines, write_prompt
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext

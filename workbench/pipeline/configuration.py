@@ -1,11 +1,12 @@
 """The configurations of an experiment: pipelines of Workbench's own components, and systems under test."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from workbench.answering.base import Generator
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
 from workbench.chunking.base import Chunker
+from workbench.context.conditions import RETRIEVED
 from workbench.context.context_packing import ContextPacking
 from workbench.core.component import Component, code_named_by
 from workbench.embedding.base import NO_WINDOW, Embedder
@@ -17,8 +18,38 @@ from workbench.records import TokenCut
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter
-from workbench.targets.base import Target
-from workbench.targets.target_generator import TargetGenerator
+from workbench.targets.asking import TargetReply, TargetRequest, ask_target
+from workbench.targets.base import Target, TargetResources
+
+
+class TargetGenerator(Generator):
+    """Answers by asking a target: for its own context under the condition `retrieved`, from the passages under every other."""
+
+    calls_model: ClassVar[bool] = True
+
+    kind: Literal["target"] = "target"
+    target: Target
+
+    def identity(self) -> Any:
+        """Return the identity of the target."""
+        return [self.version, self.target.identity()]
+
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
+        """Yield the answer of each request. The answer of a request that failed is its error."""
+        asked = [answer_request(request) for request in requests]
+        for place, reply in ask_target(self.target, asked, TargetResources(resources.calls, resources.documents)):
+            yield place, _generated(reply)
+
+
+def answer_request(request: AnswerRequest) -> TargetRequest:
+    """Return the request to a target for an answer."""
+    own = request.variant.condition == RETRIEVED
+    return TargetRequest("answer", request.query, context=None if own else request.passages, repeat=request.variant.repeat)
+
+
+def _generated(reply: TargetReply) -> Answer:
+    return replace(reply.answer or Answer(error=reply.error), seconds=reply.seconds, cached=reply.cached)
+
 
 T = TypeVar("T")
 

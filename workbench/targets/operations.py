@@ -47,7 +47,7 @@ class Operation(PathSettings):
         """Return everything that can have slots."""
 
     @property
-    def named(self) -> set[str]:
+    def named(self) -> frozenset[str]:
         """Return the slots in the template."""
         return slots_of(self.template) & set(self.slots)
 

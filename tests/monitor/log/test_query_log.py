@@ -25,7 +25,7 @@ from workbench.monitor.log.capture import hit_rows
 from workbench.monitor.log.fields import FEEDBACK, row_fault
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.targets.base import TargetError
-from workbench.targets.callable.hits import hits_of
+from workbench.targets.callable.results import hits_of
 
 DOCUMENT = wb.Document("d1", "The company pays. Keep the receipt.")
 

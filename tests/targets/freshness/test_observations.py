@@ -3,7 +3,7 @@
 from workbench.answering.base import Answer
 from workbench.records import TargetHit
 from workbench.targets.freshness.cases import Stated
-from workbench.targets.freshness.observations import ObservedReply, contains, has_words, hit_keys, seen
+from workbench.targets.freshness.verdicts import ObservedReply, contains, has_words, hit_keys, seen
 
 
 def test_a_phrase_is_found_as_whole_words_and_numbers() -> None:

@@ -14,12 +14,12 @@ from workbench.answering.base import Answer, SampledCall
 from workbench.errors import RunError
 from workbench.llm.base import LostTries
 from workbench.llm.session import CallBudget, CallLimits, CallResources
+from workbench.pipeline.configuration import _generated
 from workbench.records import Document, Query
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import System, TargetDownError, TargetError, TargetResources
 from workbench.targets.mcp.target import McpTarget
-from workbench.targets.target_generator import _generated
 
 DOCUMENTS = [Document("cats", "Cats purr when content.", title="Cats"), Document("dogs", "Dogs bark at strangers.", title="Dogs")]
 CATS = Query("q1", "why do cats purr")

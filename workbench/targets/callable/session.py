@@ -12,9 +12,8 @@ from workbench.answering.base import Answer
 from workbench.errors import InputError, error_line
 from workbench.records import Document, Passage, Query, TargetHit
 from workbench.targets.base import System, TargetDownError, TargetError, late_reason
-from workbench.targets.callable.answers import answer_of, text_of
-from workbench.targets.callable.hits import Strings, hits_of
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory
+from workbench.targets.callable.results import Strings, answer_of, hits_of, text_of
 from workbench.targets.callable.threads import DaemonThreads
 
 # The most hits that a target is asked for.

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from workbench.core.code import FunctionName, imported_object, module_identity
 from workbench.errors import InputError
 from workbench.targets.base import System, Target, TargetResources
-from workbench.targets.callable.hits import Strings
 from workbench.targets.callable.interfaces import Role, interface_of, is_factory, parameters_of
+from workbench.targets.callable.results import Strings
 from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
 
 _ROLES: tuple[Role, ...] = ("search", "answer", "ingest", "remove")

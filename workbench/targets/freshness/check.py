@@ -11,9 +11,8 @@ from workbench.errors import InputError
 from workbench.records import Document, Query
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources, late_reason
 from workbench.targets.freshness.cases import FreshnessData, shortened
-from workbench.targets.freshness.observations import ObservedReply, seen
 from workbench.targets.freshness.report import FreshnessReport
-from workbench.targets.freshness.verdicts import FreshnessStage, Shrunk, outcomes_of
+from workbench.targets.freshness.verdicts import FreshnessStage, ObservedReply, Shrunk, outcomes_of, seen
 
 T = TypeVar("T")
 # The seconds that taking or deleting all documents may take.

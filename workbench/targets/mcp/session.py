@@ -1,33 +1,58 @@
 """An open connection to an MCP server, whose tools it calls."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import cast
 
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, Tool
 from pydantic import JsonValue
 
 from workbench.answering.base import Answer
+from workbench.core.formatting import listed, meant
 from workbench.records import Document, TargetHit
-from workbench.targets.base import System, TargetError, TargetResources
-from workbench.targets.mcp.connection import McpConnection
-from workbench.targets.mcp.contract import check_tools
+from workbench.targets.base import System, TargetDownError, TargetError, TargetResources
 from workbench.targets.mcp.results import ToolReply, read_result
 from workbench.targets.mcp.sampler import Sampler, SamplingRecord
-from workbench.targets.mcp.server import McpServer
-from workbench.targets.mcp.settings import McpSettings
+from workbench.targets.mcp.server import McpConnection, McpServer
+from workbench.targets.mcp.target import McpTarget
 from workbench.targets.mcp.tools import McpTool
 from workbench.targets.operations import AnswerOperation, Operation, OperationSession, SearchOperation, add_documents
 from workbench.targets.paths import MissingError
 from workbench.targets.templates import Slots, fill
 
+_MOST = 20
+
+
+def check_tools(wanted: Sequence[McpTool], tools: Sequence[Tool]) -> None:
+    """Raise TargetDownError for a tool that is missing, a required argument that is not given, or an argument that the tool does not have."""
+    known = {tool.name: tool for tool in tools}
+    for each in wanted:
+        if each.tool not in known:
+            names = listed(sorted(known), _MOST) if known else "none"
+            raise TargetDownError(f"the server has no tool {each.tool!r}{meant(each.tool, known)}; its tools are {names}")
+        _check_arguments(each, known[each.tool].input_schema)
+
+
+def _check_arguments(wanted: McpTool, schema: Mapping[str, object]) -> None:
+    properties, required = schema.get("properties"), schema.get("required")
+    names = list(properties) if isinstance(properties, Mapping) else []
+    if missing := [str(name) for name in (required if isinstance(required, list) else []) if name not in wanted.arguments]:
+        raise TargetDownError(f"the tool {wanted.tool!r} needs the argument {missing[0]!r}; add it to its arguments")
+    # Most servers ignore an argument that they do not know, so that a misspelt collection is silently the default one.
+    if not names or schema.get("additionalProperties"):
+        return
+    for name in wanted.arguments:
+        if name not in names:
+            raise TargetDownError(f"the tool {wanted.tool!r} has no argument {name!r}{meant(name, names)}; it has {listed(names, _MOST)}")
+
+
 Call = Callable[[str, dict[str, JsonValue]], Awaitable[CallToolResult]]
 
 
 @asynccontextmanager
-async def open_session(target: McpSettings, resources: TargetResources) -> AsyncIterator[System]:
+async def open_session(target: McpTarget, resources: TargetResources) -> AsyncIterator[System]:
     """Connect to the server, and check its tools. Raises TargetDownError if it cannot be used."""
     sampler = Sampler(target.sampling, resources.calls) if target.sampling else None
     server = McpServer(target, sampler)
@@ -41,7 +66,7 @@ async def open_session(target: McpSettings, resources: TargetResources) -> Async
 class McpSession(OperationSession):
     """A connection to a server. The texts that it asks for belong to the question that it serves."""
 
-    def __init__(self, target: McpSettings, server: McpServer, sampler: Sampler | None) -> None:
+    def __init__(self, target: McpTarget, server: McpServer, sampler: Sampler | None) -> None:
         super().__init__({tool.role: tool for tool in target.tools}, target.k)
         self._ingest, self._server, self._sampler = target.ingest, server, sampler
         self._turn = asyncio.Lock()

@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.judging.settings import Judging
 from workbench.llm.session import CallResources
 from workbench.pipeline.configuration import PipelineConfiguration
-from workbench.pipeline.single_answer import SingleAnswer
+from workbench.pipeline.single_question import SingleAnswer
 from workbench.printable import printable_line
 from workbench.records import Dataset, Document
 from workbench.results.run_tables import RunTables

@@ -1,22 +1,24 @@
-"""Convert the results of a Python function, a LangChain retriever or a LlamaIndex retriever to hits."""
+"""Convert the results of a Python function, or of a retriever, chain or query engine of LangChain and LlamaIndex, to hits and answers."""
 
 from collections.abc import Iterable, Mapping, Set
 from itertools import islice
 from typing import Any, Literal
 
+from workbench.answering.base import Answer
 from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
 from workbench.records import TargetHit
 from workbench.targets.base import TargetError
-from workbench.targets.callable.values import attributes, described, identifier, number, plain, read, whole
+from workbench.targets.callable.values import attributes, described, has, identifier, number, plain, read, whole
+from workbench.targets.contents import FINISHES, check_answer, is_content, text_of_parts
 
 # What a hit that is a text stands for.
 Strings = Literal["ids", "texts"]
 
-FORMS = (
+HIT_FORMS = (
     "return a list, best first, of document ids, mappings or objects with an id or a text, or pairs of one of these and a score, "
     "or a mapping of ids to scores"
 )
-_ANSWERS = "if it is an answer, ask for metrics of answers, such as answer_recall"
+_IF_ANSWER = "if it is an answer, ask for metrics of answers, such as answer_recall"
 # Where an answer names its sources, and a result its hits. Texts under the first names are passages, whatever `hits` says.
 _PASSAGES = ("contexts", "context", "retrieved_contexts")
 SOURCES = ("sources", "source_documents", "source_nodes", *_PASSAGES, "hits", "documents", "retrieved", "results")
@@ -46,7 +48,7 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
         value = (table if most is None else table.head(most)).to_dict("records")
     if not isinstance(value, Iterable) or not _is_list(value):
         raise_reported(value, nothing=False)
-        raise TargetError(f"the result is no list of hits but {described(value)}; {_ANSWERS if isinstance(value, str) else FORMS}")
+        raise TargetError(f"the result is no list of hits but {described(value)}; {_IF_ANSWER if isinstance(value, str) else HIT_FORMS}")
     return tuple(_hit(item, strings) for item in islice(value, most))
 
 
@@ -97,7 +99,7 @@ def _fields(item: Any) -> TargetHit:
     text = next((str(found) for name in TEXTS if isinstance(found := read(item, name), str)), None)
     doc_id = identifier(read(item, *IDS)) or identifier(read(metadata, *IDS)) or identifier(read(item, *LATER_IDS))
     if doc_id is None and text is None and not metadata:
-        raise TargetError(f"a hit is {described(item)}, without an id or a text; {FORMS}")
+        raise TargetError(f"a hit is {described(item)}, without an id or a text; {HIT_FORMS}")
     start, end = _slice(item, metadata, text)
     return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**_others(item), **metadata}))
 
@@ -120,3 +122,99 @@ def _others(item: Any) -> Mapping[str, Any]:
     if isinstance(item, Mapping) or read(item, "metadata") is None:
         return {name: value for name, value in attributes(item).items() if name not in _READ and not str(name).startswith("_")}
     return {}
+
+
+FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
+_BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "refusal")
+_ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
+
+
+def answer_of(value: object, strings: Strings, most: int | None = None) -> Answer:
+    """Convert a result to an answer with at most `most` sources. Raises TargetError with its type for another shape."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) == 2:
+        text, sources = value
+        if isinstance(sources, str):
+            raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
+        found = _required(text)
+        raise_reported(text, nothing=not found.strip())
+        return Answer(text=found, sources=None if sources is None else hits_of(sources, strings, most), **_use(text, found))
+    text = None if isinstance(value, list) else text_of(value)
+    refused = read(value, "refused") if not isinstance(value, str) else None
+    if refused is not True:
+        raise_reported(value, nothing=not (text or "").strip())
+    if text is None and refused is not True:
+        _cut(value, "")
+        raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")
+    if isinstance(value, str):
+        return Answer(text=str(value))
+    return Answer(
+        text=text or "",
+        sources=_sources(value, strings, most),
+        refused=refused if isinstance(refused, bool) else None,
+        confidence=number(read(value, "confidence")),
+        **_use(value, text if refused is not True else None),
+    )
+
+
+def text_of(value: object) -> str | None:
+    """Return the text of an answer or of a part of one, or None if it has none."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, list):
+        texts = bool(value) and all(isinstance(each, str) for each in value)
+        return text_of_parts(value) if texts or is_content(value) else None
+    for name in _ANSWERS:
+        if (found := read(value, name)) is not None and not callable(found):
+            return text_of(found)
+    return None
+
+
+def _required(value: object) -> str:
+    text = text_of(value)
+    if text is None:
+        raise TargetError(f"the first of the pair is no answer but {described(value)}; {FORMS}")
+    return text
+
+
+def _sources(value: object, strings: Strings, most: int | None) -> tuple[TargetHit, ...] | None:
+    """Return the sources of an answer, None if it has no field for them. A single text is a prompt's context, not a list of sources."""
+    for name in SOURCES:
+        if has(value, name) and not isinstance(found := read(value, name), str | None) and not callable(found):
+            return hits_of({name: found} if isinstance(found, list | tuple) else found, strings, most)
+    return None
+
+
+def _message(value: object) -> object:
+    """Return the chat message in an answer, which has the usage of the model, or the answer."""
+    inner = read(value, *_ANSWERS)
+    return inner if has(inner, "usage_metadata") else value
+
+
+def _use(answer: object, text: str | None) -> Mapping[str, Any]:
+    """Return what a model cost and whether it was cut off, as the answer or a chat message of LangChain reports it.
+
+    Raises TargetError if the text is no answer. A text that is None is not checked.
+    """
+    if isinstance(answer, str):
+        return {}
+    value = _message(answer)
+    usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
+    model = read(value, "model") or read(metadata, "model_name", "model")
+    cut = read(value, "truncated")
+    ended = None if text is None else _cut(value, text)
+    return {
+        "input_tokens": whole(read(usage, "input_tokens")),
+        "output_tokens": whole(read(usage, "output_tokens")),
+        "cost": number(read(value, "cost")),
+        "model": model if isinstance(model, str) else "",
+        "truncated": cut if isinstance(cut, bool) else ended,
+    }
+
+
+def _cut(value: object, text: str) -> bool | None:
+    """Return whether an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
+    metadata, further = read(value, "response_metadata") or {}, read(value, "additional_kwargs") or {}
+    finish = read(value, *FINISHES) or read(metadata, *FINISHES)
+    content = read(value, *_ANSWERS)
+    fields = {name: found for name in _BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
+    return check_answer(text, finish if isinstance(finish, str) else None, {**fields, "content": content})
