@@ -269,7 +269,8 @@ class TargetConfiguration:
     @property
     def fields(self) -> dict[str, Any]:
         """Return the settings in the table `configurations`."""
-        return {"chunking": "target", "tokens_counted": "model", "enrich": False, "retrieval": "target"}
+        unknown = dict.fromkeys(("size", "overlap", "embedding", "pooling", "window", "rewrite", "rerank", "pool"))
+        return {"chunking": "target", "tokens_counted": "model", "enrich": False, "retrieval": "target", **unknown}
 
 
 Configuration = PipelineConfiguration | TargetConfiguration
