@@ -26,7 +26,7 @@ CONCEPTS = {
     "answer": r"Answer|\w+Answer|Answered\w*|Observed(Answer|Reply)|TargetReply",
     "judgement": r"Judgement|\w+Judgement|Claim|\w+Claim|Label|Verification",
     "metric": r"Metric|\w+Metric|MetricDefinition|Kind|(Answer|Judged|Scoped)Kind|Measure",
-    "system": r"System|\w*Pipeline|Target|System|IndexedDocuments|Bench|BenchIndex|SystemRun|Index",
+    "system": r"System|\w*Pipeline|Target|TargetSession|IndexedDocuments|Bench|BenchIndex|SystemRun|Index",
     "run": r"Outcome|Results?|Run|RunTables|Result(Tables|Views)|Findings|PublishedRun|RecordedResults",
 }
 _BRANCH = re.compile(r"\b(configuration|each|result\.configuration|chosen|own)\.target\b|isinstance\([^()]*, (Target|Pipeline)\)")

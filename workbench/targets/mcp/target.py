@@ -17,7 +17,7 @@ from workbench.printable import printable, secrets_in
 from workbench.targets.base import System, Target, TargetResources
 from workbench.targets.http.headers import has_secret
 from workbench.targets.mcp.sampling_model import ChatSampling, LocalSampling
-from workbench.targets.mcp.tools import McpAnswer, McpIngest, McpRemove, McpSearch, McpTool
+from workbench.targets.mcp.tools import McpAnswerTool, McpIngestTool, McpRemoveTool, McpSearchTool, McpTool
 
 _PACKAGE = "mcp"
 _OLDEST = (2, 3)
@@ -69,10 +69,10 @@ class McpTarget(Target):
     start_timeout: float = Field(default=60, gt=0, le=3600, description="The seconds that the server has to start and to list its tools.")
     restarts: int = Field(default=3, ge=0, le=100, description="How often in a row the connection is opened again after it was lost.")
     concurrency: int = Field(default=1, ge=1, le=64, description="How many requests are made at once.")
-    search: McpSearch | None = Field(default=None, description="The tool that searches.")
-    answer: McpAnswer | None = Field(default=None, description="The tool that answers.")
-    ingest: McpIngest | None = Field(default=None, description="The tool that takes documents.")
-    remove: McpRemove | None = Field(default=None, description="The tool that deletes documents.")
+    search: McpSearchTool | None = Field(default=None, description="The tool that searches.")
+    answer: McpAnswerTool | None = Field(default=None, description="The tool that answers.")
+    ingest: McpIngestTool | None = Field(default=None, description="The tool that takes documents.")
+    remove: McpRemoveTool | None = Field(default=None, description="The tool that deletes documents.")
     sampling: Annotated[ChatSampling | LocalSampling, Field(discriminator="kind")] | None = Field(
         default=None, description="The chat model that writes the texts which the server asks for."
     )

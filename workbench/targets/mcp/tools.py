@@ -42,7 +42,7 @@ class McpTool(Operation):
         return arguments
 
 
-class McpSearch(SearchOperation, McpTool):
+class McpSearchTool(SearchOperation, McpTool):
     """The tool that searches. The slots of its arguments are `{query}`, `{query_id}` and `{k}`."""
 
     needed: ClassVar[str] = "query"
@@ -50,7 +50,7 @@ class McpSearch(SearchOperation, McpTool):
     reply: HitPaths = Field(description="Where the reply has the hits.")
 
 
-class McpAnswer(AnswerOperation, McpTool):
+class McpAnswerTool(AnswerOperation, McpTool):
     """The tool that answers. Its arguments can have the slot `{context}` also, a list of texts to answer from."""
 
     needed: ClassVar[str] = "query"
@@ -58,7 +58,7 @@ class McpAnswer(AnswerOperation, McpTool):
     reply: AnswerPaths = Field(description="Where the reply has the answer and its sources.")
 
 
-class McpReady(ReadyOperation, McpTool):
+class McpReadyTool(ReadyOperation, McpTool):
     """A tool that is called until a value of its reply says that documents can be found."""
 
     def reached(self, reply: JsonValue) -> bool:
@@ -71,10 +71,10 @@ class McpReady(ReadyOperation, McpTool):
         return f"{self.path} of {self.tool!r} is not {self.equals!r}"
 
 
-class McpIngest(IngestOperation, McpTool):
+class McpIngestTool(IngestOperation, McpTool):
     """The tool that takes documents: one with `{doc_id}`, `{text}`, `{title}` and `{metadata}`, or many with `{documents}` or parallel lists."""
 
-    ready: McpReady | None = Field(
+    ready: McpReadyTool | None = Field(
         default=None, description="A tool that says when documents can be found. Without it they can be at once."
     )
 
@@ -88,7 +88,7 @@ class McpIngest(IngestOperation, McpTool):
         return self
 
 
-class McpRemove(RemoveOperation, McpTool):
+class McpRemoveTool(RemoveOperation, McpTool):
     """The tool that deletes documents: one with `{doc_id}`, or many with `{doc_ids}`."""
 
     @model_validator(mode="after")

@@ -22,7 +22,7 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.targets.asking import TargetRequest
 from workbench.targets.freshness.cases import FreshnessData
 from workbench.targets.matching import HitMatcher
-from workbench.testing.assertions.systems import NAME, IndexedDocuments, replies, require_accepted
+from workbench.testing.assertions.systems import NAME, ingesting, replies, require_accepted
 
 _SHOWN = 5
 
@@ -186,7 +186,7 @@ def assert_fresh(system: object, data: FreshnessData | str | Path, *, outputs: s
     >>> wb.testing.assert_fresh(wb.Pipeline(retrieval=wb.BM25Retriever()), data)
     """
     __tracebackhide__ = True
-    target = IndexedDocuments(system, Path(outputs)).target("pipeline") if isinstance(system, Pipeline) else target_for(NAME, system)
+    target = ingesting(system, "pipeline", Path(outputs)) if isinstance(system, Pipeline) else target_for(NAME, system)
     report = check_freshness(target, data)
     if report.verdict != "passed":
         failed = [each for each in report.outcomes if each.state == "failed"]

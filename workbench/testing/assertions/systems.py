@@ -70,42 +70,34 @@ def pipeline_of(configuration: PipelineConfiguration) -> Pipeline:
     )
 
 
-class IndexedDocuments:
-    """Documents in a pipeline that is indexed again when they change, as a system that takes documents."""
+def ingesting(pipeline: Pipeline, name: str, outputs: Path) -> PythonTarget:
+    """Return a pipeline as a target that takes documents: it is indexed again after each change.
 
-    def __init__(self, pipeline: Pipeline, outputs: Path) -> None:
-        self._pipeline, self._outputs = pipeline, outputs
-        self._documents: dict[str, Document] = {}
-        self._index: Index | None = None
+    It serves one request at a time, because the first one after a change builds the index.
+    """
+    documents, built = dict[str, Document](), list[Index]()
 
-    def target(self, name: str) -> PythonTarget:
-        """Return it as a target. It serves one request at a time, because the first one after a change builds the index."""
-        roles = {"search": self.search, "ingest": self.ingest, "remove": self.remove}
-        answer = {"answer": self.answer} if self._pipeline.answering else {}
-        return PythonTarget(name=name, k=self._pipeline.retrieval.k, concurrency=1, **roles, **answer)
+    def index() -> Index:
+        if not built:
+            built.append(pipeline.index(Dataset("documents", tuple(documents.values()), (), ()), outputs))
+        return built[0]
 
-    def search(self, query: str, k: int) -> Hits:
-        """Return the k best hits, none without documents."""
-        return self._current().search(query, k) if self._documents else Hits()
+    def search(query: str, k: int) -> Hits:
+        return index().search(query, k) if documents else Hits()
 
-    def answer(self, query: str) -> SingleAnswer:
-        """Answer a question. Raises InputError without documents."""
-        if not self._documents:
+    def answer(query: str) -> SingleAnswer:
+        if not documents:
             raise InputError("there are no documents")
-        return self._current().answer(query)
+        return index().answer(query)
 
-    def ingest(self, documents: Sequence[Document]) -> None:
-        """Add documents, or replace those with the same ids."""
-        self._documents |= {document.doc_id: document for document in documents}
-        self._index = None
+    def ingest(added: Sequence[Document]) -> None:
+        documents.update((document.doc_id, document) for document in added)
+        built.clear()
 
-    def remove(self, doc_ids: Sequence[str]) -> None:
-        """Delete documents."""
+    def remove(doc_ids: Sequence[str]) -> None:
         for doc_id in doc_ids:
-            self._documents.pop(doc_id, None)
-        self._index = None
+            documents.pop(doc_id, None)
+        built.clear()
 
-    def _current(self) -> Index:
-        if self._index is None:
-            self._index = self._pipeline.index(Dataset("documents", tuple(self._documents.values()), (), ()), self._outputs)
-        return self._index
+    answers = {"answer": answer} if pipeline.answering else {}
+    return PythonTarget(name=name, k=pipeline.retrieval.k, concurrency=1, search=search, ingest=ingest, remove=remove, **answers)
