@@ -15,7 +15,7 @@ from workbench.llm.session import CallResources
 from workbench.records import Document, Passage, Query, TargetHit
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.targets.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness
-from workbench.targets.freshness.check import FreshnessLimits, check_freshness, session_freshness
+from workbench.targets.freshness.check import check_freshness
 from workbench.targets.freshness.report import CHECKS, FreshnessReport
 from workbench.targets.pipeline import PipelineTarget
 
@@ -238,8 +238,7 @@ def test_what_cannot_be_seen_is_unscored_with_its_reason(fault: str, reason: str
 
 
 def test_a_request_that_hangs_is_unscored() -> None:
-    limits = FreshnessLimits(timeout=0.5)
-    report = asyncio.run(session_freshness(lambda: ShelfTarget(name="shelf", fault="slow").session(RESOURCES), "shelf", SMALL, limits))
+    report = check_freshness(ShelfTarget(name="shelf", fault="slow", timeout=0.5), SMALL, RESOURCES)
     assert states(report)["update"] == ("unscored", "no reply within 0.5 s")
     assert states(report, "answer")["update"] == ("passed", "25 days")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -15,18 +14,6 @@ from workbench.targets.freshness.report import FreshnessReport
 from workbench.targets.freshness.verdicts import FreshnessStage, ObservedReply, Shrunk, outcomes_of, seen
 
 T = TypeVar("T")
-# The seconds that taking or deleting all documents may take.
-INGESTION = 600.0
-
-
-@dataclass(frozen=True)
-class FreshnessLimits:
-    """How many hits are asked for, how many requests are made at once, and the seconds that a request and an ingestion may take."""
-
-    k: int = 10
-    concurrency: int = 4
-    timeout: float = 60
-    ingestion: float = INGESTION
 
 
 def check_freshness(target: Target, data: FreshnessData, resources: TargetResources) -> FreshnessReport:
@@ -48,35 +35,32 @@ def check_freshness(target: Target, data: FreshnessData, resources: TargetResour
     """
     if not target.ingests:
         raise InputError(f"the target {target.name} takes no documents", "check a target with ingest")
-    limits = FreshnessLimits(target.k, target.concurrency, target.timeout, target.ingest_timeout)
-    return run_in_thread("freshness", lambda: session_freshness(lambda: target.session(resources), target.name, data, limits))
-
-
-async def session_freshness(
-    open_session: Callable[[], AbstractAsyncContextManager[System]], name: str, data: FreshnessData, limits: FreshnessLimits
-) -> FreshnessReport:
-    """Check a session for stale data, as `check_freshness` does. Every stage uses one session."""
     if not data.cases:
         raise InputError("there is no case to check", "add a line to stale.jsonl")
-    async with open_session() as session:
-        check = _Check(session, data, limits)
+    return run_in_thread("freshness", lambda: _checked(target, data, resources))
+
+
+async def _checked(target: Target, data: FreshnessData, resources: TargetResources) -> FreshnessReport:
+    """Check a target for stale data in one session."""
+    async with target.session(resources) as session:
+        check = _Check(session, target, data)
         try:
             await check.run()
         finally:
             leftover = await check.clear()
-    return FreshnessReport(name, tuple(outcomes_of(data, check.stages, check.shrunk)), leftover)
+    return FreshnessReport(target.name, tuple(outcomes_of(data, check.stages, check.shrunk)), leftover)
 
 
 @dataclass
 class _Check:
     session: System
+    target: Target
     data: FreshnessData
-    limits: FreshnessLimits
     stages: dict[str, FreshnessStage] = field(default_factory=dict)
     shrunk: list[Shrunk] = field(default_factory=list)
 
     async def run(self) -> None:
-        self._free = asyncio.Semaphore(self.limits.concurrency)
+        self._free = asyncio.Semaphore(self.target.concurrency)
         first, updated, current = self.data.first, self.data.updated, self.data.current
         deleted = {document.doc_id for document in updated}
         await self._stage("earlier", self.session.ingest(first), first)
@@ -120,21 +104,21 @@ class _Check:
     async def _change(self, change: Awaitable[None]) -> str:
         """Wait for an ingestion or a deletion. Return why it failed, or an empty text."""
         try:
-            async with asyncio.timeout(self.limits.ingestion):
+            async with asyncio.timeout(self.target.ingest_timeout):
                 await change
         except TargetDownError:
             raise
         except TargetError as error:
             return str(error)
         except TimeoutError as late:
-            return late_reason(f"the documents were not taken or deleted within {self.limits.ingestion:g} s", late)
+            return late_reason(f"the documents were not taken or deleted within {self.target.ingest_timeout:g} s", late)
         return ""
 
     async def _observe(self, text: str, reason: str = "") -> ObservedReply:
         if reason:
             return ObservedReply(no_hits=reason, no_answer=reason)
         query = Query("freshness", text)
-        hits, no_hits = await self._request(lambda: self.session.search(query, self.limits.k))
+        hits, no_hits = await self._request(lambda: self.session.search(query, self.target.k))
         answer, no_answer = await self._request(lambda: self.session.answer(query))
         return ObservedReply(None if hits is None else tuple(hits), answer, no_hits, no_answer)
 
@@ -142,11 +126,11 @@ class _Check:
         """Return the reply of a request, or None and the reason why there is none."""
         async with self._free:
             try:
-                async with asyncio.timeout(self.limits.timeout):
+                async with asyncio.timeout(self.target.timeout):
                     return await request(), ""
             except TargetDownError:
                 raise
             except TargetError as error:
                 return None, str(error)
             except TimeoutError as late:
-                return None, late_reason(f"no reply within {self.limits.timeout:g} s", late)
+                return None, late_reason(f"no reply within {self.target.timeout:g} s", late)
