@@ -190,7 +190,7 @@ def measured(
     graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []
     for configuration in experiment.configurations:
-        real, cheap = (Result(chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration)))
+        real, cheap = (Result(chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration.pipeline)))
         values = []
         for result in (real, cheap):
             scores = result.scores_table
