@@ -18,8 +18,10 @@ from workbench.records import TokenCut
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter
-from workbench.targets.asking import TargetReply, TargetRequest, ask_target
+from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import Target, TargetResources
+
+T = TypeVar("T")
 
 
 class TargetGenerator(Generator):
@@ -36,22 +38,12 @@ class TargetGenerator(Generator):
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
         """Yield the answer of each request. The answer of a request that failed is its error."""
-        asked = [answer_request(request) for request in requests]
+        asked = []
+        for request in requests:
+            context = None if request.variant.condition == RETRIEVED else request.passages
+            asked.append(TargetRequest("answer", request.query, context=context, repeat=request.variant.repeat))
         for place, reply in ask_target(self.target, asked, TargetResources(resources.calls, resources.documents)):
-            yield place, _generated(reply)
-
-
-def answer_request(request: AnswerRequest) -> TargetRequest:
-    """Return the request to a target for an answer."""
-    own = request.variant.condition == RETRIEVED
-    return TargetRequest("answer", request.query, context=None if own else request.passages, repeat=request.variant.repeat)
-
-
-def _generated(reply: TargetReply) -> Answer:
-    return replace(reply.answer or Answer(error=reply.error), seconds=reply.seconds, cached=reply.cached)
-
-
-T = TypeVar("T")
+            yield place, replace(reply.answer or Answer(error=reply.error), seconds=reply.seconds, cached=reply.cached)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ import pytest
 from tests.chat_provider import ChatProvider
 from tests.loopback import closed_port
 from tests.targets.mcp.conftest import during, notes, strange
-from workbench.answering.base import Answer, SampledCall
+from workbench.answering.base import Answer, AnswerRequest, AnswerResources, SampledCall
+from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import RunError
 from workbench.llm.base import LostTries
 from workbench.llm.session import CallBudget, CallLimits, CallResources
-from workbench.pipeline.configuration import _generated
-from workbench.records import Document, Query
+from workbench.pipeline.configuration import TargetGenerator
+from workbench.records import Document, Query, Variant
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import System, TargetDownError, TargetError, TargetResources
@@ -210,7 +211,6 @@ def test_a_text_is_written_during_a_request_only(provider: ChatProvider, tmp_pat
 def test_tries_without_a_text_are_those_of_the_answer(strange_url: str, provider: ChatProvider) -> None:
     provider.faults = [{"finish": "network_error", "tokens": (7, 3)}]
     target = answering("answer_in_two_steps", url=strange_url, sampling=model(provider, retries=1))
-    ((_, reply),) = ask_target(target, [TargetRequest("answer", CATS)], TargetResources(CallResources()))
-    assert reply.answer is not None
-    assert reply.answer.lost == LostTries(1, 7, 3, pytest.approx(13e-6))
-    assert _generated(reply).lost == reply.answer.lost
+    resources = AnswerResources(MemoryVectorCache(), CallResources())
+    ((_, answer),) = TargetGenerator(target=target).answer([AnswerRequest(CATS, (), Variant())], resources)
+    assert answer.lost == LostTries(1, 7, 3, pytest.approx(13e-6))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from workbench.answering.base import Answer
 from workbench.core.display import excerpt
@@ -38,19 +39,26 @@ class RecordedResults:
     by_text: Mapping[str, RecordedResult] = field(default_factory=dict)
     found_only: bool = False
 
-    def __post_init__(self) -> None:
-        results = [*self.by_id.values(), *self.by_text.values()]
-        hits = [hit for result in results for hit in (result.hits or ())]
-        object.__setattr__(self, "searches", self.found_only or any(result.hits is not None for result in results))
-        # A column of answers that is empty throughout was not asked for.
-        answers = [result.answer for result in results if result.answer]
-        object.__setattr__(self, "answers", any(answer.text.strip() or answer.refused for answer in answers))
-        object.__setattr__(self, "gives_text", any(hit.text is not None or hit.start is not None for hit in hits))
-
     # Computed once, since a file can have a million hits.
-    searches: bool = field(init=False, default=False)
-    answers: bool = field(init=False, default=False)
-    gives_text: bool = field(init=False, default=False)
+    @cached_property
+    def searches(self) -> bool:
+        """Return whether hits are recorded."""
+        return self.found_only or any(result.hits is not None for result in self._all)
+
+    @cached_property
+    def answers(self) -> bool:
+        """Return whether answers are recorded. A column that is empty throughout was not asked for."""
+        answers = [result.answer for result in self._all if result.answer]
+        return any(answer.text.strip() or answer.refused for answer in answers)
+
+    @cached_property
+    def gives_text(self) -> bool:
+        """Return whether a hit has a text or a position."""
+        return any(hit.text is not None or hit.start is not None for result in self._all for hit in result.hits or ())
+
+    @property
+    def _all(self) -> list[RecordedResult]:
+        return [*self.by_id.values(), *self.by_text.values()]
 
     def result(self, query: Query) -> RecordedResult:
         """Return the result of a question. Raises TargetError if there is none, or if it is that of another wording."""
