@@ -68,4 +68,4 @@ class IndexSession(System):
             return Answer(context[0].text if context else "I do not know.")
         hits = await self.search(query, 3)
         (best,) = self._target.indexes[self._target.index].search(query.text, 1)
-        return Answer(best.text, tuple(hits) if self._target.names_sources else None)
+        return Answer(best.text, sources=tuple(hits) if self._target.names_sources else None)

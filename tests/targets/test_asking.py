@@ -91,7 +91,7 @@ class EchoSession(System):
         if query.text == "<think>":
             return Answer("<think>about")
         given = None if context is None else tuple(TargetHit(text=passage.text) for passage in context)
-        return Answer(f"about {query.text}", given, samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m")
+        return Answer(f"about {query.text}", sources=given, samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m")
 
 
 @pytest.fixture(autouse=True)
@@ -187,7 +187,7 @@ def test_an_answer_keeps_its_sources_samples_and_cost(resources):
     for cached in (False, True):
         ((_, reply),) = ask_target(EchoTarget(name="echo"), [request], resources)
         assert reply.answer == Answer(
-            "about one", (TargetHit(text="text"),), samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m"
+            "about one", sources=(TargetHit(text="text"),), samples=(SampledCall("a prompt", "a reply"),), cost=0.5, model="m"
         )
         assert reply.cached is cached
 
