@@ -114,5 +114,5 @@ def test_hits_of_a_target_rank_documents_by_their_first_hit(hits: list[list[int]
     found = [[TargetHit(IDS[chunk // 2], start=4 * (chunk % 2), end=4 * (chunk % 2) + 4) for chunk in row] for row in hits]
     target, documents = PythonTarget(name="mine", match="id", search=len), [Document(doc, "some text") for doc in IDS[:DOCUMENTS]]
     responses = responses_of(target, {"search": [TargetReply(tuple(row)) for row in found]}, documents, labels)
-    rows = responses.retrieved.ranking[["query", "rank", "doc"]].to_numpy().tolist()
+    rows = responses.table("exact_ranking")[["query", "rank", "doc"]].to_numpy().tolist()
     assert rows == [[query, rank, doc if doc < DOCUMENTS else -1] for query, rank, doc in by_first_hit(hits)]

@@ -87,6 +87,12 @@ class DocumentsOperation(Operation):
         """Return whether a request has many documents."""
         return bool(self.named & set(DOCUMENTS_SLOTS))
 
+    def read(self, reply: JsonValue) -> bool:
+        """Return True. Raises TargetError for a reply with the sign of a failure."""
+        for sign in self.degraded:
+            sign.check(reply)
+        return True
+
     @property
     def mixed(self) -> bool:
         """Return whether the template has slots of one document and of many."""
@@ -102,7 +108,7 @@ class ReadyOperation(Operation):
     equals: JsonValue = Field(default=True, description="The value that says that documents can be found.")
     seconds: float = Field(default=120, gt=0, le=86_400, description="How long to wait for it.")
 
-    def reached(self, reply: JsonValue) -> bool:
+    def read(self, reply: JsonValue) -> bool:
         """Return whether the documents can be found."""
         return any(same_json(value, self.equals) for value in find(self.path, reply))
 
@@ -131,7 +137,8 @@ class RemoveOperation(DocumentsOperation):
     slots: ClassVar[Sequence[str]] = ("doc_id", "doc_ids")
 
 
-Call = Callable[[Operation, Slots], Awaitable[JsonValue]]
+# Makes one request of documents, and reads its reply.
+Call = Callable[[DocumentsOperation | ReadyOperation, Slots], Awaitable[bool]]
 
 
 class OperationSession(System, ABC):
@@ -141,8 +148,8 @@ class OperationSession(System, ABC):
         self._operations, self._k = operations, k
 
     @abstractmethod
-    async def call(self, operation: Operation, values: Slots) -> JsonValue:
-        """Call an operation of documents, and return the JSON of its reply."""
+    async def call(self, operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
+        """Call an operation of documents, and return what it reads in the reply."""
 
     @abstractmethod
     async def hits(self, operation: SearchOperation, values: Slots) -> Sequence[TargetHit]:
@@ -200,16 +207,14 @@ async def add_documents(operation: IngestOperation, documents: Sequence[Document
 async def _send(operation: DocumentsOperation, parts: Sequence[Slots], call: Call) -> None:
     """Make one request after the other, since a system may not take several at once."""
     for values in parts:
-        reply = await call(operation, values)
-        for sign in operation.degraded:
-            sign.check(reply)
+        await call(operation, values)
 
 
 async def _wait(ready: ReadyOperation, call: Call) -> None:
     pause = _FIRST_PAUSE
     with suppress(TimeoutError):
         async with asyncio.timeout(ready.seconds):
-            while not ready.reached(await call(ready, {})):
+            while not await call(ready, {}):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             return

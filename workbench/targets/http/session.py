@@ -15,7 +15,7 @@ from workbench.targets.base import BrokenOffError, System
 from workbench.targets.http.endpoints import MODEL_SLOT, AnswerEndpoint
 from workbench.targets.http.requests import PreparedRequest, ReportedError, Requester, RequestLimits, Timed
 from workbench.targets.http.streams import read_stream
-from workbench.targets.operations import AnswerOperation, DocumentsOperation, Operation, OperationSession, SearchOperation
+from workbench.targets.operations import AnswerOperation, DocumentsOperation, Operation, OperationSession, ReadyOperation, SearchOperation
 from workbench.targets.parsing import parse_json
 from workbench.targets.paths import MissingError
 from workbench.targets.templates import Slots
@@ -65,15 +65,14 @@ class HttpSession(OperationSession):
             answer = await self._ask(operation, values, streamed)
         return replace(answer.value, seconds=answer.seconds)
 
-    async def call(self, operation: Operation, values: Slots) -> JsonValue:
-        """Return the JSON of a reply. That to documents is only parsed if it can have the sign of a failure."""
-        if not isinstance(operation, DocumentsOperation):
-            return (await self._read(operation, values, lambda reply: reply)).value
-        signs = operation.degraded
+    async def call(self, operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
+        """Call an operation of documents. Their replies are only parsed if they can have the sign of a failure."""
+        if isinstance(operation, ReadyOperation):
+            return (await self._read(operation, values, operation.read)).value
 
-        async def parsed(response: Response) -> JsonValue:
+        async def parsed(response: Response) -> bool:
             content = await response.aread()
-            return parse_json(content) if signs else None
+            return operation.read(parse_json(content) if operation.degraded else None)
 
         return (await self._ask(operation, values, parsed)).value
 

@@ -18,7 +18,15 @@ from workbench.targets.mcp.sampler import Sampler, SamplingRecord
 from workbench.targets.mcp.server import McpConnection, McpServer
 from workbench.targets.mcp.target import McpTarget
 from workbench.targets.mcp.tools import McpTool
-from workbench.targets.operations import AnswerOperation, Operation, OperationSession, SearchOperation, add_documents
+from workbench.targets.operations import (
+    AnswerOperation,
+    DocumentsOperation,
+    Operation,
+    OperationSession,
+    ReadyOperation,
+    SearchOperation,
+    add_documents,
+)
 from workbench.targets.paths import MissingError
 from workbench.targets.templates import Slots, fill
 
@@ -92,9 +100,9 @@ class McpSession(OperationSession):
             raise TargetError(f"the answer is empty{why}")
         return replace(answer, samples=tuple(record.samples), unread=reply.unread, **record.use())
 
-    async def call(self, operation: Operation, values: Slots) -> JsonValue:
-        """Return what a tool returns."""
-        return (await self._called(operation, values))[0].value
+    async def call(self, operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
+        """Call a tool for documents."""
+        return operation.read((await self._called(operation, values))[0].value)
 
     async def ingest(self, documents: Sequence[Document]) -> None:
         """Add documents, or replace those with the same ids, and wait until they can be found."""
@@ -110,8 +118,8 @@ class McpSession(OperationSession):
     async def _restore(self, connection: McpConnection) -> None:
         """Give a server whose process or session ended the documents of this session."""
 
-        async def call(operation: Operation, values: Slots) -> JsonValue:
-            return (await self._reply(operation, values, connection.client.call_tool)).value
+        async def call(operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
+            return operation.read((await self._reply(operation, values, connection.client.call_tool)).value)
 
         if self._documents and self._ingest:
             await add_documents(self._ingest, tuple(self._documents.values()), call)

@@ -61,9 +61,9 @@ class McpAnswerTool(AnswerOperation, McpTool):
 class McpReadyTool(ReadyOperation, McpTool):
     """A tool that is called until a value of its reply says that documents can be found."""
 
-    def reached(self, reply: JsonValue) -> bool:
+    def read(self, reply: JsonValue) -> bool:
         """Return whether a reply has the value. A server without structured content writes a value such as `true` as a text."""
-        return super().reached(reply) or json.dumps(self.equals) in find(self.path, reply)
+        return super().read(reply) or json.dumps(self.equals) in find(self.path, reply)
 
     @property
     def unmet(self) -> str:
