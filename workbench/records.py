@@ -337,7 +337,7 @@ class Passage:
     """A passage of a context: a slice of a document, and the text that the generator reads.
 
     The text differs from the slice only if something is `planted` in it: `counterfactual` or `injection`. A passage
-    that a target has read and that is in no document of the dataset has an id of its own.
+    of a target that is in no document of the dataset has an id that no document has.
     """
 
     doc_id: str

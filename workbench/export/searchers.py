@@ -84,7 +84,7 @@ def fused(settings: dict[str, Any], searches: dict[str, Search]) -> Search:
 
 
 def _ranked(length: int, constant: int) -> Array:
-    """Return what each rank adds: reciprocal rank fusion in units of a first rank."""
+    """Return the contribution of each rank: reciprocal rank fusion in units of a first rank."""
     return (constant + 1) / (constant + 1 + np.arange(length))
 
 

@@ -43,14 +43,14 @@ class SearchedQueries:
         return ranking if self.question is None else fused_by_question(ranking, self.question, corpus, retriever.k)
 
     def first(self, count: int) -> "SearchedQueries":
-        """Return what is searched for the first questions."""
+        """Return the queries of the first questions."""
         number = np.arange(len(self.batch.texts)) if self.question is None else self.question
         places = np.flatnonzero(number < count)
         question = None if self.question is None else self.question[places]
         return SearchedQueries(self.batch.some(places), question, self.roles[: len(places)])
 
     def of(self, question: int) -> QueryBatch:
-        """Return what is searched for the question at a position."""
+        """Return the queries of the question at a position."""
         return self.batch.some(self._places(question))
 
     def texts_of(self, question: int) -> dict[Role, list[str]]:
@@ -71,7 +71,7 @@ def original_queries(run: RunContext, entries: Entries) -> QueryBatch:
 
 
 def searched_queries(run: RunContext, entries: Entries) -> SearchedQueries:
-    """Return what the stages `rewritten` or `feedback` made of the questions, else the questions."""
+    """Return the queries of the stages `rewritten` or `feedback`, else the questions."""
     if "rewritten" in entries:
         return _rewritten(run, entries)
     queries = original_queries(run, entries)

@@ -43,7 +43,7 @@ def ranked_chunks(
 
 
 def _searched(question: Query, original: QueryBatch, configuration: PipelineConfiguration, corpus: Corpus) -> SearchedQueries:
-    """Return what is searched for a question: what its rewriter makes of it, or the question."""
+    """Return the queries of a question: those of its rewriter, or the question itself."""
     rewriter = configuration.rewrite
     if isinstance(rewriter, TextRewriter):
         (texts,) = rewriter.rewrite([question])

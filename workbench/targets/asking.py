@@ -36,7 +36,7 @@ class TargetRequest:
 
 @dataclass(frozen=True)
 class TargetReply:
-    """The hits or the answer of a request, or the `error` that is the reason why there are none. `seconds` is the time of the request."""
+    """The hits or the answer of a request, or the `error` that prevented them. `seconds` is the time of the request."""
 
     hits: tuple[TargetHit, ...] = ()
     answer: Answer | None = None

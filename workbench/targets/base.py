@@ -42,13 +42,13 @@ class TargetDownError(TargetError):
 
 
 def late_reason(what: str, late: TimeoutError) -> str:
-    """Return what took too long, with the notes of the call that was given up: it may still run."""
+    """Add the notes of a call that was given up, and may still run, to the reason."""
     return "; ".join([what, *getattr(late.__cause__, "__notes__", ())])
 
 
 @dataclass(frozen=True)
 class TargetResources:
-    """What a session can use: the cache and the budget of calls of models, for targets that ask their client for text.
+    """Resources of a session: the cache and the budget of calls of models, for targets that ask their client for text.
 
     `documents` are those of the dataset, which a target that takes documents gets before it is asked.
     """
@@ -124,7 +124,7 @@ class Target(Component, ABC):
 
     @property
     def roles(self) -> Collection[str]:
-        """Return what the target does, of `search`, `answer`, `context` (answer from given passages), `ingest` and `remove`."""
+        """Return the operations of the target, of `search`, `answer`, `context` (answer from given passages), `ingest` and `remove`."""
         return ()
 
     @property

@@ -12,7 +12,7 @@ _TITLE = re.compile(r"<title[^>]*>(.{0,500}?)</title>", re.IGNORECASE | re.DOTAL
 
 
 def parse_json(content: bytes | str) -> JsonValue:
-    """Return the value of a JSON text. Raises TargetError if it is none, or is not valid UTF-8."""
+    """Parse JSON. Raises TargetError for another text, and for one that is not valid UTF-8."""
     text = content if isinstance(content, str) else _decoded(content)
     if not text.strip():
         raise TargetError("the reply is empty")

@@ -42,7 +42,7 @@ class MissingError(TargetError):
 
 @functools.cache
 def compiled_path(path: str) -> Any:
-    """Return a compiled path. Raises JSONPathError if it is none."""
+    """Compile a path. Raises JSONPathError if it is not valid."""
     return JSONPathEnvironment().compile(path)
 
 

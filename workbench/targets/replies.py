@@ -44,7 +44,7 @@ class ReplySign(PathSettings):
         return self
 
     def seen(self, reply: JsonValue) -> str:
-        """Return what the reply has of the sign, or an empty text."""
+        """Describe the sign in the reply, or return an empty text."""
         found = find(self.path, reply)
         if self.is_null and all(value is None for value in found):
             return f"{self.path} is {'null' if found else 'missing'}"
@@ -206,7 +206,7 @@ class AnswerPaths(PathSettings):
 
 
 def _joined(value: JsonValue) -> JsonValue:
-    """Return the text of a chat message's content that is a list of parts, or any other value as it is."""
+    """Join the parts of a chat message's content. Other values are returned unchanged."""
     return text_of_parts(value) if isinstance(value, list) and is_content(value) else value
 
 

@@ -60,7 +60,7 @@ class PythonTarget(PythonCallsTarget):
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """Return what the target can do."""
+        """Return the roles that have a function or an object."""
         return tuple(self._objects)
 
     @property

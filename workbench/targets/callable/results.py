@@ -191,7 +191,7 @@ def _message(value: object) -> object:
 
 
 def _use(answer: object, text: str | None) -> Mapping[str, Any]:
-    """Return what a model cost and whether it was cut off, as the answer or a chat message of LangChain reports it.
+    """Return the cost of a model and whether its text was cut off, as the answer or a chat message of LangChain reports it.
 
     Raises TargetError if the text is no answer. A text that is None is not checked.
     """

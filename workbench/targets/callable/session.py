@@ -25,7 +25,7 @@ _CLOSING = 15
 
 @dataclass(frozen=True)
 class CallableOptions:
-    """How functions are called, and what a hit that is a text stands for.
+    """Settings of calls, and the meaning of a hit that is a text.
 
     A function that takes the number of hits is asked for more until they are `enough`, or it has no more. None asks once.
     """
@@ -91,7 +91,7 @@ class CallableSession(System):
             await self._called(interface, list, list(doc_ids))
 
     async def _called(self, interface: CallableInterface, collect: Callable[[list[Any]], object], first: object, **others: Any) -> object:
-        """Return what the function returns, with the pieces of a generator collected. Raises TargetError for anything that it raises."""
+        """Call a function, and collect the pieces of a generator. Raises TargetError for anything that it raises."""
         try:
             args, named = interface.arguments(first, **others)
             try:
@@ -105,7 +105,7 @@ class CallableSession(System):
 
 
 async def _called(label: str, call: Callable[[], Any], threads: DaemonThreads, collect: Callable[[list[Any]], object]) -> object:
-    """Return the result of a function in a thread, or of a coroutine on a loop of its own, with the pieces of a generator collected."""
+    """Run a function in a thread, or a coroutine on another loop, and collect the pieces of a generator."""
     if _is_asynchronous(call):
         return await threads.run_coroutine(label, lambda: _awaited(call, collect))
     value = await threads.run(label, lambda: _collected(call(), collect))

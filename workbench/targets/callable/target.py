@@ -37,7 +37,7 @@ class PythonCallsTarget(Target):
     @property
     @abstractmethod
     def roles(self) -> tuple[Role, ...]:
-        """Return what the target can do."""
+        """Return the roles that have a function."""
 
     @property
     def takes_context(self) -> bool:
@@ -96,7 +96,7 @@ class CallableTarget(PythonCallsTarget):
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """Return what the target can do."""
+        """Return the roles that have a function."""
         return tuple(self.functions)
 
     @property

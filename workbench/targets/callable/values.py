@@ -58,7 +58,7 @@ def attributes(value: object) -> Mapping[str, Any]:
 
 
 def number(value: object) -> float | None:
-    """Return a finite number as it is, also one of numpy, or None for anything else."""
+    """Return a finite number, also one of numpy, or None for anything else."""
     found = _item(value)
     return found if isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found) else None
 
@@ -78,7 +78,7 @@ def identifier(value: object) -> str | None:
 
 
 def plain(values: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return what JSON can express of the values, with dates, paths and ids as text. Others are left out."""
+    """Convert values to JSON, with dates, paths and ids as text. Other values are left out."""
     found = {str(name): _plain(value) for name, value in values.items()}
     return {name: value for name, value in found.items() if value is not None}
 

@@ -123,7 +123,7 @@ class _Check:
         return ObservedReply(None if hits is None else tuple(hits), answer, no_hits, no_answer)
 
     async def _request(self, request: Callable[[], Coroutine[None, None, T]]) -> tuple[T | None, str]:
-        """Return the reply of a request, or None and the reason why there is none."""
+        """Return the reply of a request, or None and the error that prevented it."""
         async with self._free:
             try:
                 async with asyncio.timeout(self.target.timeout):

@@ -34,7 +34,7 @@ class FreshnessOutcome:
 
 @dataclass(frozen=True)
 class FreshnessReport:
-    """Whether a target serves stale data.
+    """The result of a check for stale data.
 
     `leftover` is the reason why the documents of the check are still in the target, empty if they were deleted.
     """

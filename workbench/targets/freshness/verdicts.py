@@ -14,7 +14,7 @@ from workbench.targets.freshness.report import FreshnessOutcome, Part, State
 
 @dataclass(frozen=True)
 class ObservedReply:
-    """The reply to one question: hits and answer, each None with the reason why there is none."""
+    """The reply to one question: hits and answer, each None with the error that prevented it."""
 
     hits: tuple[TargetHit, ...] | None = None
     answer: Answer | None = None
@@ -22,7 +22,7 @@ class ObservedReply:
     no_answer: str = ""
 
     def texts(self, part: str) -> tuple[list[str], str]:
-        """Return the texts of a part, `chunks` or `answer`, or the reason why there are none."""
+        """Return the texts of a part, `chunks` or `answer`, or the error that prevented them."""
         if part == "answer":
             return ([self.answer.text], "") if self.answer else ([], self.no_answer)
         texts = [hit.text for hit in self.hits or () if hit.text]
@@ -67,7 +67,7 @@ def _folded(text: str) -> str:
 
 
 def hit_keys(hits: Sequence[TargetHit]) -> list[tuple[str, str, int, int]]:
-    """Return what identifies each hit, sorted, so that hits of equal scores can be in any order."""
+    """Return the identities of hits, sorted, so that hits of equal scores can be in any order."""
     return sorted(
         (hit.doc_id or "", hit.text or "", -1 if hit.start is None else hit.start, -1 if hit.end is None else hit.end) for hit in hits
     )
@@ -79,7 +79,7 @@ Decision = tuple[State, str]
 
 @dataclass(frozen=True)
 class FreshnessStage:
-    """What the target should have after a change, the text of each document by its id, and its reply to the question of each case.
+    """The documents that the target should have after a change, by their ids, and its reply to the question of each case.
 
     `probes` are the replies to question and passage together, for the cases whose new value was not in the hits of the question.
     """

@@ -40,7 +40,7 @@ _SHARE_OF_TIME = 0.99
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """How long a request may take with its retries, in seconds, and how many there are."""
+    """The seconds that a request may take with its retries, and the number of retries."""
 
     seconds: float
     retries: int

@@ -21,7 +21,7 @@ _INSTEAD = ("tool_calls", "function_call", "refusal")
 
 
 async def read_stream(response: Response, paths: StreamPaths) -> JsonValue:
-    """Return `{text: the joined parts, events: the JSON of each event}`. Raises TargetError if the stream is none, is incomplete, or reports an error.
+    """Return `{text: the joined parts, events: the JSON of each event}`. Raises TargetError for another reply, an incomplete stream, or an error in it.
 
     Bytes that are not UTF-8 become U+FFFD, as the format of server-sent events requires.
     """
@@ -77,7 +77,7 @@ class _Stream:
             )
 
     def reply(self) -> JsonValue:
-        """Return what was added. Raises MissingError if no event had a part of the text, or anything in its place."""
+        """Return the text and the events. Raises MissingError if no event had a part of the text, or anything in its place."""
         text = "".join(self._parts)
         if not self._parts and not self._instead:
             first = f"of the first, {shape(self._events[0])}" if self._events else "there is none"

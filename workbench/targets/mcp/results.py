@@ -26,7 +26,7 @@ _LINK = "resource link"
 
 @dataclass(frozen=True)
 class ToolReply:
-    """What a tool returned: a `value`, its `texts` if it has no structured content, and the `others` with the names of these `unread` parts."""
+    """The reply of a tool: a `value`, its `texts` if it has no structured content, and the `others` with the names of these `unread` parts."""
 
     value: JsonValue
     texts: tuple[str, ...] | None = None
@@ -47,7 +47,7 @@ class ToolReply:
         return _first_read(values, paths.found, "$" in paths.hits)
 
     def answer(self, read: Callable[[JsonValue], T]) -> T:
-        """Return what `read` finds in the value, or else in the only text that is a JSON object or array."""
+        """Read the value, or else in the only text that is a JSON object or array."""
         if self.unread and self.texts is not None and not any(text.strip() for text in self.texts):
             raise TargetError(f"the reply has no text, only {self.counted}")
         inner = [value for value in map(_structured, self.texts or ()) if not isinstance(value, str)]
@@ -60,7 +60,7 @@ class ToolReply:
 
 
 def read_result(result: CallToolResult) -> ToolReply:
-    """Return what a tool returned. Raises TargetError with the tool's own words if it failed."""
+    """Convert the result of a tool. Raises TargetError with the tool's own words if it failed."""
     texts = tuple(text for part in result.content if (text := _text(part)) is not None)
     if result.is_error:
         raise TargetError("\n".join(texts) or "no message")
@@ -98,7 +98,7 @@ def _hit(text: str) -> JsonValue:
 
 
 def _first_read(values: Sequence[JsonValue], read: Callable[[JsonValue], T], first: bool) -> T:
-    """Return what is read from the first value that has it. Raises the error of the first, or of the last value."""
+    """Read the first value that can be read. Raises the error of the first, or of the last value."""
     errors = []
     for value in values:
         try:

@@ -27,7 +27,7 @@ class SamplingModel(Component, ABC):
         """Return the client of the model."""
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines replies and their cost: the model, its prices and the settings of calls."""
+        """Return everything that determines replies and their cost: the model, its prices and the settings of calls."""
         client = self.client()
         return {
             "client": client.identity(),

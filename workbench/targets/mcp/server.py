@@ -96,7 +96,7 @@ class McpServer:
         self._losses = 0
 
     async def connection(self) -> McpConnection:
-        """Return the open connection. Raises TargetDownError if there is none to be had."""
+        """Return the open connection, connecting first if necessary. Raises TargetDownError if that fails."""
         async with self._opening:
             while self._connection is None:
                 if self._losses > self._target.restarts:

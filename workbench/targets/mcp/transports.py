@@ -1,4 +1,4 @@
-"""How messages of the protocol travel: through the pipes of a process with an environment of named variables, or by HTTP."""
+"""Transports of the protocol: the pipes of a process with an environment of named variables, or HTTP."""
 
 import asyncio
 import logging

@@ -12,7 +12,7 @@ from workbench.datasets.lines import parse_json
 
 
 def structured(value: Any, name: str) -> Any:
-    """Return the list or the mapping that a text stands for, or the value itself. Raises ValueError for a list that cannot be read."""
+    """Parse a list or a mapping that was written as text. Other values are returned unchanged. Raises ValueError for a list that cannot be read."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
     try:

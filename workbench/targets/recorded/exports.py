@@ -35,7 +35,7 @@ class RecordedFields(BaseModel):
 
 @dataclass(frozen=True)
 class ExportedRow:
-    """What an importer finds in a row: values of any kind, in which the question, the answer and the documents are.
+    """The values of a row in which an importer finds the question, the answer and the documents.
 
     The answer can also be a result that was read already. `error` is why the application failed, `fault` why the row cannot be read.
     `missing` is the fault of a row without a question, by default that its field has none, and None if such a row is left out.
@@ -92,7 +92,7 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
 
 
 def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedResult:
-    """Return the answer in a recorded output, or the reason why there is none. `failure` is an error that was recorded beside it."""
+    """Return the answer in a recorded output, or the error that prevented it. `failure` is an error that was recorded beside it."""
     message = value if isinstance(value, Mapping) else {}
     finish = next((message[name] for name in FINISHES if isinstance(message.get(name), str)), None)
     try:

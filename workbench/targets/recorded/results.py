@@ -1,4 +1,4 @@
-"""What was recorded for each question, found by the id of the question or by its text."""
+"""Recorded results, found by the id or the text of a question."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class RecordedResults:
         return [*self.by_id.values(), *self.by_text.values()]
 
     def result(self, query: Query) -> RecordedResult:
-        """Return the result of a question. Raises TargetError if there is none, or if it is that of another wording."""
+        """Return the result of a question. Raises TargetError if none is recorded, or only one of another wording."""
         result = self.by_id.get(query.query_id) or self.by_text.get(_plain(query.text))
         if result is None and self.found_only:
             return RecordedResult(self.format, hits=())

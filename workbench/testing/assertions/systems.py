@@ -1,4 +1,4 @@
-"""What assertions are about: the tables of a run, or a system that is asked."""
+"""Subjects of assertions: the tables of a run, or a system that is asked."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
