@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.arguments import require
-from workbench.api.given_systems import target_for
+from workbench.api.given_systems import indexed, target_for
 from workbench.api.pipeline import Index, Pipeline
 from workbench.api.systems import scores_of_target, usual_metrics
 from workbench.datasets.checks import checked
@@ -21,7 +21,6 @@ from workbench.records import Dataset
 from workbench.scoring.score import Scores, scores_of
 from workbench.scoring.systems import EnoughHits, run_system
 from workbench.statistics.clusters import query_clusters
-from workbench.targets.base import Target
 from workbench.targets.callable.live import PythonTarget
 
 # It takes a question and a number of hits.
@@ -75,15 +74,14 @@ def evaluate(
     if not dataset.queries:
         raise InputError("the dataset has no questions", "load one with questions")
     query_ids, clusters = [query.query_id for query in dataset.queries], query_clusters(Labels.of(checked(dataset)))
-    system = system.index(dataset) if isinstance(system, Pipeline) else system
+    system = indexed(system, dataset)
     answered = any(metric.of_answers for metric in chosen)
     if isinstance(system, Index) and not answered:
         if k is not None:
             raise InputError("an index is ranked as deep as the metrics read", "leave k out, or pass index.search")
         return scores_of(_index_rows(system, dataset, chosen or usual_metrics(dataset)), query_ids, clusters)
     depth = EnoughHits.for_metrics(chosen or usual_metrics(dataset), dataset)
-    name = system.name if isinstance(system, Target) else "system"
-    target = target_for(name, system, dataset, k=k, depth=depth, answered=answered)
+    target = target_for("", system, dataset, k=k, depth=depth, answered=answered)
     if answered or not isinstance(target, PythonTarget) or not target.searches:
         return scores_of_target(target, dataset, chosen)
     rows, notes = run_system(target, dataset, chosen, usual_metrics(dataset))

@@ -2,19 +2,21 @@
 
 import inspect
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workbench.api.arguments import require_k
-from workbench.api.pipeline import Index, Pipeline
+from workbench.api.pipeline import Hits, Index, Pipeline
 from workbench.api.results import Results
 from workbench.core.code import imported_object
 from workbench.core.component import Component
 from workbench.errors import InputError
 from workbench.metrics.names import MOST_K
-from workbench.records import Dataset
+from workbench.pipeline.single_question import SingleAnswer
+from workbench.records import Dataset, Document
 from workbench.results.run_tables import MANIFEST
 from workbench.scoring.systems import FIRST_K, EnoughHits
 from workbench.targets.base import Target
@@ -28,6 +30,16 @@ _FORMS = "give a function, an index, a target, a file of recorded results, or a 
 TWO_RUNS = "runs are compared by their configurations: results.compare(a, b, other), b of the other run"
 
 
+def indexed(system: object, dataset: Dataset | None) -> object:
+    """Return the index of a pipeline over the documents of a dataset. Other values are returned unchanged."""
+    match system:
+        case Pipeline():
+            if dataset is None:
+                raise InputError("a pipeline indexes the documents of a dataset", "pass dataset=")
+            return system.index(dataset)
+    return system
+
+
 def target_for(
     name: str,
     system: object,
@@ -37,34 +49,68 @@ def target_for(
     depth: EnoughHits | None = None,
     answered: bool = False,
 ) -> Target:
-    """Return a system as a target with a name. Raises InputError for another kind of value.
+    """Return a system as a target with a name, without one `system`, or that of a target. Raises InputError for another kind of value.
 
     A search that takes the number of hits is asked for `k`, or else for more until metrics of this `depth` read no further. A function of the question
     alone returns hits, or if metrics of answers are wanted (`answered`) an answer.
     """
     require_k(k)
-    if isinstance(system, str | Path):
-        system = _at(system, name)
-    if isinstance(system, RecordedTarget) and depth and "k" not in system.model_fields_set:
-        system = system.model_copy(update={"k": k or _recorded_depth(system, depth)})
-    if isinstance(system, Target):
-        return system.model_copy(update={"name": name})
+    own, name = {"name": name} if name else {}, name or "system"
     settings: dict[str, Any] = {"k": k or (depth.first if depth else FIRST_K), "enough": depth.reached if depth and k is None else None}
-    if isinstance(system, pd.DataFrame):
-        raise InputError(f"{name} is a DataFrame", "score its rankings with wb.score(dataframe, metrics)")
-    if isinstance(system, Component) and not isinstance(system, Target):
-        raise InputError(f"{name} is a {type(system).__name__}, a part of a system", "put it into a wb.Pipeline")
-    if isinstance(system, Results):
-        raise InputError(f"{name} is the results of the run {system.name}, which cannot be asked", TWO_RUNS)
-    if isinstance(system, Pipeline):
-        if dataset is None:
-            raise InputError("a pipeline indexes the documents of a dataset", "pass dataset=")
-        system = system.index(dataset)
-    if isinstance(system, Index):
-        answer = {"answer": system.answer} if system.pipeline.answering else {}
-        settings |= {} if depth or k else {"k": system.pipeline.retrieval.k}
-        return PythonTarget(name=name, search=system.search, **answer, **settings)
-    return target_of(name, system, _returns(system, answered) if depth or answered else None, **settings)
+    given = _at(system, name) if isinstance(system, str | Path) else system
+    match indexed(given, dataset):
+        case RecordedTarget() as recorded if depth and "k" not in recorded.model_fields_set:
+            return recorded.model_copy(update={**own, "k": k or _recorded_depth(recorded, depth)})
+        case Target() as target:
+            return target.model_copy(update=own)
+        case pd.DataFrame():
+            raise InputError(f"{name} is a DataFrame", "score its rankings with wb.score(dataframe, metrics)")
+        case Component() as part:
+            raise InputError(f"{name} is a {type(part).__name__}, a part of a system", "put it into a wb.Pipeline")
+        case Results() as results:
+            raise InputError(f"{name} is the results of the run {results.name}, which cannot be asked", TWO_RUNS)
+        case Index() as index:
+            answer = {"answer": index.answer} if index.pipeline.answering else {}
+            settings |= {} if depth or k else {"k": index.pipeline.retrieval.k}
+            return PythonTarget(name=name, search=index.search, **answer, **settings)
+    return target_of(name, given, _returns(given, answered) if depth or answered else None, **settings)
+
+
+def ingesting(system: object, outputs: Path, name: str = "pipeline") -> Target:
+    """Return a system as a target that takes documents. A pipeline is indexed again after each change.
+
+    Such a target serves one request at a time, because the first one after a change builds the index.
+    """
+    match system:
+        case Pipeline() as pipeline:
+            documents, built = dict[str, Document](), list[Index]()
+        case _:
+            return target_for("system", system)
+
+    def index() -> Index:
+        if not built:
+            built.append(pipeline.index(Dataset("documents", tuple(documents.values()), (), ()), outputs))
+        return built[0]
+
+    def search(query: str, k: int) -> Hits:
+        return index().search(query, k) if documents else Hits()
+
+    def answer(query: str) -> SingleAnswer:
+        if not documents:
+            raise InputError("there are no documents")
+        return index().answer(query)
+
+    def ingest(added: Sequence[Document]) -> None:
+        documents.update((document.doc_id, document) for document in added)
+        built.clear()
+
+    def remove(doc_ids: Sequence[str]) -> None:
+        for doc_id in doc_ids:
+            documents.pop(doc_id, None)
+        built.clear()
+
+    answers = {"answer": answer} if pipeline.answering else {}
+    return PythonTarget(name=name, k=pipeline.retrieval.k, concurrency=1, search=search, ingest=ingest, remove=remove, **answers)
 
 
 def _returns(system: object, answered: bool) -> Returns | None:

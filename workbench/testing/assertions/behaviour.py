@@ -7,8 +7,7 @@ from typing import NamedTuple
 from workbench.analysis.synthetic import unaccepted
 from workbench.answering.refusals import is_refusal
 from workbench.api.freshness import check_freshness
-from workbench.api.given_systems import target_for
-from workbench.api.pipeline import Pipeline
+from workbench.api.given_systems import ingesting, target_for
 from workbench.api.results import Results
 from workbench.core.display import excerpt
 from workbench.core.formatting import listed, plural
@@ -22,7 +21,7 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.targets.asking import TargetRequest
 from workbench.targets.freshness.cases import FreshnessData
 from workbench.targets.matching import HitMatcher
-from workbench.testing.assertions.systems import NAME, ingesting, replies, require_accepted
+from workbench.testing.assertions.systems import NAME, replies, require_accepted
 
 _SHOWN = 5
 
@@ -186,7 +185,7 @@ def assert_fresh(system: object, data: FreshnessData | str | Path, *, outputs: s
     >>> wb.testing.assert_fresh(wb.Pipeline(retrieval=wb.BM25Retriever()), data)
     """
     __tracebackhide__ = True
-    target = ingesting(system, "pipeline", Path(outputs)) if isinstance(system, Pipeline) else target_for(NAME, system)
+    target = ingesting(system, Path(outputs))
     report = check_freshness(target, data)
     if report.verdict != "passed":
         failed = [each for each in report.outcomes if each.state == "failed"]
