@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from workbench.core.formatting import plural
 from workbench.errors import error_line
 from workbench.targets.base import TargetDownError, TargetError
-from workbench.targets.mcp.target import McpTarget
+from workbench.targets.mcp.settings import McpSettings
 from workbench.targets.mcp.transports import ServerLink
 
 # Stopping a process takes at most 6.5 seconds: what it has not read, an end of its own, SIGTERM, SIGKILL.
@@ -83,7 +83,7 @@ _PAUSES = (0.0, 0.2, 1.0, 3.0)
 class McpServer:
     """The connection to a server, opened when it is needed. Requests can run at the same time."""
 
-    def __init__(self, target: McpTarget, sampling: SamplingFnT | None) -> None:
+    def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target = target
         self._link = ServerLink(target, sampling)
         self._mode = target.mode

@@ -16,7 +16,7 @@ from workbench.targets.base import System, TargetDownError, TargetError, TargetR
 from workbench.targets.mcp.results import ToolReply, read_result
 from workbench.targets.mcp.sampler import Sampler, SamplingRecord
 from workbench.targets.mcp.server import McpConnection, McpServer
-from workbench.targets.mcp.target import McpTarget
+from workbench.targets.mcp.settings import McpSettings
 from workbench.targets.mcp.tools import McpTool
 from workbench.targets.operations import (
     AnswerOperation,
@@ -60,7 +60,7 @@ Call = Callable[[str, dict[str, JsonValue]], Awaitable[CallToolResult]]
 
 
 @asynccontextmanager
-async def open_session(target: McpTarget, resources: TargetResources) -> AsyncIterator[System]:
+async def open_session(target: McpSettings, resources: TargetResources) -> AsyncIterator[System]:
     """Connect to the server, and check its tools. Raises TargetDownError if it cannot be used."""
     sampler = Sampler(target.sampling, resources.calls) if target.sampling else None
     server = McpServer(target, sampler)
@@ -74,7 +74,7 @@ async def open_session(target: McpTarget, resources: TargetResources) -> AsyncIt
 class McpSession(OperationSession):
     """A connection to a server. The texts that it asks for belong to the question that it serves."""
 
-    def __init__(self, target: McpTarget, server: McpServer, sampler: Sampler | None) -> None:
+    def __init__(self, target: McpSettings, server: McpServer, sampler: Sampler | None) -> None:
         super().__init__({tool.role: tool for tool in target.tools}, target.k)
         self._ingest, self._server, self._sampler = target.ingest, server, sampler
         self._turn = asyncio.Lock()

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from workbench.models.http import LARGEST_HITS, ConnectError, HttpRoute, Response, Timeout, asynchronous_client, redirection
 from workbench.printable import printable
-from workbench.targets.mcp.target import McpTarget
+from workbench.targets.mcp.settings import McpSettings
 
 _RUNNER = str(Path(__file__).with_name("process_group.py"))
 _PATIENCE = 30
@@ -32,7 +32,7 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 class ServerLink:
     """The way to a server, and what is known about its failures: the last line of stderr of a process, or the last status of HTTP."""
 
-    def __init__(self, target: McpTarget, sampling: SamplingFnT | None) -> None:
+    def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target, self._sampling = target, sampling
         self._secrets = target.secrets()
         # The process writes into the file itself, so it needs a real one.

@@ -1,0 +1,147 @@
+"""The settings of an MCP server: how it is reached, its tools, and the model that writes texts for it."""
+
+import os
+import re
+import shutil
+import sys
+from abc import ABC
+from collections.abc import Collection
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from workbench.core.environment import advice, expand, installed_version
+from workbench.errors import InputError
+from workbench.printable import printable, secrets_in
+from workbench.targets.base import Target
+from workbench.targets.http.headers import has_secret
+from workbench.targets.mcp.sampling_model import ChatSampling, LocalSampling
+from workbench.targets.mcp.tools import McpAnswerTool, McpIngestTool, McpRemoveTool, McpSearchTool, McpTool
+
+_PACKAGE = "mcp"
+_OLDEST = (2, 3)
+_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+Variable = Annotated[str, Field(pattern=_VARIABLE)]
+
+
+class McpSettings(Target, ABC):
+    """A target whose settings describe an MCP server, without the connection to it."""
+
+    transport: Literal["stdio", "http"] = Field(
+        default="stdio", description="`stdio` starts a process, `http` (streamable HTTP) opens an address."
+    )
+    command: str = Field(default="", description="The program of the server. `python` is the interpreter that runs Workbench.")
+    args: tuple[str, ...] = Field(default=(), description="The arguments of the program.")
+    env: tuple[Variable, ...] = Field(
+        default=(), description="The names of environment variables that the process gets, besides PATH, HOME and the like."
+    )
+    url: str = Field(default="", description="The address of the server, such as http://localhost:8000/mcp.")
+    headers_env: dict[str, Variable] = Field(
+        default={}, description="HTTP headers. The value of each is the name of the environment variable that contains it."
+    )
+    mode: Literal["auto", "legacy"] = Field(
+        default="auto", description="`legacy` for a server that fails if it is asked for the protocol of 2026 first."
+    )
+    start_timeout: float = Field(default=60, gt=0, le=3600, description="The seconds that the server has to start and to list its tools.")
+    restarts: int = Field(default=3, ge=0, le=100, description="How often in a row the connection is opened again after it was lost.")
+    concurrency: int = Field(default=1, ge=1, le=64, description="How many requests are made at once.")
+    search: McpSearchTool | None = Field(default=None, description="The tool that searches.")
+    answer: McpAnswerTool | None = Field(default=None, description="The tool that answers.")
+    ingest: McpIngestTool | None = Field(default=None, description="The tool that takes documents.")
+    remove: McpRemoveTool | None = Field(default=None, description="The tool that deletes documents.")
+    sampling: Annotated[ChatSampling | LocalSampling, Field(discriminator="kind")] | None = Field(
+        default=None, description="The chat model that writes the texts which the server asks for."
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if not (self.search or self.answer):
+            raise ValueError("give the tool for at least one of search and answer")
+        if self.transport == "stdio":
+            given = [name for name in ("url", "headers_env") if getattr(self, name)]
+            needed = "command"
+        else:
+            given = [name for name in ("command", "args", "env") if getattr(self, name)]
+            needed = "url"
+        if not getattr(self, needed):
+            raise ValueError(f"transport: {self.transport} needs {needed}")
+        if given:
+            raise ValueError(f"transport: {self.transport} has no {given[0]}")
+        return self
+
+    @model_validator(mode="after")
+    def _plain_address(self) -> Self:
+        # Validate the whole model: an error of the field alone would print its value, which may contain a password.
+        if self.transport == "http":
+            parts = urlsplit(self.url)
+            if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.url):
+                raise ValueError("url is not an address such as http://localhost:8000/mcp")
+            if "@" in parts.netloc or parts.query or parts.fragment:
+                raise ValueError(
+                    "url contains a user, a query (?…) or a fragment (#…); put a key into a header from an environment variable"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _no_secret(self) -> Self:
+        for name, value in zip(("", *self.args), (*self.args, ""), strict=True):
+            option, _, given = name.partition("=")
+            if has_secret(option.lstrip("-"), given or (value if value[:1] != "-" else "")) or printable(value) != value:
+                raise ValueError("args contain what looks like a key; name an environment variable with it in env, which the program reads")
+        return self
+
+    @property
+    def roles(self) -> Collection[str]:
+        """Return the roles of the tools, and `context` if the arguments of that which answers have `{context}`."""
+        return {*(tool.role for tool in self.tools), *(["context"] if self.answer and self.answer.takes_context else [])}
+
+    @property
+    def gives_text(self) -> bool:
+        """Return whether hits have texts or positions."""
+        return any(paths.gives_text for paths in (self.search and self.search.reply, self.answer and self.answer.reply.sources) if paths)
+
+    @property
+    def unpriced(self) -> bool:
+        """Return whether the model of `sampling` may cost money and has no prices."""
+        return self.sampling is not None and (client := self.sampling.client()).billed and client.cost(0, 0) is None
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the program that is started. An experiment that starts one runs with permission only."""
+        return (" ".join([self.command, *self.args]),) if self.transport == "stdio" else ()
+
+    @property
+    def tools(self) -> tuple[McpTool, ...]:
+        """Return the tools that are set, with that which says when documents can be found."""
+        ready = self.ingest.ready if self.ingest else None
+        return tuple(tool for tool in (self.search, self.answer, self.ingest, ready, self.remove) if tool)
+
+    @property
+    def program(self) -> str:
+        """Return the program with `~` and environment variables expanded."""
+        return sys.executable if self.command == "python" else str(expand(self.command))
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values of the variables that the process or the headers get, which may also be paths and addresses."""
+        values = [os.environ.get(name, "") for name in (*self.env, *self.headers_env.values())]
+        return tuple(secret for value in values for secret in secrets_in(value))
+
+    def check(self) -> None:
+        """Raise InputError if the package, the program, an environment variable or the model of `sampling` is missing."""
+        installed = installed_version(_PACKAGE)
+        if installed is None or tuple(int(part) for part in installed.split(".")[:2]) < _OLDEST:
+            raise InputError(f"the target {self.name!r} needs the package {_PACKAGE} 2.3 or later", advice("targets"))
+        if self.transport == "stdio" and shutil.which(self.program) is None:
+            raise InputError(f"the program {self.command!r} of the target {self.name!r} is not found", "install it, or give its path")
+        for variable in (*self.env, *self.headers_env.values()):
+            if variable not in os.environ:
+                raise InputError(f"the environment variable {variable} of the target {self.name!r} is not set", f"set {variable}")
+        if self.sampling:
+            self.sampling.client().check()
+
+    def identity(self) -> Any:
+        """Return everything that determines a reply. Variables are part of it by their names, and the model of `sampling` as it is used."""
+        how = {"sampling", "start_timeout", "restarts"} | {"name", "timeout", "concurrency", "canary", "match"}
+        sampling = self.sampling.identity() if self.sampling else None
+        return {"version": self.version, **self.model_dump(mode="json", exclude=how), "sampling": sampling}
