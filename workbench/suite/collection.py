@@ -21,8 +21,8 @@ from workbench.suite.fixtures import plain_errors
 from workbench.suite.kinds import OUTCOME, TEST, SuiteTest, kind_of
 from workbench.suite.rag_suite import RagSuite, ingesting_target, suite_of
 from workbench.targets.freshness.cases import CASES, FreshnessData, read_freshness
-from workbench.targets.freshness.observations import contained, contains
 from workbench.targets.freshness.report import FreshnessReport
+from workbench.targets.freshness.verdicts import contained, contains
 from workbench.testing.assertions.means import worst_questions
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import pytest
 from filelock import FileLock
 
+from workbench.api.given_systems import ingesting
 from workbench.api.pipeline import Index
 from workbench.core.files import parsed_json, store_errors, write_text
 from workbench.core.fingerprint import fingerprint
@@ -26,7 +27,7 @@ from workbench.records import Dataset
 from workbench.results.run_tables import RunTables
 from workbench.suite.options import SuiteOptions
 from workbench.targets.base import Target
-from workbench.testing.assertions.systems import IndexedDocuments, pipeline_of
+from workbench.testing.assertions.systems import pipeline_of
 
 T = TypeVar("T")
 
@@ -177,7 +178,7 @@ def system_of(suite: RagSuite) -> Target | Index:
 def ingesting_target(suite: RagSuite) -> Target:
     """Return the gated configuration as a target that takes documents. Raises InputError if it is one that takes none."""
     configuration = suite.configuration
-    target = configuration.system(lambda own: IndexedDocuments(pipeline_of(own), suite.options.outputs).target(own.name))
+    target = configuration.system(lambda own: ingesting(pipeline_of(own), suite.options.outputs, own.name))
     if not target.ingests:
         raise InputError(
             f"the target {configuration.name} takes no documents, so nobody can update them", "give it ingest, or leave stale out"

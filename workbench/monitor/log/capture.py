@@ -21,10 +21,20 @@ from workbench.answering.base import Answer
 from workbench.errors import error_line
 from workbench.records import Hit, TargetHit
 from workbench.targets.base import TargetError
-from workbench.targets.callable.results import answer_of, text_of
-from workbench.targets.callable.results import ENDS, IDS, LATER_IDS, SCORES, SOURCES, STARTS, TEXTS, hits_of, raise_reported
 from workbench.targets.callable.interfaces import parameters_of
-from workbench.targets.callable.results import SOURCES, answer_of, raise_reported, text_of
+from workbench.targets.callable.results import (
+    ENDS,
+    IDS,
+    LATER_IDS,
+    SCORES,
+    SOURCES,
+    STARTS,
+    TEXTS,
+    answer_of,
+    hits_of,
+    raise_reported,
+    text_of,
+)
 from workbench.targets.callable.values import number, read
 
 P = ParamSpec("P")

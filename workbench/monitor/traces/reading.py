@@ -18,7 +18,7 @@ from workbench.errors import InputError
 from workbench.monitor.log.fields import row_fault
 from workbench.monitor.log.log_files import opened
 from workbench.printable import printable
-from workbench.targets.base import TargetHit
+from workbench.records import TargetHit
 from workbench.targets.recorded.traces.attributes import number_in, shown
 from workbench.targets.recorded.traces.otlp import (
     BINARY,
