@@ -9,6 +9,7 @@ from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.delivery import ordered, slices
 from workbench.metrics.names import Metric
+from workbench.pipeline.stages.hits import metric_depth
 from workbench.results.run_tables import RunTables
 
 # The documents that these retrievers list for every question, if they find as many (`pipeline.stages.hits`).
@@ -33,14 +34,12 @@ class StoredDepth:
     @classmethod
     def of(cls, run: RunTables, configuration: str) -> "StoredDepth":
         """Read the depth of a configuration's rankings from its settings and the metrics of the run."""
-        facts, measures = run.facts[configuration], run.measures.values()
-        chunks = [measure.k or 0 for measure in measures if measure.bounded_by_k]
-        documents = [measure.k or 0 for measure in measures if measure.family == "documents"]
+        facts, read = run.facts[configuration], metric_depth(list(run.measures.values()))
         lists_all = facts["search"] == "exact" and facts["retrieval"] in _LIST_ALL
         return cls(
-            slices=max([int(facts["k"]), int(facts["pool"] or 0), *chunks]),
-            tokens=max([int(facts["token_budget"] or 0), *(measure.tokens or 0 for measure in measures)]),
-            documents=max([_LISTED if lists_all else 1, *documents]),
+            slices=max(int(facts["k"]), int(facts["pool"] or 0), read.slices),
+            tokens=max(int(facts["token_budget"] or 0), read.tokens),
+            documents=max(_LISTED if lists_all else 1, read.documents),
             corpus=int(run.dataset["documents"]),
             fused=facts["retrieval"] in _FUSED,
         )
