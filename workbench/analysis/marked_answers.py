@@ -249,7 +249,7 @@ class ShownAnswer:
 
 
 @dataclass(frozen=True)
-class AnsweredQuestion:
+class QuestionInConditions:
     """A question with its expected answer and its answers in the order of the conditions.
 
     `loss` is its largest loss of the answer score against the evidence alone, by the condition or attack `lost_to`. NaN and empty if unknown.
@@ -264,7 +264,7 @@ class AnsweredQuestion:
     answers: Sequence[ShownAnswer]
 
 
-def worst_losses(run: RunTables, configuration: str, most: int) -> list[AnsweredQuestion]:
+def worst_losses(run: RunTables, configuration: str, most: int) -> list[QuestionInConditions]:
     """Return up to `most` questions that lose something, the largest loss first.
 
     Without a condition to compare with, these are the questions that are not answered perfectly, the lowest score first.
@@ -275,7 +275,7 @@ def worst_losses(run: RunTables, configuration: str, most: int) -> list[Answered
     return [question_in_conditions(run, configuration, str(run.questions["query_id"].iloc[place])) for place in chosen]
 
 
-def question_in_conditions(run: RunTables, configuration: str, query_id: str, only: Sequence[str] = CONDITIONS) -> AnsweredQuestion:
+def question_in_conditions(run: RunTables, configuration: str, query_id: str, only: Sequence[str] = CONDITIONS) -> QuestionInConditions:
     """Return a question in all conditions of a configuration's answers, or in `only` some. Raises InputError for an unknown question."""
     known = run.questions["query_id"].tolist()
     if query_id not in known:
@@ -285,7 +285,7 @@ def question_in_conditions(run: RunTables, configuration: str, query_id: str, on
     losses, causes = _losses(run, configuration)
     answers = answers_in_conditions(run, configuration, query_id, only)
     expected, answerable = str(question["answer"] or ""), bool(question["answerable"])
-    return AnsweredQuestion(query_id, str(question["text"]), expected, answerable, float(losses[place]), causes[place], answers)
+    return QuestionInConditions(query_id, str(question["text"]), expected, answerable, float(losses[place]), causes[place], answers)
 
 
 def answers_in_conditions(run: RunTables, configuration: str, query_id: str, only: Sequence[str] = CONDITIONS) -> list[ShownAnswer]:

@@ -131,13 +131,13 @@ def test_texts_that_the_run_does_not_store_are_loaded_on_request(explorer):
     missing = [
         query_id
         for query_id in explorer.model.query_ids
-        if any(not chunk.pieces for chunk in explorer.model.side(explorer.configurations[0], query_id).chunks)
+        if any(not chunk["pieces"] for chunk in explorer.model.side(explorer.configurations[0], query_id).chunks)
     ]
     explorer.panel.questions.value = missing[0]
     assert explorer.panel.load.layout.display == "inline-flex"
     explorer.panel.load.click()
     explorer.wait()
-    assert all(chunk.pieces for side in explorer.sides for chunk in side.chunks)
+    assert all(chunk["pieces"] for side in explorer.sides for chunk in side.chunks)
     assert explorer.panel.load.layout.display == "none"
 
 

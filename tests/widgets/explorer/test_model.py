@@ -21,7 +21,7 @@ def test_a_side_has_every_hit_of_the_table_with_what_was_cut_and_why(model, resu
     assert table["cut_reason"].nunique() > 1
     for query_id in model.query_ids:
         rows = table[table["query_id"] == query_id]
-        shown = pd.DataFrame([chunk._asdict() for chunk in model.side(name, query_id).chunks])
+        shown = pd.DataFrame(model.side(name, query_id).chunks)
         columns = ["rank", "doc_id", "start", "end", "score", "delivered", "cut_reason"]
         pd.testing.assert_frame_equal(shown[columns], rows[columns].reset_index(drop=True), check_dtype=False)
         assert shown.loc[shown["delivered"], "kept"].tolist() == rows.loc[rows["delivered"], "kept"].tolist()
@@ -76,19 +76,19 @@ def test_evidence_beyond_what_was_kept_is_missed_and_other_text_beyond_it_is_cut
         ("at nine", "missed"),
         (" and costs four euros.", "cut"),
     ]
-    assert [(piece.text, piece.role) for piece in chunk.pieces] == expected
+    assert [(piece.text, piece.role) for piece in chunk["pieces"]] == expected
     beyond = loaded.chunk(hit | {"delivered": False, "kept": 0, "cut_reason": "beyond k"}, [("new", 10, 24)], {})
-    assert [(piece.text, piece.role) for piece in beyond.pieces][1] == ("leaves at nine", "missed")
+    assert [(piece.text, piece.role) for piece in beyond["pieces"]][1] == ("leaves at nine", "missed")
 
 
 def test_a_text_that_is_not_stored_is_shown_once_the_documents_are_loaded(model):
     unstored = [
-        (query_id, chunk) for query_id in model.query_ids for chunk in model.side("fixed-64-0", query_id).chunks if not chunk.pieces
+        (query_id, chunk) for query_id in model.query_ids for chunk in model.side("fixed-64-0", query_id).chunks if not chunk["pieces"]
     ]
     query_id, chunk = unstored[0]
-    text = "x" * chunk.end
-    loaded = model.with_documents({chunk.doc_id: text}).side("fixed-64-0", query_id).chunks[chunk.rank - 1]
-    assert "".join(piece.text for piece in loaded.pieces).startswith("xxx")
+    text = "x" * chunk["end"]
+    loaded = model.with_documents({chunk["doc_id"]: text}).side("fixed-64-0", query_id).chunks[chunk["rank"] - 1]
+    assert "".join(piece.text for piece in loaded["pieces"]).startswith("xxx")
 
 
 def test_a_claim_links_to_the_passage_that_decides_it(judged_model):

@@ -79,7 +79,7 @@ def test_a_side_says_where_evidence_stands_and_why_chunks_were_cut(results):
     late = [side for query_id in model.query_ids for side in [model.side("fixed-64-0", query_id)] if any(e.rank > 9 for e in side.evidence)]
     (place,) = [each for each in late[0].evidence if each.rank > 9][:1]
     assert f"rank {place.rank}" in texts[late[0].question.query_id]
-    cut = [chunk for chunk in late[0].chunks if not chunk.delivered]
+    cut = [chunk for chunk in late[0].chunks if not chunk["delivered"]]
     assert f"Cut from the context: {len(cut)} chunks" in texts[late[0].question.query_id]
     assert "cut: beyond the token budget" in texts[late[0].question.query_id]
     assert any("The run does not store this text." in text for text in texts.values())

@@ -266,7 +266,7 @@ class Explorer:
         panel.asked.value = question_html(shown.question) if shown.question else ""
         for part, side, position in zip(panel.sides, shown.sides or (None, None), ("First", "Second"), strict=True):
             part.value = side_html(side, position) if side else ""
-        unstored = any(not chunk.pieces for side in shown.sides for chunk in side.chunks)
+        unstored = any(not chunk["pieces"] for side in shown.sides for chunk in side.chunks)
         panel.load.layout.display = "inline-flex" if unstored else "none"
         self._saved.update(static_html(shown.question, shown.sides))
 

@@ -55,32 +55,13 @@ class EvidencePlace(NamedTuple):
     whole: int
 
 
-class ExploredChunk(NamedTuple):
-    """A retrieved slice. `relevance` is that of its document, None without a judgement.
-
-    Of a delivered slice [`start`, `kept`) is in the context; another one has its `cut_reason`. `pieces` is its text, empty if the run does not
-    store it. `evident`: whether it contains evidence.
-    """
-
-    rank: int
-    doc_id: str
-    start: int
-    end: int
-    score: float
-    relevance: int | None
-    delivered: bool
-    kept: int
-    cut_reason: str
-    evident: bool
-    pieces: Sequence[Piece]
-
-
 @dataclass(frozen=True)
 class Side:
     """One configuration's hits and answers for a question.
 
-    `value` is that of the `metric`, NaN without one. `causes` are of misses and failed answers. `documents` counts those that are relevant;
-    `live` marks hits of a question that was asked now, of which there are no labels.
+    `value` is that of the `metric`, NaN without one. `causes` are of misses and failed answers. `chunks` are rows of `hits` with the `relevance` of the
+    document (None without a judgement), `evident` if they contain evidence, and the text in `pieces`, empty if the run does not store it. Of a delivered
+    one [`start`, `kept`) is in the context. `live` marks hits of a question that was asked now, which has no labels.
     """
 
     configuration: str
@@ -91,7 +72,7 @@ class Side:
     searched: Sequence[str] = ()
     documents: Sequence[GoldDocument] = ()
     evidence: Sequence[EvidencePlace] = ()
-    chunks: Sequence[ExploredChunk] = ()
+    chunks: Sequence[Row] = ()
     answers: Sequence[ShownAnswer] = ()
     live: bool = False
 
@@ -181,15 +162,16 @@ class ExplorerModel:
 
     def live_side(self, configuration: str, text: str, hits: Sequence[Hit]) -> Side:
         """Return a configuration's side of a question that was typed."""
+        marks = {"relevance": None, "delivered": True, "cut_reason": "", "evident": False}
         chunks = [
-            ExploredChunk(
-                hit.rank, hit.doc_id, hit.start, hit.end, hit.score, None, True, hit.end, "", False, [Piece(hit.text)] if hit.text else []
-            )
+            marks
+            | {"rank": hit.rank, "doc_id": hit.doc_id, "start": hit.start, "end": hit.end, "score": hit.score}
+            | {"kept": hit.end, "pieces": [Piece(hit.text)] if hit.text else []}
             for hit in hits
         ]
         return Side(configuration, ExploredQuestion("", text), chunks=chunks, live=True)
 
-    def chunk(self, hit: Row, evidence: Spans, grades: Mapping[str, int]) -> ExploredChunk:
+    def chunk(self, hit: Row, evidence: Spans, grades: Mapping[str, int]) -> Row:
         """Mark the evidence of a hit as delivered or missed, and the part that was cut from its end."""
         doc_id, start, end, delivered = str(hit["doc_id"]), int(hit["start"]), int(hit["end"]), bool(hit["delivered"])
         kept = int(hit["kept"]) if delivered else start
@@ -199,8 +181,7 @@ class ExplorerModel:
         text = self._text(doc_id, start, end)
         cut = _cut(stretches, kept, end) if delivered else []
         pieces = marked(text, start, end, [*stretches, *cut]) if text is not None else []
-        rank, score, reason = int(hit["rank"]), float(hit["score"]), str(hit["cut_reason"])
-        return ExploredChunk(rank, doc_id, start, end, score, grades.get(doc_id), delivered, kept, reason, bool(stretches), pieces)
+        return {**hit, "relevance": grades.get(doc_id), "kept": kept, "evident": bool(stretches), "pieces": pieces}
 
     @cached_property
     def _places(self) -> Mapping[str, int]:

@@ -14,7 +14,8 @@ from workbench.report.model import Block, Cell, Collapsible, Headline, Prose, Ro
 from workbench.report.render.notebook import show
 from workbench.report.topics.answers.claims import claims_fold
 from workbench.report.topics.answers.examples import context_fold, outcome_text
-from workbench.widgets.explorer.model import EvidencePlace, ExploredChunk, ExploredQuestion, GoldDocument, Side
+from workbench.widgets.explorer.model import EvidencePlace, ExploredQuestion, GoldDocument, Side
+from workbench.widgets.explorer.model import Row as HitRow
 from workbench.widgets.notebook_panel import fitted
 
 _CUT_SHOWN = 30
@@ -123,15 +124,15 @@ def _document_line(document: GoldDocument) -> str:
 
 
 def _ranking(side: Side) -> list[Block]:
-    delivered = [chunk for chunk in side.chunks if chunk.delivered]
-    cut = [chunk for chunk in side.chunks if not chunk.delivered]
+    delivered = [chunk for chunk in side.chunks if chunk["delivered"]]
+    cut = [chunk for chunk in side.chunks if not chunk["delivered"]]
     blocks: list[Block] = [Prose(f"Delivered, by rank: {plural(len(delivered), 'chunk')}" if delivered else "Nothing was delivered.")]
     blocks += [Terms([_chunk(chunk) for chunk in delivered], label="evidence")] if delivered else []
     if cut:
-        shown = [chunk for place, chunk in enumerate(cut) if place < _CUT_SHOWN or chunk.evident]
+        shown = [chunk for place, chunk in enumerate(cut) if place < _CUT_SHOWN or chunk["evident"]]
         rest = [Term("", f"{count(len(cut) - len(shown))} more without evidence")] if len(shown) < len(cut) else []
-        reasons = ", ".join(dict.fromkeys(chunk.cut_reason for chunk in cut))
-        evident = sum(chunk.evident for chunk in cut)
+        reasons = ", ".join(dict.fromkeys(chunk["cut_reason"] for chunk in cut))
+        evident = sum(chunk["evident"] for chunk in cut)
         note = f"{reasons}{f'; {evident} with evidence' if evident else ''}"
         blocks.append(
             Collapsible(f"Cut from the context: {plural(len(cut), 'chunk')}", [Terms([*map(_chunk, shown), *rest], label="evidence")], note)
@@ -139,21 +140,25 @@ def _ranking(side: Side) -> list[Block]:
     return blocks
 
 
-def _chunk(chunk: ExploredChunk) -> Term:
-    return Term(f"{chunk.rank}. {_place(chunk)}", _chunk_state(chunk), pieces=chunk.pieces or [Piece(_UNSTORED)])
+def _chunk(chunk: HitRow) -> Term:
+    return Term(f"{chunk['rank']}. {_place(chunk)}", _chunk_state(chunk), pieces=chunk["pieces"] or [Piece(_UNSTORED)])
 
 
-def _place(chunk: ExploredChunk) -> str:
-    return f"{printable_line(chunk.doc_id)}:{chunk.start}-{chunk.end}"
+def _place(chunk: HitRow) -> str:
+    return f"{printable_line(chunk['doc_id'])}:{chunk['start']}-{chunk['end']}"
 
 
-def _chunk_state(chunk: ExploredChunk) -> str:
-    grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
+def _chunk_state(chunk: HitRow) -> str:
+    grade = "" if not chunk["relevance"] else " · relevant document" if chunk["relevance"] > 0 else " · known to be irrelevant"
     state = (
-        f"cut: {chunk.cut_reason}" if not chunk.delivered else f"delivered up to {chunk.kept}" if chunk.kept < chunk.end else "delivered"
+        f"cut: {chunk['cut_reason']}"
+        if not chunk["delivered"]
+        else f"delivered up to {chunk['kept']}"
+        if chunk["kept"] < chunk["end"]
+        else "delivered"
     )
-    evidence = " · contains evidence" if chunk.evident else ""
-    return f"score {number(chunk.score)} · {state}{grade}{evidence}"
+    evidence = " · contains evidence" if chunk["evident"] else ""
+    return f"score {number(chunk['score'])} · {state}{grade}{evidence}"
 
 
 def _answer(answer: ShownAnswer) -> list[Block]:

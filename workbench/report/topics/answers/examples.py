@@ -5,7 +5,7 @@ import math
 from workbench.analysis.answer_values import answer_score, answering, is_verbatim
 from workbench.analysis.decomposition import decomposition_of
 from workbench.analysis.findings import Findings
-from workbench.analysis.marked_answers import AnsweredQuestion, ShownAnswer, ShownPassage, has_claims, worst_losses
+from workbench.analysis.marked_answers import QuestionInConditions, ShownAnswer, ShownPassage, has_claims, worst_losses
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
@@ -52,7 +52,7 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
 
 
-def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Collapsible:
+def question_fold(run: RunTables, configuration: str, question: QuestionInConditions, opened: bool = False) -> Collapsible:
     """Collapsible a question with a table of its answers and the context of each. The context of a single answer is open."""
     # Without the evidence alone to compare with, the loss is 1 minus the score.
     known = question.loss > 0 and decomposition_of(run, configuration) is not None
@@ -70,7 +70,7 @@ def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion
     )
 
 
-def answers_table(run: RunTables, question: AnsweredQuestion, copied: bool = False) -> Table:
+def answers_table(run: RunTables, question: QuestionInConditions, copied: bool = False) -> Table:
     """Tabulate the answers to a question by condition. `copied` from the context, they have no outcome of obedience."""
     measure = answer_score(run)
     columns = [words("condition"), *([Column(str(measure))] if measure else []), text("answer"), words("cites"), words("outcome")]
