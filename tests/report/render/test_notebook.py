@@ -5,7 +5,7 @@ import re
 from PIL import Image
 
 from workbench.analysis.passages import Piece
-from workbench.report.figures.plots import IntervalRow, curves, differences
+from workbench.report.figures.canvas import IntervalRow, differences_drawing
 from workbench.report.model import (
     Bar,
     Cell,
@@ -25,6 +25,7 @@ from workbench.report.model import (
     Terms,
 )
 from workbench.report.render.notebook import Html, Picture, picture, show
+from workbench.report.topics.retrieval.tokens import recall_drawing
 from workbench.statistics.intervals import Interval
 
 ATTACK = '<script>window.x=1</script><a href="http://evil.example/">"'
@@ -92,7 +93,9 @@ def test_numbers_are_set_to_the_right_and_rows_have_headers():
 
 
 def test_a_figure_is_a_picture_between_the_html_around_it():
-    figure = Figure("one", "what it shows", "how it is read", curves((500, 1000), [("a", [0.1, 0.2])]), table("numbers"), (("a…b", "ab"),))
+    figure = Figure(
+        "one", "what it shows", "how it is read", recall_drawing((500, 1000), [("a", [0.1, 0.2])]), table("numbers"), (("a…b", "ab"),)
+    )
     before, drawn, after = show(Prose("before"), Columns([figure]), Prose("after")).parts
     assert isinstance(before, Html)
     assert isinstance(drawn, Picture)
@@ -101,7 +104,7 @@ def test_a_figure_is_a_picture_between_the_html_around_it():
 
 
 def test_a_figure_is_a_sharp_png_of_few_colours_with_its_words():
-    found = picture(curves((500, 1000), [("a", [0.1, 0.2]), ("b", [0.2, float("nan")])]), "what it shows")
+    found = picture(recall_drawing((500, 1000), [("a", [0.1, 0.2]), ("b", [0.2, float("nan")])]), "what it shows")
     data, about = found._repr_mimebundle_()
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert about == {"image/png": {"alt": "what it shows", "width": 576}}
@@ -115,4 +118,4 @@ def test_equal_figures_are_equal_bytes():
         IntervalRow("a", Interval(0.1, 0.0, 0.2, 9, 9), False),
         IntervalRow("b", Interval(0.5, float("nan"), float("nan"), 4, 4), True),
     ]
-    assert picture(differences(rows, "recall@5", 2), "x").png == picture(differences(rows, "recall@5", 2), "x").png
+    assert picture(differences_drawing(rows, "recall@5", 2), "x").png == picture(differences_drawing(rows, "recall@5", 2), "x").png
