@@ -1,4 +1,4 @@
-"""Metric how far two people agree: kappa of their judgements, their marks of evidence, and every disagreement."""
+"""Measure how far two people agree: kappa of their judgements, their marks of evidence, and every disagreement."""
 
 from collections import Counter
 from collections.abc import Sequence
