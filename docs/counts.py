@@ -1,7 +1,7 @@
 """Print the size of the package and the number of classes that each concept of the glossary has.
 
     python docs/counts.py                          # lines, modules, rooms, classes by concept
-    python docs/counts.py --gate outputs/quickstart  # also the modules that `workbench gate` walks through
+    python docs/counts.py --gate outputs/quickstart --fail-below recall@5=0.5   # also the modules that this `workbench gate` walks through
 
 The concepts and their classes are the table in docs/architecture.md. A class belongs to a concept by its name or by its fields. Subclasses of a class
 that belongs to it are not counted: kinds of targets are one concept.
@@ -11,7 +11,7 @@ import argparse
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -89,8 +89,8 @@ def sizes() -> dict[str, int]:
     }
 
 
-def walk(folder: str) -> dict[str, int]:
-    """Return the modules that `workbench gate FOLDER` calls, with the number of functions of each.
+def walk(folder: str, options: Sequence[str]) -> dict[str, int]:
+    """Return the modules that `workbench gate FOLDER` with more options calls, with the number of functions of each.
 
     The command runs twice, so that nothing of its imports is counted.
     """
@@ -103,7 +103,7 @@ def walk(folder: str) -> dict[str, int]:
 
     from workbench.cli.main import run
 
-    sys.argv = ["workbench", "gate", folder]
+    sys.argv = ["workbench", "gate", folder, *options]
     for profiled in (None, profile):
         sys.setprofile(profiled)
         try:
@@ -125,12 +125,12 @@ def main() -> None:
     """Print the counts."""
     parser = argparse.ArgumentParser(description="Print the size of the package and the number of classes of each concept.")
     parser.add_argument("--gate", metavar="FOLDER", help="also walk through `workbench gate FOLDER`")
-    options = parser.parse_args()
+    options, rest = parser.parse_known_args()
     _print("size of workbench/", sizes())
     _print("classes by concept", {concept: f"{len(found)}: {', '.join(found)}" for concept, found in classes().items()})
     _print("", {"branches on the kind of a configuration": len(branches()), "registries of metrics": len(registries())})
     if options.gate:
-        called = walk(options.gate)
+        called = walk(options.gate, rest)
         rooms = {module.partition("/")[0] for module in called}
         _print(f"workbench gate {options.gate}: {len(called)} modules in {len(rooms)} rooms, {sum(called.values())} functions", called)
 
