@@ -23,10 +23,10 @@ from workbench.context.context_packing import ContextPacking
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.expand import DEFAULTS
+from workbench.experiment.file import KEYS
 from workbench.experiment.gate_keys import GateKeys, RetrievalTestKeys
-from workbench.experiment.json_schema.document import experiment_schema, schema_text
 from workbench.experiment.judging_keys import USUAL_JUDGES
-from workbench.experiment.read import DEFAULT_METRICS, KEYS
+from workbench.experiment.read import DEFAULT_METRICS
 from workbench.judging.registry import JUDGES, SPLITTERS
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.families.margins import answerable_auroc
@@ -226,7 +226,7 @@ def monitoring() -> dict[str, Any]:
 
 
 def pages() -> dict[Path, str]:
-    """Every page of the reference, and the schema of experiments, by path."""
+    """Every page of the reference by path."""
     options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True, "undefined": StrictUndefined}
     environment = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=False, **options)
     environment.filters["cell"] = lambda text: str(text).replace("|", r"\|")
@@ -247,8 +247,7 @@ def pages() -> dict[Path, str]:
         "monitoring": monitoring(),
     }
     names = sorted(environment.list_templates(filter_func=lambda name: name.endswith(".md.j2")))
-    written = {FOLDER / name.removesuffix(".j2"): environment.get_template(name).render(given) for name in names}
-    return written | {FOLDER / "experiment.schema.json": schema_text(experiment_schema(plugins=False))}
+    return {FOLDER / name.removesuffix(".j2"): environment.get_template(name).render(given) for name in names}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from workbench.api.experiments import ExperimentSettings
 from workbench.errors import ExperimentError
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import KEYS
+from workbench.experiment.file import KEYS
 from workbench.schemas import SCHEMAS
 
 

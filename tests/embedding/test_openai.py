@@ -7,8 +7,8 @@ from workbench.embedding.embed import embed
 from workbench.embedding.openai import OpenAIEmbedder
 from workbench.embedding.registry import EMBEDDERS
 from workbench.errors import ModelError, RunError
+from workbench.experiment.components import component
 from workbench.experiment.read import experiment_of
-from workbench.experiment.validate import component
 from workbench.storage.vector_cache import VectorCache
 
 from .conftest import Provider

@@ -13,7 +13,7 @@ from workbench.embedding.embed import MemoryVectorCache, embed, text_keys
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.remote_base import RemoteEmbedder
 from workbench.errors import ModelError, RunError
-from workbench.experiment.validate import component
+from workbench.experiment.components import component
 from workbench.models.files import MINILM
 from workbench.storage.vector_cache import VectorCache
 

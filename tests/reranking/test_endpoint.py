@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import ModelError, RunError, WorkbenchError
-from workbench.experiment.validate import component
+from workbench.experiment.components import component
 from workbench.reranking.base import Candidates
 from workbench.reranking.endpoint import EndpointReranker
 from workbench.reranking.registry import RERANKERS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.experiment.validate import component
+from workbench.experiment.components import component
 from workbench.retrieval.base import Ranking, Retriever, SearchDepth
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever

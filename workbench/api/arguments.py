@@ -79,8 +79,8 @@ def given_component(stage: str, value: object) -> object:
     A kind that needs a size has that of the default, 256. Raises InputError for an unknown kind, invalid settings or another function.
     """
     # Deferred: a run is opened without the packages of all components.
+    from workbench.experiment.components import component
     from workbench.experiment.expand import NONE, OPTIONAL, STAGES
-    from workbench.experiment.validate import component
 
     if is_function(value):
         return wrapped(stage, value)

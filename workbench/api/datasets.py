@@ -66,7 +66,8 @@ def load_dataset(
     places = {"documents": documents, "qrels": qrels}
     given = {name: str(place) for name, place in places.items() if place}
     source = recognise(str(path), split, kind=kind, **given, **settings)
-    return replace(source.load(unlabelled), source=source.settings())
+    dataset = source.load(unlabelled)
+    return replace(dataset, source=source.settings(), loaded=None if unlabelled else dataset)
 
 
 @checked_names

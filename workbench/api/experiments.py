@@ -10,7 +10,6 @@ import yaml
 from workbench.api.arguments import is_function, kind_settings, require, wrapped
 from workbench.api.pipeline import Pipeline
 from workbench.api.results import Results
-from workbench.chunking.base import Chunker
 from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
@@ -112,8 +111,9 @@ class Experiment(AdvisedNames):
 
     @advised_names(more="write wb.Experiment(name, dataset, ...), or wb.Experiment.from_yaml(path) for an experiment file")
     def __init__(self, name: str, dataset: Dataset | Settings | str | Path, **settings: Unpack[ExperimentSettings]) -> None:
-        given = {key: _written(key, value) for key, value in settings.items() if value is not None}
-        self._spec = experiment_of({"name": name, "dataset": _dataset_settings(dataset)} | given, f"experiment {name!r}")
+        given = {key: _given(key, value) for key, value in settings.items() if value is not None}
+        spec = experiment_of({"name": name, "dataset": _source(dataset)} | given, f"experiment {name!r}")
+        self._spec = replace(spec, loaded=dataset if isinstance(dataset, Dataset) else None)
 
     @classmethod
     def from_yaml(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Experiment":
@@ -272,8 +272,8 @@ def _advance(bar: ProgressBar) -> None:
     bar.update()
 
 
-def _written(key: str, value: Any) -> Any:
-    """Convert an argument to the form of an experiment file."""
+def _given(key: str, value: Any) -> Any:
+    """Return an argument in the form of an experiment file, with components as they are."""
     match key:
         case "pipeline":
             return _stages(value)
@@ -281,9 +281,9 @@ def _written(key: str, value: Any) -> Any:
             return [_stages(item) for item in _required(key, value, Sequence, "a list of pipelines, or of components by stage")]
         case "sweep":
             _required(key, value, Mapping, "the alternatives of each stage by its name")
-            return {stage: _alternatives(stage, components) for stage, components in value.items()}
+            return {stage: [_component(each, stage) for each in _several(components)] for stage, components in value.items()}
         case "targets":
-            return [_settings(target, "targets") for target in value]
+            return [_component(target, key) for target in value]
         case "metrics":
             several = value if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else [value]
             # A name that does not exist is reported with the other faults of the experiment.
@@ -295,7 +295,7 @@ def _written(key: str, value: Any) -> Any:
         case "limits":
             return dict(value)
         case "judging":
-            return _judging_settings(value)
+            return _judges(value)
         case "primary":
             return str(value)
     return value
@@ -309,15 +309,15 @@ def _required(key: str, value: Any, kind: type, what: str) -> Any:
 
 
 def _stages(pipeline: Pipeline | Mapping[str, Settings | str]) -> dict[str, Any]:
-    """Return the settings of each stage as in an experiment file."""
+    """Return the component or the settings of each stage."""
     given = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
     stages = _required("a configuration", given, Mapping, "a pipeline, or components by stage")
     # An item of `configurations` has a name too. Unknown keys are reported with the other faults of the experiment.
-    return {stage: _settings(component, stage) if stage in STAGES else component for stage, component in stages.items()}
+    return {stage: _component(component, stage) if stage in STAGES else component for stage, component in stages.items()}
 
 
-def _judging_settings(value: Judging | Mapping[str, Any] | str) -> Any:
-    """Return the key `judging` as in an experiment file."""
+def _judges(value: Judging | Mapping[str, Any] | str) -> Any:
+    """Return the key `judging` with its components."""
     if isinstance(value, Judging):
         more = {"conditions": value.conditions, "thresholds": value.thresholds.model_dump(exclude_defaults=True)}
         value = {**value.components, **{key: given for key, given in more.items() if given}}
@@ -326,17 +326,15 @@ def _judging_settings(value: Judging | Mapping[str, Any] | str) -> Any:
     for part in value.values():
         if is_function(part):
             wrapped("judging", part)
-    settings = {key: part.settings() if isinstance(part, Component) else part for key, part in value.items()}
-    return settings | ({"conditions": list(settings["conditions"])} if isinstance(settings.get("conditions"), tuple) else {})
+    return {key: list(part) if isinstance(part, tuple) else part for key, part in value.items()}
 
 
-def _alternatives(stage: str, components: Sequence[Settings] | Settings) -> list[dict[str, Any]]:
-    several = components if isinstance(components, Sequence) and not isinstance(components, str) else [components]
-    return [_settings(component, stage) for component in several]
+def _several(components: Sequence[Settings] | Settings) -> Sequence[Settings]:
+    return components if isinstance(components, Sequence) and not isinstance(components, str) else [components]
 
 
-def _settings(component: Settings, owner: str) -> dict[str, Any]:
-    """Return the settings of a component as in an experiment file, without defaults and without those that the experiment sets."""
+def _component(component: Settings, owner: str) -> Settings:
+    """Return a component, or its settings with their kind. Raises InputError for anything else."""
     if isinstance(component, str) and owner in STAGES:
         return kind_settings(owner, component)
     if is_function(component):
@@ -345,21 +343,19 @@ def _settings(component: Settings, owner: str) -> dict[str, Any]:
         return dict(component)
     if not isinstance(component, Component):
         raise InputError(f"{owner} is {component!r}", "give a component, or its settings with their kind")
-    settings = component.settings()
-    if isinstance(component, Chunker):
-        settings.pop("model", None)
-    return settings
+    return component
 
 
-def _dataset_settings(dataset: Dataset | Settings | str | Path) -> dict[str, Any]:
+def _source(dataset: Dataset | Settings | str | Path) -> Settings:
+    """Return the place of a dataset. Raises InputError for one that is in no file as it is."""
     if isinstance(dataset, str | Path):
-        return recognise(str(dataset), None).settings()
+        return recognise(str(dataset), None)
     if not isinstance(dataset, Dataset):
-        return _settings(dataset, "dataset")
+        return _component(dataset, "dataset")
     settings = dict(dataset.source or {})
     if not settings:
         raise InputError(f"the dataset {dataset.name} is only in memory", "pass workbench.save_dataset(dataset, folder)")
     source: Source = SOURCES[settings["kind"]].model_validate(settings)
-    if source.load() != dataset:
+    if (dataset.loaded or source.load()) != dataset:
         raise InputError(f"the dataset {dataset.name} differs from its files", "pass workbench.save_dataset(dataset, folder)")
-    return settings
+    return source

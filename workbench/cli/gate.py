@@ -144,8 +144,8 @@ def _errors_shown(places: _Places) -> Iterator[None]:
 
 def _settings(run: "RunTables", rules_file: Path | None, options: Mapping[str, Any]) -> "GateSettings":
     """Add the options to the key `gate` of the run, or of a file."""
+    from workbench.experiment.file import KEYS
     from workbench.experiment.gate_keys import gate_of
-    from workbench.experiment.read import KEYS
     from workbench.experiment.yaml_file import read_yaml
 
     where = str(rules_file or run.name)

@@ -21,7 +21,8 @@ from workbench.cli.init import init
 from workbench.cli.judge.group import judge
 from workbench.cli.lab import lab
 from workbench.cli.monitor import monitor
-from workbench.cli.sweep import export, plan, report, schema, sweep
+from workbench.cli.schema import schema
+from workbench.cli.sweep import export, plan, report, sweep
 from workbench.cli.target import target
 from workbench.core.environment import skip_schema_grammar
 from workbench.core.terminal import print_messages_safely, say_aside

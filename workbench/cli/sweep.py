@@ -1,4 +1,4 @@
-"""The commands `sweep`, `plan`, `report`, `export` and `schema`."""
+"""The commands `sweep`, `plan`, `report` and `export`."""
 
 import sys
 from collections.abc import Callable
@@ -178,15 +178,3 @@ def export(output: Path, configuration: str | None, folder: Path | None, allow_c
 
     target = export_configuration(output, configuration, folder, allow_code)
     say(f"{target}: pip install -r requirements.txt, then python retrieve.py 'a question'")
-
-
-@click.command()
-def schema() -> None:
-    """Print the JSON Schema of experiment files, for completion and checks in editors.
-
-    It has the kinds of installed packages too. `workbench schema > experiment.schema.json` writes it to a file.
-    """
-    from workbench.experiment.json_schema.document import experiment_schema, schema_text
-
-    for line in schema_text(experiment_schema()).splitlines():
-        say(line)

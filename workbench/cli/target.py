@@ -91,7 +91,7 @@ def _read(experiment: Path, overrides: tuple[str, ...], allow_code: bool) -> "tu
     if not targets:
         raise InputError(f"{experiment} has no targets", "add the key targets")
     check_code(spec)
-    return spec.dataset.load(), targets
+    return spec.load(), targets
 
 
 def _first(target: "Target", dataset: "Dataset") -> "Query":

@@ -59,7 +59,7 @@ class Outcome:
 
 def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
     """Return the run context with the experiment's dataset and all metrics to compute."""
-    dataset = experiment.dataset.load()
+    dataset = experiment.load()
     for configuration in experiment.configurations:
         if isinstance(configuration.rewrite, TextRewriter):
             configuration.rewrite.check_questions(dataset.queries)

@@ -11,10 +11,11 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from workbench.answering.registry import GENERATORS
 from workbench.chunking.registry import CHUNKERS
 from workbench.context.context_packing import ContextPacking
+from workbench.core.component import Component
 from workbench.core.formatting import meant, name_fault
 from workbench.embedding.registry import EMBEDDERS
+from workbench.experiment.components import Settings, component, is_mapping, unknown, usable
 from workbench.experiment.naming import named
-from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
 from workbench.llm.defaults import provider_of
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.reranking.registry import RERANKERS
@@ -53,6 +54,7 @@ _EXAMPLES = {"rewrite": {"kind": "rm3"}, "rerank": {"kind": "late-interaction"}}
 
 def configurations_of(settings: Settings, faults: list[str]) -> tuple[PipelineConfiguration, ...]:
     """Return every named configuration of an experiment in the order of the file. Faults are added to `faults`."""
+    settings = settings | {key: _by_kind(settings[key]) for key in ("pipeline", "sweep", "configurations") if key in settings}
     pipeline, sweep = settings.get("pipeline", {}), settings.get("sweep", {})
     for section, value in (("pipeline", pipeline), ("sweep", sweep)):
         if not is_mapping(value):
@@ -68,6 +70,15 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[PipelineCo
     faults += dict.fromkeys(configuration.fault for configuration in configurations if configuration.fault)
     made = named(configurations, faults, names)
     return _without_excluded(settings, made, faults) if "exclude" in settings and len(faults) == before else made
+
+
+def _by_kind(value: Any) -> Any:
+    """Return settings in which a component that was made in Python is `{kind: component}`, so that it stands where a mapping can."""
+    if isinstance(value, Component):
+        return {"kind": value}
+    if is_mapping(value):
+        return {key: part if key == "kind" else _by_kind(part) for key, part in value.items()}
+    return [_by_kind(part) for part in value] if isinstance(value, list) else value
 
 
 def _product(pipeline: Settings, sweep: Settings, answered: bool, place: str, faults: list[str]) -> list[PipelineConfiguration]:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.core.component import field_fault
 from workbench.errors import InputError
-from workbench.experiment.validate import Settings, is_mapping
+from workbench.experiment.components import read_keys
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance, number_in
 
 Item = TypeVar("Item")
@@ -67,20 +66,10 @@ class GateKeys(BaseModel):
     )
 
 
-def gate_in(settings: Settings, faults: list[str]) -> GateSettings | None:
-    """Return the rules of an experiment's gate, None without the key. Adds every fault."""
-    if "gate" not in settings:
-        return None
-    gate = settings["gate"]
-    if not is_mapping(gate):
-        faults.append(f'gate is {gate!r}, not a mapping; write for example gate: {{rules: ["recall@5 >= 0.7"]}}')
-        return None
-    try:
-        keys = GateKeys.model_validate(gate)
-    except ValidationError as error:
-        faults += [field_fault("gate", dict(detail), GateKeys.model_fields) for detail in error.errors()]
-        return None
-    return _settings(keys, faults)
+def gate_in(gate: Any, faults: list[str]) -> GateSettings | None:
+    """Read the key `gate` of an experiment, or add its faults."""
+    keys = read_keys(GateKeys, "gate", gate, 'gate: {rules: ["recall@5 >= 0.7"]}', faults)
+    return _settings(keys, faults) if keys else None
 
 
 def _settings(keys: GateKeys, faults: list[str]) -> GateSettings:
@@ -107,7 +96,7 @@ def _settings(keys: GateKeys, faults: list[str]) -> GateSettings:
 def gate_of(settings: Mapping[str, Any], where: str) -> GateSettings:
     """Read the key `gate` of the settings in a run's manifest. Raises InputError with all faults."""
     faults: list[str] = []
-    found = gate_in(dict(settings), faults)
+    found = gate_in(settings["gate"], faults) if "gate" in settings else None
     if faults:
         raise InputError(f"{where}: {'; '.join(faults)}")
     return found or GateSettings()

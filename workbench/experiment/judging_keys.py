@@ -1,15 +1,13 @@
 """Read the key `judging` of an experiment: the judges of the run, which conditions they judge, and the thresholds of the end-to-end test."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from workbench.core.component import field_fault
 from workbench.core.formatting import meant
-from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
+from workbench.experiment.components import Settings, component, is_mapping, read_keys, unknown, usable
 from workbench.judging.base import Judge
-from workbench.judging.claims.base import ClaimSplitter
 from workbench.judging.registry import JUDGES, SPLITTERS
 from workbench.judging.settings import EndToEndThresholds, Judging
 from workbench.metrics.definition import CONTRADICTIONS, VERDICTS
@@ -40,37 +38,20 @@ _TASKS = {
 }
 
 
-def judging_in(settings: Settings, variants: Sequence[Variant], answered: bool, faults: list[str]) -> Judging | None:
-    """Return the judges of an experiment, those of the package where it names none, or add its faults and return None.
-
-    None without answers, and for `judging: none`.
-    """
-    given: Any = settings.get("judging", {})
+def judging_in(given: Any, variants: Sequence[Variant], faults: list[str]) -> Judging | None:
+    """Read the key `judging` of an experiment with answers, or add its faults. Judges that it does not name are those of the package."""
     if given in ("none", None):
         return None
     if not is_mapping(given):
         faults.append(f"judging is {given!r}, not a mapping; write for example judging: {{support: {{kind: overlap}}}}")
         return None
-    if not answered:
-        faults += ["judging judges answers, and nothing is answered; add answering"] if "judging" in settings else []
-        return None
     before = len(faults)
     faults += [unknown("judging", key, _KEYS) for key in given if key not in _KEYS]
     parts = {key: _part(key, given, faults) for key in JUDGING_KINDS if key in given or key in USUAL_JUDGES}
-    conditions, thresholds = _conditions(given, variants, faults), _thresholds(given, faults)
-    if len(faults) > before:
-        return None
-    rubric = cast(Judge, parts["rubric"]) if "rubric" in parts else None
-    support, relevance, correctness = (cast(Judge, parts[key]) for key in ("support", "relevance", "correctness"))
-    return Judging(
-        claims=cast(ClaimSplitter, parts["claims"]),
-        support=support,
-        relevance=relevance,
-        correctness=correctness,
-        rubric=rubric,
-        conditions=conditions,
-        thresholds=thresholds,
-    )
+    conditions = _conditions(given.get("conditions", []), variants, faults)
+    example = "thresholds: {faithfulness: 0.85}"
+    thresholds = read_keys(EndToEndThresholds, "judging.thresholds", given.get("thresholds", {}), example, faults)
+    return Judging(**parts, conditions=conditions, thresholds=thresholds) if len(faults) == before and thresholds else None
 
 
 def usual_answer_metrics(judging: Judging | None) -> list[str]:
@@ -80,11 +61,11 @@ def usual_answer_metrics(judging: Judging | None) -> list[str]:
     return [each.name for each in usual if not each.judged or (judging and (verdicts or VERDICTS not in each.requires))]
 
 
-def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | None, judging: Judging | None) -> list[str]:
-    """Return the faults of metrics that no judge of the run can give a value."""
+def unjudged(given: Any, metrics: Sequence[Metric], primary: Metric | None, judging: Judging | None) -> list[str]:
+    """Return the faults of metrics that no judge of the run can give a value. `given` is the key `judging`."""
     if judging is None:
         # A faulty judge is no missing one.
-        off = settings.get("judging", {}) in ("none", None)
+        off = given in ("none", None)
         return [f"metric {metric} is judged, and judging is none; remove judging: none" for metric in metrics if metric.judged and off]
     missing = [(metric, task) for metric in metrics for task in metric.definition.tasks if task not in judging.judges]
     faults = [f"metric {metric} needs a judge; add judging.{task}" for metric, task in missing]
@@ -95,7 +76,7 @@ def unjudged(settings: Settings, metrics: Sequence[Metric], primary: Metric | No
     return faults
 
 
-def _part(key: str, given: Settings, faults: list[str]) -> BaseModel | None:
+def _part(key: str, given: Settings, faults: list[str]) -> Any:
     """Return the component of a key. Settings without a kind change the usual one."""
     value: Any = given.get(key, USUAL_JUDGES.get(key))
     if is_mapping(value) and "kind" not in value and key in USUAL_JUDGES:
@@ -116,8 +97,7 @@ def _able(judge: Judge) -> set[str]:
     return able.intersection(*(_able(getattr(judge, name)) for name in judge.nested))
 
 
-def _conditions(given: Settings, variants: Sequence[Variant], faults: list[str]) -> tuple[str, ...]:
-    value: Any = given.get("conditions", [])
+def _conditions(value: Any, variants: Sequence[Variant], faults: list[str]) -> tuple[str, ...]:
     run = tuple(dict.fromkeys(variant.condition for variant in variants))
     conditions = [value] if isinstance(value, str) else value
     if not isinstance(conditions, list) or not all(isinstance(condition, str) for condition in conditions):
@@ -129,15 +109,3 @@ def _conditions(given: Settings, variants: Sequence[Variant], faults: list[str])
         if condition not in run
     ]
     return tuple(dict.fromkeys(conditions))
-
-
-def _thresholds(given: Settings, faults: list[str]) -> EndToEndThresholds:
-    value: Any = given.get("thresholds", {})
-    if not is_mapping(value):
-        faults.append(f"judging.thresholds is {value!r}, not a mapping; write for example thresholds: {{faithfulness: 0.85}}")
-        return EndToEndThresholds()
-    try:
-        return EndToEndThresholds.model_validate(value)
-    except ValidationError as error:
-        faults += [field_fault("judging.thresholds", dict(detail), EndToEndThresholds.model_fields) for detail in error.errors()]
-        return EndToEndThresholds()

@@ -7,8 +7,8 @@ import yaml
 
 from workbench.core.formatting import listed, plural
 from workbench.errors import InputError
+from workbench.experiment.components import Settings, is_mapping
 from workbench.experiment.expand import as_list
-from workbench.experiment.validate import Settings, is_mapping
 from workbench.experiment.yaml_file import plain_value
 
 # More steps than any setting has.

@@ -10,7 +10,7 @@ import yaml
 from workbench.datasets.files import missing
 from workbench.datasets.lines import decoded
 from workbench.errors import InputError
-from workbench.experiment.validate import DEEPEST, Settings, is_mapping
+from workbench.experiment.components import DEEPEST, Settings, is_mapping
 
 _LARGEST = 200_000
 # Fixes by words of the problem.

@@ -49,7 +49,7 @@ class MonitorSettings(BaseModel):
     def judges(self) -> Judging:
         """Return the judges. Raises InputError with all faults of `judging`."""
         faults: list[str] = []
-        judging = judging_in({"judging": self.judging}, [Variant(RETRIEVED)], True, faults)
+        judging = judging_in(self.judging, [Variant(RETRIEVED)], faults)
         if judging is None:
             raise InputError("; ".join(faults) or "judging names no judges", "leave judging out for the default, or set budget: 0")
         return judging

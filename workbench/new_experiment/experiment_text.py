@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from workbench.experiment.json_schema.document import EDITOR_LINE
 from workbench.new_experiment.proposal import Proposal, ProposedSetting
 
 _WIDTH = 118
@@ -20,6 +21,7 @@ _PLAIN = re.compile("[A-Za-z_./][A-Za-z0-9_./-]*")
 def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[str]) -> str:
     """Return the YAML of an experiment on the golden folder at `path`, with `remarks` on its questions at the top."""
     lines = [
+        EDITOR_LINE,
         "# Which chunking finds the right passages in these documents?",
         "#",
         *(f"# {line}" for about in proposal.about for line in _wrapped(f"{about}.")),

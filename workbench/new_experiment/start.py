@@ -18,6 +18,7 @@ from workbench.datasets.checks import faults
 from workbench.datasets.formats.golden import QUESTION_FILES
 from workbench.datasets.sources import GoldenSource
 from workbench.errors import InputError
+from workbench.experiment.json_schema.document import SCHEMA_FILE, schema_text
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
 from workbench.new_experiment.documents import FolderConversion, convert_folder, texts_of
@@ -182,11 +183,12 @@ def _require_writable(place: Place) -> None:
 
 
 def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[DraftQuestion]) -> Proposal | None:
-    """Write the experiment file if there is none."""
+    """Write the experiment file, and the schema that editors check it by, if there is none."""
     if place.file.exists():
         return None
     proposal = propose(measure(documents))
     remarks = [f"The {len(drafts)} questions were drafted by rules, without a model: {overlap_sentence(drafts)}"] if drafts else []
+    write_text(place.file.with_name(SCHEMA_FILE), schema_text())
     write_text(place.file, experiment_text(place.name, place.folder.as_posix(), proposal, remarks))
     return proposal
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from hypothesis import assume
 from jsonschema import Draft7Validator
 
@@ -19,15 +20,16 @@ from tests.fuzzing import check_examples, few_or_many
 from tests.lab_server import WORKBENCH
 from tests.wild_experiments import BASES, places, wild_settings
 from workbench.chunking.registry import CHUNKERS
+from workbench.cli.main import main
 from workbench.errors import WorkbenchError
-from workbench.experiment.json_schema.document import DRAFT, experiment_schema, schema_text
-from workbench.experiment.read import KEYS, experiment_of
-from workbench.experiment.validate import unusable
+from workbench.experiment.components import unusable
+from workbench.experiment.file import KEYS
+from workbench.experiment.json_schema.document import DRAFT, EDITOR_LINE, SCHEMA_FILE, experiment_schema, schema_text
+from workbench.experiment.read import experiment_of
 from workbench.experiment.yaml_file import plain_value
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = sorted((ROOT / "experiments").glob("*.yaml"))
-PUBLISHED = ROOT / "docs" / "reference" / "experiment.schema.json"
 DOCUMENTED = [(name_of(page), text) for page, text in every_block("yaml") if "name" in yaml.safe_load(text)]
 FULL = {
     "name": "full",
@@ -151,14 +153,14 @@ def test_it_is_valid_and_refers_to_nothing_outside_itself() -> None:
             place = place[step]
 
 
-def test_the_published_file_has_every_key_with_its_meaning() -> None:
-    published = json.loads(PUBLISHED.read_text("utf-8"))
+def test_it_has_every_key_with_its_meaning() -> None:
+    published = experiment_schema(plugins=False)
     assert {key: part["description"] for key, part in published["properties"].items()} == KEYS
     assert {part["const"] for part in published["definitions"]["chunking"]["properties"]["kind"]["anyOf"]} == set(CHUNKERS.builtin)
 
 
 def test_no_key_of_an_experiment_is_for_a_secret_or_permits_code() -> None:
-    keys = re.findall(r'"(\w+)": ', PUBLISHED.read_text("utf-8"))
+    keys = re.findall(r'"(\w+)": ', schema_text(experiment_schema(plugins=False)))
     assert {key for key in keys if re.search("api_?key|secret|password|credential|allow", key)} == {"api_key_env", "allow_pickle"}
 
 
@@ -172,9 +174,8 @@ def test_experiments_of_the_docs_are_accepted(schema: Draft7Validator) -> None:
     assert {f"{page}: {text}": found for page, text in DOCUMENTED if (found := faults(schema, plain_value(text)))} == {}
 
 
-def test_shipped_experiments_name_the_published_schema() -> None:
-    first = {path: path.read_text("utf-8").splitlines()[0].removeprefix("# yaml-language-server: $schema=") for path in SHIPPED}
-    assert {path: (path.parent / line).resolve() for path, line in first.items()} == dict.fromkeys(SHIPPED, PUBLISHED)
+def test_shipped_experiments_name_the_schema_that_the_command_writes_beside_them() -> None:
+    assert {path.read_text("utf-8").splitlines()[0] for path in SHIPPED} == {EDITOR_LINE}
 
 
 CHUNKING = {"pipeline": {"chunking": {"kind": "fixed", "size": 256}}}
@@ -269,6 +270,13 @@ def test_the_command_prints_it_with_the_kinds_of_plugins() -> None:
     ours = experiment_schema(plugins=False)["definitions"]
     assert set(ours) < set(printed["definitions"])
     assert any(name.startswith("judge.") for name in set(printed["definitions"]) - set(ours))
+
+
+def test_the_command_writes_it_beside_experiments(tmp_path: Path) -> None:
+    target = tmp_path / "experiments" / SCHEMA_FILE
+    done = CliRunner().invoke(main, ["schema", "--to", str(target)])
+    assert (done.exit_code, done.output) == (0, f"wrote {target}\n")
+    assert target.read_text("utf-8") == schema_text()
 
 
 def replaced(settings: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:

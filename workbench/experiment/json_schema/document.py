@@ -1,4 +1,4 @@
-"""The JSON Schema of experiment files, for completion and checks in editors. It is made from the code that reads them."""
+"""The JSON Schema of experiment files, for completion and checks in editors. It is made from the models that read them."""
 
 import json
 from collections.abc import Collection
@@ -6,20 +6,22 @@ from typing import Any
 
 from workbench.context.conditions import CONDITIONS, RETRIEVED
 from workbench.datasets.sources import SOURCES
-from workbench.experiment.answer_keys import MOST_CROSSED, MOST_REPEATS, LimitKeys
 from workbench.experiment.expand import STAGES
+from workbench.experiment.file import ExperimentFile, LimitKeys
 from workbench.experiment.gate_keys import GateKeys
 from workbench.experiment.json_schema.components import Family, builtin_only, choice, complete, definitions_of
 from workbench.experiment.json_schema.fields import JsonSchema, any_of, mapping_of, model_schema, reference
 from workbench.experiment.json_schema.stages import conditions_of, configurations_schema, pipeline_schema, stage_definitions, sweep_schema
 from workbench.experiment.judging_keys import JUDGING_KINDS, USUAL_JUDGES
-from workbench.experiment.read import AVERAGES, KEYS, NAME_PATTERN, SPANS
 from workbench.judging.registry import JUDGES, SPLITTERS
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.registry import METRICS
 from workbench.targets.registry import TARGETS
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
+# Its usual name, beside the experiments, whose first line names it to editors.
+SCHEMA_FILE = "experiment.schema.json"
+EDITOR_LINE = f"# yaml-language-server: $schema={SCHEMA_FILE}"
 _BASES = {"chunking": "Chunker", "embedding": "Embedder", "retrieval": "Retriever", "answering": "Generator"}
 _CUTS = {"k": "@([1-9][0-9]{0,2}|1000)", "k or tokens": "@([1-9][0-9]{0,2}|1000|([1-9][0-9]{0,5}|1000000)t)", "none": ""}
 
@@ -31,21 +33,25 @@ def experiment_schema(plugins: bool = True) -> JsonSchema:
     """
     families = _families() if plugins else builtin_only(_families())
     stages = [family for family in families if family.name in STAGES]
-    keys = _keys(families)
-    properties = {key: keys[key] if "description" in keys[key] else {"description": text, **keys[key]} for key, text in KEYS.items()}
     inside = {name: part for model in (GateKeys, LimitKeys) for name, part in model_schema(model)["definitions"].items()}
     return {
         "$schema": DRAFT,
         "description": "An experiment of Workbench: configurations to compare, their dataset and metrics.",
-        **mapping_of(properties, required=["name", "dataset"]),
+        **mapping_of(model_schema(ExperimentFile)["properties"], required=["name", "dataset"]),
         "allOf": conditions_of(list(STAGES)),
-        "definitions": {**definitions_of(families), **stage_definitions(stages), **inside, **_metric_definitions(plugins)},
+        "definitions": {
+            **definitions_of(families),
+            **stage_definitions(stages),
+            **inside,
+            **_keys(families),
+            **_metric_definitions(plugins),
+        },
     }
 
 
-def schema_text(schema: JsonSchema) -> str:
-    """Return a schema as the text of a file."""
-    return json.dumps(schema, indent=1) + "\n"
+def schema_text(schema: JsonSchema | None = None) -> str:
+    """Return a schema, by default that with the kinds of installed packages, as the text of a file."""
+    return json.dumps(experiment_schema() if schema is None else schema, indent=1) + "\n"
 
 
 def _families() -> list[Family]:
@@ -56,30 +62,17 @@ def _families() -> list[Family]:
 
 
 def _keys(families: Collection[Family]) -> dict[str, JsonSchema]:
-    """Return the schema of each key of an experiment, without its description unless that is the key's own."""
-    metric = reference("metric")
+    """Return the definitions of the keys that are read as a whole."""
+    stages = list(STAGES)
     names = {"type": "array", "minItems": 1, "uniqueItems": True, "contains": {"const": RETRIEVED}, "items": {"enum": list(CONDITIONS)}}
-    fields = {"type": "array", "minItems": 2, "maxItems": MOST_CROSSED, "uniqueItems": True, "items": {"type": "string", "minLength": 1}}
     return {
-        "name": {"type": "string", "pattern": NAME_PATTERN, "patternErrorMessage": "not lower-case letters, digits, '.', '_' or '-'"},
-        "dataset": reference("dataset"),
-        "pipeline": pipeline_schema(list(STAGES), KEYS["pipeline"]),
-        "targets": {"type": "array", "items": reference("target")},
-        "sweep": sweep_schema(list(STAGES), KEYS["sweep"]),
-        "configurations": configurations_schema(list(STAGES), KEYS["configurations"]),
-        "exclude": {"type": "array", "items": {"type": "string"}},
+        "pipeline": pipeline_schema(stages),
+        "sweep": sweep_schema(stages),
+        "configurations": configurations_schema(stages),
         "conditions": any_of([{"const": RETRIEVED}, names]),
-        "repeats": {"type": "integer", "minimum": 1, "maximum": MOST_REPEATS},
         "limits": _mapping(LimitKeys),
         "judging": any_of([{"enum": ["none", None]}, _judging(families)]),
-        "metrics": {"type": "array", "minItems": 1, "items": metric},
-        "primary": metric,
-        "baseline": {"type": ["string", "null"]},
-        "average": {"enum": list(AVERAGES)},
-        "smallest_difference": {"type": "number", "exclusiveMinimum": 0},
-        "slices": {"type": "array", "items": fields},
         "gate": _mapping(GateKeys),
-        "spans": {"enum": list(SPANS)},
     }
 
 

@@ -55,9 +55,9 @@ def _converted(schema: Any, strict: bool) -> Any:
     if not isinstance(schema, dict):
         return schema
     kept = {key: value for key, value in schema.items() if key not in _LEFT_OUT and not (key == "default" and not _is_plain(value))}
-    if "$ref" in kept:
-        target = kept.pop("$ref")
-        return reference(target.removeprefix(DEFINITIONS), **kept)
+    for key in ("$ref", "$definition"):
+        if key in kept:
+            return reference(kept.pop(key).removeprefix(DEFINITIONS), **kept)
     if "properties" in kept:
         kept["properties"] = {name: _converted(part, strict) for name, part in kept["properties"].items()}
     for key in ("items", "additionalProperties"):

@@ -60,22 +60,21 @@ def _or_absent(family: Family, schema: JsonSchema) -> JsonSchema:
     return any_of([schema, *(_ABSENCE if family.name in _ABSENT else []), *empty])
 
 
-def pipeline_schema(stages: Collection[str], description: str) -> JsonSchema:
+def pipeline_schema(stages: Collection[str]) -> JsonSchema:
     """Return the schema of `pipeline`; `conditions_of` adds what a stage may be."""
     types = {stage: ["object", "string", "null"] if stage in _ABSENT else "object" for stage in stages}
-    return mapping_of({stage: {"type": kind} for stage, kind in types.items()}, description=description)
+    return mapping_of({stage: {"type": kind} for stage, kind in types.items()})
 
 
-def configurations_schema(stages: Collection[str], description: str) -> JsonSchema:
+def configurations_schema(stages: Collection[str]) -> JsonSchema:
     """Return the schema of `configurations`, whose stages without a kind change those of `pipeline`."""
     item = mapping_of({"name": {"type": "string"}, **{stage: reference(f"sweep.{stage}") for stage in stages}})
-    return {"type": "array", "minItems": 1, "items": item, "description": description}
+    return {"type": "array", "minItems": 1, "items": item}
 
 
-def sweep_schema(stages: Collection[str], description: str) -> JsonSchema:
+def sweep_schema(stages: Collection[str]) -> JsonSchema:
     """Return the schema of `sweep`, where a single alternative may be written without a list."""
-    axes = {stage: _one_or_more(reference(f"sweep.{stage}")) for stage in stages}
-    return mapping_of(axes, description=description)
+    return mapping_of({stage: _one_or_more(reference(f"sweep.{stage}")) for stage in stages})
 
 
 def conditions_of(stages: Collection[str]) -> list[JsonSchema]:

@@ -1,8 +1,8 @@
-"""Build components and metrics from settings and report faults as sentences. Reads the settings of models but loads none."""
+"""Make components from their settings and report faults as sentences. Reads the settings of models but loads none."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,8 +18,6 @@ from workbench.errors import InputError
 from workbench.judging.base import Judge
 from workbench.judging.claims.base import ClaimSplitter
 from workbench.judging.registry import JUDGES
-from workbench.metrics.names import Metric
-from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
@@ -27,6 +25,7 @@ from workbench.rewriting.base import Rewriter
 from workbench.targets.base import Target
 
 Settings = dict[str, Any]
+M = TypeVar("M", bound=BaseModel)
 # The components that a component can contain.
 _REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {
     Retriever: RETRIEVERS,
@@ -46,16 +45,20 @@ _UNUSABLE = re.compile("[\0\ud800-\udfff]")
 def component(
     stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str], partial: bool = False
 ) -> BaseModel | None:
-    """Make a component by its `kind` in the table, or add its faults and return None. `partial` settings may be incomplete."""
+    """Make a component by its `kind` in the table, or add its faults and return None. `partial` settings may be incomplete.
+
+    A component of the table that was made in Python, alone or as `kind`, is returned as it is.
+    """
+    made = settings.get("kind") if isinstance(settings, Mapping) and len(settings) == 1 else settings
+    if isinstance(made, Component):
+        if made.kind in table and type(made) is table[made.kind]:
+            return made
+        settings = written(made)
     if not is_mapping(settings):
         what = "missing" if settings is None else f"{settings!r}, not a mapping"
         path = f", path: {settings if isinstance(settings, str) else 'data/mine'}" if stage == "dataset" else ""
-        usual = (
-            f"{{kind: {settings if settings in table else next(iter(table))}{path}}}"
-            if isinstance(settings, str)
-            else f"{{kind: {next(iter(table))}{path}}}"
-        )
-        faults.append(f"{stage} is {what}; write for example {stage}: {usual}; kinds are {', '.join(table)}")
+        usual = settings if isinstance(settings, str) and settings in table else next(iter(table))
+        faults.append(f"{stage} is {what}; write for example {stage}: {{kind: {usual}{path}}}; kinds are {', '.join(table)}")
         return None
     kind = settings.get("kind")
     if kind is None:
@@ -69,19 +72,19 @@ def component(
     settings = {key: _parts(f"{owner} {key}", value, table[kind], key, faults) for key, value in settings.items()}
     if len(faults) > before:
         return None
-    fields = table[kind].model_fields
     # A configuration sets a chunker's model and excluded fields.
-    known = [name for name, field in fields.items() if (stage, name) != ("chunking", "model") and not field.exclude]
+    known = [name for name, field in table[kind].model_fields.items() if (stage, name) != ("chunking", "model") and not field.exclude]
     strange = [unknown(owner, key, known) for key in settings if key not in known]
     faults += strange
+    given = {key: value for key, value in settings.items() if key in known}
     try:
-        made = table[kind].model_validate({key: value for key, value in settings.items() if key in known})
+        made = table[kind].model_validate(given)
     except ValidationError as error:
         details = [detail for detail in error.errors() if not partial or (detail["loc"] and detail["type"] != "missing")]
         faults += [field_fault(owner, dict(detail)) for detail in details]
         return None
     # Pydantic reads `k: yes` as 1.
-    flags = list(_flags({key: value for key, value in settings.items() if key in known}, made))
+    flags = list(_flags(given, made))
     faults += [f"{owner} {key} is {flag}, not a number" for key, flag in flags]
     return None if strange or flags else made
 
@@ -98,7 +101,7 @@ def _flags(settings: Mapping[str, Any], made: Any, above: str = "") -> Iterator[
 
 def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: list[str]) -> Any:
     """Return the value of a field, with components made from the settings of a field that has a component, or components by name."""
-    if not (issubclass(owner, Component) and field in owner.nested):
+    if not (issubclass(owner, Component) and field in owner.nested) or isinstance(value, Component):
         return value
     table = _REGISTRIES[owner.nested[field]]
     if is_mapping(value) and "kind" in value:
@@ -111,6 +114,29 @@ def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: l
     settings = {name: {"kind": name} | part if is_mapping(part) else part or {"kind": name} for name, part in value.items()}
     made = {name: component(f"{place}.{name}", part, table, faults) for name, part in settings.items()}
     return {name: part for name, part in made.items() if part is not None}
+
+
+def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
+    """Return whether the files of a component allow its settings, and add a fault if they do not."""
+    try:
+        if isinstance(made, Embedder | Rewriter | Reranker | Generator | ClaimSplitter | Judge | Target):
+            made.check()
+    except InputError as error:
+        faults.append(f"{stage}: {error}")
+        return False
+    return True
+
+
+def read_keys(model: type[M], key: str, value: Any, example: str, faults: list[str]) -> M | None:
+    """Read the mapping under a key by a model, or add its faults and return None."""
+    if not is_mapping(value):
+        faults.append(f"{key} is {value!r}, not a mapping; write for example {example}")
+        return None
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        faults += [field_fault(key, dict(detail), model.model_fields) for detail in error.errors()]
+        return None
 
 
 def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
@@ -134,42 +160,17 @@ def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
     elif isinstance(value, int | float):
         if not abs(value) < _LARGEST:
             yield f"{place} is {'not finite' if isinstance(value, float) else 'a number of too many digits'}; write a smaller number"
-    elif value is not None:
+    elif value is not None and not isinstance(value, Component):
         yield f"{place} is of the type {type(value).__name__}; write a text, a number, true or false, a list or a mapping"
 
 
-def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
-    """Return whether the files of an embedder, a rewriter, a reranker, a generator or a judge allow its settings, and add a fault if they do not."""
-    try:
-        if isinstance(made, Embedder | Rewriter | Reranker | Generator | ClaimSplitter | Judge | Target):
-            made.check()
-    except InputError as error:
-        faults.append(f"{stage}: {error}")
-        return False
-    return True
-
-
-def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) -> tuple[tuple[Metric, ...], Metric | None]:
-    """Return the metrics of an experiment, the primary one first, and the primary metric, or None if the settings name none."""
-    names = settings.get("metrics", list(default))
-    if not isinstance(names, list) or not names:
-        fix = f"; write metrics: [{names}]" if isinstance(names, str) else ""
-        faults.append(f"metrics is not a list of names such as recall@5{fix}")
-        names = []
-    parsed = [_metric(name, faults) for name in names]
-    primary = _metric(settings["primary"], faults) if "primary" in settings else None
-    metrics = dict.fromkeys(metric for metric in (primary, *parsed) if metric is not None)
-    return tuple(metrics), primary
-
-
-def beyond_k(metrics: Iterable[Metric], configurations: Iterable[PipelineConfiguration]) -> list[str]:
-    """Return the faults of metrics that read more chunks than the k of a configuration."""
-    smallest = min((configuration.retrieval.k for configuration in configurations), default=None)
-    return [
-        f"metric {metric} looks at more chunks than retrieval.k, which is {smallest}; raise retrieval.k or lower the metric's k"
-        for metric in metrics
-        if smallest is not None and metric.bounded_by_k and metric.k is not None and metric.k > smallest
-    ]
+def written(value: Any) -> Any:
+    """Return settings as in an experiment file, with those of components that were made in Python, without what the experiment sets."""
+    if isinstance(value, Component):
+        return {name: part for name, part in value.settings().items() if not (isinstance(value, Chunker) and name == "model")}
+    if isinstance(value, Mapping):
+        return {key: written(part) for key, part in value.items()}
+    return [written(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def is_mapping(value: Any) -> bool:
@@ -183,11 +184,3 @@ def unknown(owner: str, key: Any, known: Collection[str]) -> str:
     if colon and name in known:
         return f"{owner} has {key!r} as a key; write a space after the colon, '{name}: {value}'"
     return f"{owner} has no parameter {key!r}{meant(str(key), known)}; it has {', '.join(known)}"
-
-
-def _metric(name: Any, faults: list[str]) -> Metric | None:
-    try:
-        return Metric.parse(str(name))
-    except InputError as error:
-        faults.append(str(error))
-        return None
