@@ -21,7 +21,7 @@ from benchmarks.claims import at_most
 from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
-from workbench.results.run_tables import RunTables, empty
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
 CONFIGURATIONS, DOCUMENTS, QUESTIONS_OF_EACH = 24, 100, 10
@@ -100,7 +100,7 @@ def make_run(folder: Path) -> int:
 
 
 def _empty(name: str, _: RunTables) -> pd.DataFrame:
-    return empty(SCHEMAS[name])
+    return SCHEMAS[name].empty()
 
 
 def write_documents(folder: Path) -> Path:

@@ -84,8 +84,8 @@ def values(
     for result in outcome.results:
         scores = result.scores_table
         scored = scores[(scores["metric"] == METRIC) & (scores["state"] == "scored")]
-        found[result.configuration.name] = scored.set_index("query")["value"].reindex(range(outcome.context.labels.queries)).to_numpy()
-    return found, query_clusters(outcome.context.labels)
+        found[result.configuration.name] = scored.set_index("query")["value"].reindex(range(outcome.run.labels.queries)).to_numpy()
+    return found, query_clusters(outcome.run.labels)
 
 
 if __name__ == "__main__":

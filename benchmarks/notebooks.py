@@ -51,7 +51,7 @@ def run() -> dict[str, object]:
 
 def execute_all(outcome: Outcome, jobs: Sequence[NotebookJob], fork: bool, workers: int) -> dict[str, float]:
     """Seconds of wall and of CPU for executing notebooks, none of which is in the store."""
-    store = outcome.context.workspace.store
+    store = outcome.run.workspace.store
     for kind in ("notebooks", "records"):
         shutil.rmtree(store.root / kind, ignore_errors=True)
     wall, cpu = time.perf_counter(), sum(os.times()[:4])

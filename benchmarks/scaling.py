@@ -28,9 +28,9 @@ from workbench.execution.dask.precompute import precompute
 from workbench.execution.dask.workers import Task
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
-from workbench.execution.result import Result
 from workbench.experiment.read import read_experiment
 from workbench.notebook_runner.run_notebooks import run_notebooks
+from workbench.pipeline.stage_results import StageResults
 from workbench.records import Dataset
 from workbench.results.run_tables import RunTables
 from workbench.retrieval.chroma_index import folder_bytes
@@ -134,14 +134,14 @@ def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
         "tokens": int(encoded.entry("vectors").values("encoded")["tokens"]),
         "seconds": {name: round(value, 3) for name, value in spent.items() if name != "vectors"},
         "milliseconds_a_question": {
-            "exact": float(np.median(result.hits.array("exact_seconds"))) * 1000,
-            "ann": float(np.median(result.hits.array("ann_seconds"))) * 1000,
+            "exact": float(np.median(result.entry("hits").array("exact_seconds"))) * 1000,
+            "ann": float(np.median(result.entry("hits").array("ann_seconds"))) * 1000,
         },
         "bytes_a_chunk": sizes,
     }
 
 
-def bytes_a_chunk(result: Result, chunks: int) -> dict[str, int]:
+def bytes_a_chunk(result: StageResults, chunks: int) -> dict[str, int]:
     """The bytes on disk of each stage and of the vector cache."""
     store = result.entry("vectors").folder.parents[1]
     found = {
@@ -221,7 +221,7 @@ def notebook_seconds(whole: Dataset, share: float, folder: Path) -> float:
     """The seconds of one of five notebooks, with all results in the store."""
     path = experiment(whole, share, folder, "{kind: fixed, size: [64, 128, 192, 256]}")
     outcome = sweep(path, folder)
-    run, store = RunTables.read(outcome.folder), outcome.context.workspace.store
+    run, store = RunTables.read(outcome.folder), outcome.run.workspace.store
     return round(elapsed(lambda: run_notebooks(run, outcome.folder, store, lambda _: None)) / 5, 2)
 
 

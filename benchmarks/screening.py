@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from benchmarks.covid_qa import doc_ids, written
 from workbench.execution.local import context_of
-from workbench.execution.result import Result
 from workbench.execution.screening import QUERIES, proxy_of
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stages.vectors import input_lengths
+from workbench.pipeline.stage_results import StageResults
 from workbench.statistics.clusters import FEWEST_FOR_WINNER, Clusters, query_clusters
 from workbench.statistics.screening import MARGIN, screened
 
@@ -190,14 +189,14 @@ def measured(
     graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []
     for configuration in experiment.configurations:
-        real, cheap = (Result(chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration.pipeline)))
+        real, cheap = (StageResults(graph.run, chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration.pipeline)))
         values = []
         for result in (real, cheap):
             scores = result.scores_table
             row = scores[scores["metric"] == METRIC].set_index("query")["value"].reindex(range(run.labels.queries))
             values.append(row.to_numpy(np.float64))
         seconds = [sum(took for stage, took in result.seconds.items() if stage not in ("chunks", "queries")) for result in (real, cheap)]
-        parts.append((values[0], values[1], int(input_lengths(real.entries).sum()), seconds[0], seconds[1]))
+        parts.append((values[0], values[1], int(real.input_lengths.sum()), seconds[0], seconds[1]))
     truth, cheap_values, tokens, real_seconds, cheap_seconds = (np.array(column) for column in zip(*parts, strict=True))
     names = tuple(configuration.name for configuration in experiment.configurations)
     return Measured(names, truth, cheap_values, query_clusters(run.labels), tokens, real_seconds, cheap_seconds)

@@ -146,7 +146,7 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
         ours, theirs = set(cut), set(next(iter(loops.values())).chunks[name])
         sides = {side: recall(dataset, loop.delivered(name)) for side, loop in loops.items()}
         for side, search in (("sweep", "exact"), ("sweep's Chroma", "ann")):
-            rows = result.hits.table(f"{search}_hits").sort_values("rank", kind="stable")
+            rows = result.entry("hits").table(f"{search}_hits").sort_values("rank", kind="stable")
             of_query = rows["chunk"].groupby(ids[rows["query"]])
             sides[side] = recall(dataset, {str(query_id): [cut[chunk] for chunk in own] for query_id, own in of_query})
         figures = {f"{side} {name}": round(value, 4) for side, means in sides.items() for name, value in means.items()}

@@ -57,7 +57,7 @@ def sweep(place: Path, outputs: str, chunkings: Sequence[Chunking]) -> Swept:
 def notebooks(swept: Swept) -> float:
     """The seconds of a sweep's notebooks and its report."""
     started = time.perf_counter()
-    folder, store = swept.outcome.folder, swept.outcome.context.workspace.store
+    folder, store = swept.outcome.folder, swept.outcome.run.workspace.store
     run = RunTables.read(folder)
     errors = run_notebooks(run, folder, store, quiet)
     publish_report(run, folder, store)

@@ -17,7 +17,7 @@ from workbench.context.conditions import CONDITIONS, variants_of
 from workbench.execution.collect import collect
 from workbench.metrics.names import Metric
 from workbench.records import Variant
-from workbench.results.run_tables import RunTables, conform
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.statistics.answers import pooled
 from workbench.statistics.summary import summarise
@@ -123,7 +123,7 @@ def _cause(row: Mapping[str, Any], answerable: bool, judged: str) -> str:
 
 
 def _source(name: str, table: pd.DataFrame) -> Callable[[RunTables], pd.DataFrame]:
-    whole = conform(SCHEMAS[name], table)
+    whole = SCHEMAS[name].conform(table)
     return lambda _: whole
 
 

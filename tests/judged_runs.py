@@ -12,7 +12,7 @@ import pytest
 from tests.answered_runs import Planted, answered
 from workbench.analysis.judging.calibration import labelled_tasks
 from workbench.analysis.judging.labels import judged_items, lines_to_label
-from workbench.results.run_tables import RunTables, conform
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
 SUFFICED = "retrieved", "gold"
@@ -58,7 +58,7 @@ def judged(run: RunTables, planted: Judged = Judged()) -> RunTables:
         "judges": pd.DataFrame(judges),
         "answer_judgements": pd.DataFrame(_judgements(given), columns=SCHEMAS["answer_judgements"].names),
     }
-    whole = {name: conform(SCHEMAS[name], table) for name, table in tables.items()}
+    whole = {name: SCHEMAS[name].conform(table) for name, table in tables.items()}
     support = {"kind": "chat", "model": "qwen3:4b"} if planted.gives_verdicts else {"kind": "overlap", "embedding": {"model": "minilm"}}
     manifest = dict(run.manifest) | {"judging": {"support": support, "conditions": list(planted.conditions)}}
     made = replace(run, manifest=manifest, sources={**run.sources, **{name: _source(table) for name, table in whole.items()}})

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.results.run_tables import RunTables, conform
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
 CLAIMS = 2
@@ -38,7 +38,7 @@ def with_claims(run: RunTables, sensitivity: float = 0.9, alarms: float = 0.25, 
                 | {"score": np.nan if failed else float(np.clip(0.3 + 0.4 * yes + rng.normal() * 0.05, 0, 1)), "confidence": 0.9}
                 | {"evidence_start": -1, "evidence_end": -1, "judge": "made", "error": "the reply has no verdict" if failed else ""}
             )
-    whole = conform(SCHEMAS["claims"], pd.DataFrame(rows))
+    whole = SCHEMAS["claims"].conform(pd.DataFrame(rows))
     return replace(run, sources={**run.sources, "claims": lambda _: whole})
 
 

@@ -15,9 +15,9 @@ from tests.shared import built_once, shared_folder
 from tests.tiny_dataset import write_dataset
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.result import Result
 from workbench.experiment.read import experiment_of
 from workbench.models.files import MINILM, locate
+from workbench.pipeline.stage_results import StageResults
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import ResultWriter
 
@@ -132,7 +132,7 @@ class Made:
         results = [self._scored(outcome, result, row, missing) for result, row in zip(outcome.results, values, strict=True)]
         return collect(replace(outcome, results=results))
 
-    def _scored(self, outcome: Outcome, result: Result, values: Sequence[float], missing: str) -> Result:
+    def _scored(self, outcome: Outcome, result: StageResults, values: Sequence[float], missing: str) -> StageResults:
         primary, parts = str(outcome.primary), dict(result.entries["scores"])
         scores = parts[primary].table("scores")
         scores["value"] = np.asarray(values, dtype=float)[scores["query"]]
@@ -143,7 +143,7 @@ class Made:
             writer.table("scores", scores)
             writer.values("change", None)
 
-        parts[primary] = outcome.context.workspace.store.obtain("scores", key, compute)
+        parts[primary] = outcome.run.workspace.store.obtain("scores", key, compute)
         return replace(result, entries={**result.entries, "scores": parts})
 
 

@@ -1,7 +1,10 @@
 """The columns and types of every table of a run. Tables are written with these schemas and checked against them on reading."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
+
+import pandas as pd
 
 from workbench.columns import COLUMNS
 
@@ -9,7 +12,7 @@ _DTYPES = {column: dtype for dtype, columns in COLUMNS.items() for column in col
 _PHRASES = {column: phrase for columns in COLUMNS.values() for column, phrase in columns.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TableSchema:
     """The ordered columns of a table with their pandas types.
 
@@ -28,6 +31,24 @@ class TableSchema:
     def names(self) -> list[str]:
         """Return the columns' names."""
         return list(self.dtypes)
+
+    @classmethod
+    def of(cls, name: str, rows: str, columns: Mapping[str, Sequence[str]]) -> Self:
+        """Return the schema of a table that not every run has, from the type and the phrase of each column."""
+        dtypes, phrases = ({column: both[part] for column, both in columns.items()} for part in (0, 1))
+        return cls(name, rows, dtypes, phrases, required=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the arguments of `of`, as a manifest records them."""
+        return {"rows": self.rows, "columns": {name: [dtype, self.phrases[name]] for name, dtype in self.dtypes.items()}}
+
+    def conform(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Convert a table to the columns, their order and types. Raises KeyError if a column is missing."""
+        return table[self.names].astype(dict(self.dtypes))
+
+    def empty(self) -> pd.DataFrame:
+        """Return a table without rows."""
+        return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in self.dtypes.items()})
 
 
 def _schema(

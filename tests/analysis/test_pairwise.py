@@ -16,7 +16,6 @@ from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
-from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
@@ -25,6 +24,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Entries, Inputs, Node
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
@@ -52,10 +52,10 @@ def context_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard
 
 
 @pytest.fixture
-def made() -> Callable[..., Result]:
+def made() -> Callable[..., StageResults]:
     """A finished configuration: `own` (start, end) are the chunks of every document, `hits` (document, chunk) of each query by rank."""
 
-    def make(context: RunContext, name: str, own: Sequence[tuple[int, int]], hits: Sequence[Sequence[tuple[int, int]]]) -> Result:
+    def make(context: RunContext, name: str, own: Sequence[tuple[int, int]], hits: Sequence[Sequence[tuple[int, int]]]) -> StageResults:
         queries = len(context.dataset.queries)
         rows = [(doc, start, end) for doc in range(queries) for start, end in own] + [(queries, 0, 3), (queries + 1, 0, 3)]
         chunks = pd.DataFrame(rows, columns=["doc", "start", "end"]).assign(header="", tokens=4)
@@ -83,31 +83,31 @@ def made() -> Callable[..., Result]:
             "hits": {"": store.obtain("hits", name, write_hits)},
             "scores": {str(one): store.obtain("scores", f"{name}-{one}", partial(write_scores, one)) for one in context.metrics},
         }
-        return Result(Configuration(name, FixedChunker(size=16), None, BM25Retriever(k=3)), entries)
+        return StageResults(context, Configuration(name, FixedChunker(size=16), None, BM25Retriever(k=3)), entries)
 
     return make
 
 
-def run_of(context: RunContext, metric: str, *results: Result) -> RunTables:
+def run_of(context: RunContext, metric: str, *results: StageResults) -> RunTables:
     """The tables of results of which a metric is the primary one."""
     explaining = replace(context, primary=Metric.parse(metric))
-    explained = [replace(one, entries=explained_entries(explaining, one)) for one in results]
+    explained = [replace(one, run=explaining, entries=explained_entries(explaining, one)) for one in results]
     configurations = tuple(one.configuration for one in results)
     nothing = GoldenSource(path="nowhere")
     experiment = ExperimentSpec("by-hand", nothing, configurations, context.metrics, None, None, "exact", {"name": "by-hand"})
     return collect(Outcome(experiment, Graph(explaining), Metric.parse(metric), explained))
 
 
-def explained_entries(context: RunContext, result: Result) -> Entries:
+def explained_entries(context: RunContext, result: StageResults) -> Entries:
     entries = dict(result.entries)
     for stage in (ExplanationsStage(), ChunkFaultsStage()):
         node, key = Node(stage.name, result.configuration), f"{result.configuration.name}-{context.primary}"
-        entries[stage.name] = {"": stage.obtain(Inputs(context, node, key, result.entries, list))}
+        entries[stage.name] = {"": stage.obtain(Inputs(context, result.configuration, result.entries, node, key, list))}
     return entries
 
 
 @pytest.fixture
-def two(made: Callable[..., Result], tmp_path: Path) -> tuple[RunContext, Result, Result]:
+def two(made: Callable[..., StageResults], tmp_path: Path) -> tuple[RunContext, StageResults, StageResults]:
     """a has whole evidence for q0, q1 and q2 and the wrong chunk first for q3; b cuts q0's, has nothing whole for any."""
     context = context_of(tmp_path, 4)
     a = made(context, "a", WHOLE, [[(0, 1)], [(1, 1)], [(2, 1)], [(3, 0), (3, 1)]])

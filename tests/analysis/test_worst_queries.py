@@ -20,7 +20,7 @@ def test_the_worst_questions_come_first_and_those_at_their_maximum_are_left_out(
 
 def test_needs_and_slices_are_shown_with_the_documents_own_text(few: Outcome) -> None:
     run = RunTables.read(few.folder)
-    texts = {document.doc_id: document.text for document in few.context.dataset.documents}
+    texts = {document.doc_id: document.text for document in few.run.dataset.documents}
     context = run.of("context", "fixed-64-0")
     for query_id, evidence in run.evidence.groupby("query_id"):
         delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
@@ -39,7 +39,7 @@ def test_needs_and_slices_are_shown_with_the_documents_own_text(few: Outcome) ->
 
 def test_passages_hold_all_evidence_with_its_surroundings_and_every_slice_of_the_context(few: Outcome) -> None:
     run = RunTables.read(few.folder)
-    texts = {document.doc_id: document.text for document in few.context.dataset.documents}
+    texts = {document.doc_id: document.text for document in few.run.dataset.documents}
     for table in (run.evidence, run.context):
         for doc_id, start, end in zip(table["doc_id"], table["start"], table["end"], strict=True):
             assert text_of(run, doc_id, start, end) == texts[doc_id][start:end]

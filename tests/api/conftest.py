@@ -18,7 +18,7 @@ def indexes(outcome: Outcome, part: wb.Dataset, tmp_path_factory: pytest.TempPat
     chunkers = [wb.FixedChunker(size=128), wb.FixedChunker(size=512), wb.HierarchicalChunker(child=64, parent=256)]
     pipelines = [wb.Pipeline(chunking=chunker) for chunker in chunkers]
     outputs = tmp_path_factory.mktemp("copied") / "outputs"
-    shutil.copytree(outcome.context.workspace.outputs, outputs)
+    shutil.copytree(outcome.run.workspace.outputs, outputs)
     return {pipeline.configuration.name: pipeline.index(part, outputs) for pipeline in pipelines}
 
 

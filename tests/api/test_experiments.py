@@ -80,7 +80,7 @@ def test_a_dataset_changed_in_python_is_refused_until_it_is_saved(corner: wb.Dat
 
 
 def test_a_plan_says_what_is_missing_and_what_is_reused(built: wb.Experiment, few: Outcome, tmp_path: Path) -> None:
-    assert built.plan(few.context.workspace.outputs).complete
+    assert built.plan(few.run.workspace.outputs).complete
     plan = built.plan(tmp_path)
     assert not plan.complete
     assert "fixed-64-16" in str(plan)

@@ -44,7 +44,7 @@ def test_a_run_opens_elsewhere_without_models_store_or_dataset(few: Outcome, tmp
     assert sorted(found["names"]) == sorted(result.configuration.name for result in few.results)
     assert found["verdict"] == "fewer than 30 questions"
     assert found["causes"]
-    assert found["compared"] == [str(metric) for metric in few.context.metrics]
+    assert found["compared"] == [str(metric) for metric in few.run.metrics]
     assert found["shown"]
     assert found["report"]
 
@@ -99,7 +99,7 @@ def test_a_name_that_is_not_there_is_told_with_the_nearest(few: Outcome) -> None
 
 def test_tables_are_there_by_name(few: Outcome) -> None:
     results = workbench.load(few.folder)
-    assert len(results.questions) == len(few.context.dataset.queries)
+    assert len(results.questions) == len(few.run.dataset.queries)
     for table in (results.metrics, results.queries, results.hits, results.configurations, results.comparisons, results.timings):
         assert len(table)
     assert results.failures == {}

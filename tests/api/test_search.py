@@ -79,8 +79,8 @@ def outcome(dataset: Path, pipelines: list[wb.Pipeline], tmp_path_factory: pytes
 
 @pytest.mark.parametrize("number", range(len(RETRIEVAL) + 1))
 def test_a_search_delivers_what_the_sweep_delivers(outcome: Outcome, pipelines: list[wb.Pipeline], number: int) -> None:
-    loaded, hits = outcome.context.dataset, pd.read_parquet(outcome.folder / "hits.parquet").query("delivered")
-    index = pipelines[number].index(loaded, outcome.context.workspace.outputs)
+    loaded, hits = outcome.run.dataset, pd.read_parquet(outcome.folder / "hits.parquet").query("delivered")
+    index = pipelines[number].index(loaded, outcome.run.workspace.outputs)
     hits = hits[hits["configuration"] == outcome.results[number].configuration.name]
     assert len(hits) > 40
     for query in loaded.queries:
@@ -91,7 +91,7 @@ def test_a_search_delivers_what_the_sweep_delivers(outcome: Outcome, pipelines: 
 
 def test_filters_keep_other_folders_out(outcome: Outcome) -> None:
     hits = pd.read_parquet(outcome.folder / "hits.parquet")
-    filtered = {query.query_id: query.where["folder"] for query in outcome.context.dataset.queries if query.where}
+    filtered = {query.query_id: query.where["folder"] for query in outcome.run.dataset.queries if query.where}
     assert len(filtered) >= 3
     for query_id, folder in filtered.items():
         rows = hits[hits["query_id"] == query_id]
@@ -102,13 +102,13 @@ def test_filters_keep_other_folders_out(outcome: Outcome) -> None:
 def test_every_rewritten_text_is_in_the_outputs(outcome: Outcome) -> None:
     rewrites = pd.read_parquet(outcome.folder / "rewrites.parquet")
     (name,) = [result.configuration.name for result in outcome.results if "recorded" in result.configuration.name]
-    texts = {query.query_id: query.text for query in outcome.context.dataset.queries}
+    texts = {query.query_id: query.text for query in outcome.run.dataset.queries}
     rows = rewrites[rewrites["configuration"] == name]
     assert rows["text"].tolist() == [text for query in texts.values() for text in (query.upper(), f"rules about {query}")]
 
 
 def test_a_filter_that_cannot_work_is_one_line(outcome: Outcome, pipelines: list[wb.Pipeline]) -> None:
-    index = pipelines[1].index(outcome.context.dataset, outcome.context.workspace.outputs)
+    index = pipelines[1].index(outcome.run.dataset, outcome.run.workspace.outputs)
     with pytest.raises(wb.InputError, match=r"where filters by the unknown field 'fodler' \(did you mean 'folder'\?\)"):
         index.search("leave", where={"fodler": "hr"})
     with pytest.raises(wb.InputError, match=r"no document matches where=\{'folder': 'kitchen'\}"):

@@ -8,32 +8,29 @@ from workbench.attribution.chunk_faults import ChunkFault, chunk_faults
 from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import EmbeddedExtent, embedded_extent
 from workbench.execution.local import Outcome
-from workbench.execution.result import Result
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
 from workbench.pipeline.rankings import retrieved
-from workbench.pipeline.stages.vectors import input_lengths
+from workbench.pipeline.stage_results import StageResults
 
 
-def inputs_of(outcome: Outcome, result: Result) -> Sequence[str]:
-    return outcome.context.chunks(result.entry("chunks")).inputs
+def inputs_of(outcome: Outcome, result: StageResults) -> Sequence[str]:
+    return outcome.run.chunks(result.entry("chunks")).inputs
 
 
-def extent_of(outcome: Outcome, result: Result) -> EmbeddedExtent:
+def extent_of(outcome: Outcome, result: StageResults) -> EmbeddedExtent:
     embedding = result.configuration.embedding
     inputs, vocabulary = inputs_of(outcome, result), embedding.vocabulary if embedding else None
-    return embedded_extent(outcome.context.labels, result.chunks_table, result.truncated, inputs, vocabulary)
+    return embedded_extent(outcome.run.labels, result.chunks_table, result.truncated, inputs, vocabulary)
 
 
-def misses_of(outcome: Outcome, result: Result, metric: str) -> pd.DataFrame:
-    case = Case(outcome.context.labels, retrieved(result.configuration, result.entry("chunks"), result.hits, "exact"), "exact")
+def misses_of(outcome: Outcome, result: StageResults, metric: str) -> pd.DataFrame:
+    case = Case(outcome.run.labels, retrieved(result.configuration, result.entry("chunks"), result.entry("hits"), "exact"), "exact")
     named = Metric.parse(metric)
     return missed(case, named, extent_of(outcome, result), context_cut(named, result.configuration.delivery(named)))
 
 
-def faults_of(outcome: Outcome, result: Result) -> dict[str, ChunkFault]:
-    context, inputs = outcome.context, inputs_of(outcome, result)
-    found = chunk_faults(
-        context.labels, context.dataset, result.chunks_table, inputs, input_lengths(result.entries), result.configuration.window
-    )
+def faults_of(outcome: Outcome, result: StageResults) -> dict[str, ChunkFault]:
+    context, inputs = outcome.run, inputs_of(outcome, result)
+    found = chunk_faults(context.labels, context.dataset, result.chunks_table, inputs, result.input_lengths, result.configuration.window)
     return {fault.name: fault for fault in found}

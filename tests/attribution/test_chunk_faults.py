@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from workbench.attribution.chunk_faults import second_longest, section_borders
-from workbench.pipeline.stages.vectors import input_lengths
 
 from .conftest import faults_of
 
@@ -23,7 +22,7 @@ def faults(outcome):
 
 def test_chunks_beyond_the_window_are_counted_with_their_tokens(faults, outcome):
     beyond = faults("fixed-64")
-    lengths = input_lengths(outcome.results[2].entries)
+    lengths = outcome.results[2].input_lengths
     assert beyond["longer than the window"].found == (lengths > 48).sum()
     assert beyond["tokens never embedded"].found == (lengths - 48).clip(0).sum()
     assert faults("fixed-16")["longer than the window"].found == 0

@@ -292,7 +292,7 @@ def test_what_the_window_cut_off_ends_where_its_last_token_ends(outcome_of_sizes
     assert found.cut[moved].all()
     for row in moved.tolist():
         doc, start = chunks["doc"][row], chunks["start"][row]
-        text = outcome.context.dataset.documents[doc].text
+        text = outcome.run.dataset.documents[doc].text
         # The window holds two special tokens besides.
         assert len(tokenise([text[start : found.ends[row]]], BUDGET_VOCABULARY)[0].starts) == result.configuration.window - 2
 

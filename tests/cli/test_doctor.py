@@ -52,7 +52,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def outputs(outcome: Outcome, tmp_path: Path) -> Path:
     """A copy of the outputs of a finished sweep."""
-    return Path(shutil.copytree(outcome.context.workspace.outputs, tmp_path / "outputs"))
+    return Path(shutil.copytree(outcome.run.workspace.outputs, tmp_path / "outputs"))
 
 
 def doctor(outputs: Path, *options: str) -> Result:

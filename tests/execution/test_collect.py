@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from tests.reranking.conftest import save_model
+from workbench.core.formatting import encodable
 from workbench.execution.collect import collect
+from workbench.execution.dataset_tables import covering_passages, questions_table
 from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.tables import passages_table, plain, questions_table
 from workbench.experiment.read import experiment_of
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset, Document, Need, Query, Span
@@ -17,10 +18,10 @@ EXPLAINED = ("context", "causes", "query_details", "chunk_faults", "configuratio
 
 
 def test_explanations_are_computed_once(few: Outcome) -> None:
-    store = few.context.workspace.store.root
+    store = few.run.workspace.store.root
     first = {path: path.stat().st_mtime_ns for kind in ("explanations", "chunk_faults") for path in (store / kind).glob("*/entry.json")}
     assert len(first) >= 2 * len(few.results)
-    again = collect(run_experiment(few.experiment, few.context.workspace.outputs, lambda _: None))
+    again = collect(run_experiment(few.experiment, few.run.workspace.outputs, lambda _: None))
     for name in EXPLAINED:
         pd.testing.assert_frame_equal(again.table(name), collect(few).table(name))
     assert {path: path.stat().st_mtime_ns for path in first} == first
@@ -28,7 +29,7 @@ def test_explanations_are_computed_once(few: Outcome) -> None:
 
 def test_another_primary_metric_has_separate_explanations(few: Outcome) -> None:
     experiment = experiment_of(few.experiment.settings | {"primary": "recall@5"}, "here")
-    other = collect(run_experiment(experiment, few.context.workspace.outputs, lambda _: None))
+    other = collect(run_experiment(experiment, few.run.workspace.outputs, lambda _: None))
     assert (other.causes["need"] == -1).all()
     assert other.causes["evidence"].tolist() == other.causes["doc_id"].tolist()
     assert other.query_details["judged"].between(0, 1).all()
@@ -61,23 +62,23 @@ def test_the_lengths_of_chunks_add_up(few: Outcome) -> None:
 
 def test_metadata_and_examples_are_json(few: Outcome) -> None:
     run = collect(few)
-    assert [json.loads(text) for text in run.questions["metadata"]] == [dict(query.metadata) for query in few.context.dataset.queries]
+    assert [json.loads(text) for text in run.questions["metadata"]] == [dict(query.metadata) for query in few.run.dataset.queries]
     assert all(isinstance(json.loads(text), list) for text in run.chunk_faults["examples"])
 
 
 def test_half_a_surrogate_pair_is_replaced_by_one_character() -> None:
     dataset = Dataset("odd", (Document("d", "a\ud800b. What?"),), (Query("q", "\udfff?"),), (), (Need("q", (Span("d", 0, 3),)),))
     labels = Labels.of(dataset)
-    assert plain("a\ud800b") == "a\ufffdb"
+    assert encodable("a\ud800b") == "a\ufffdb"
     assert questions_table(dataset, labels)["text"].tolist() == ["\ufffd?"]
-    assert passages_table(dataset, labels, [])["text"].tolist() == ["a\ufffdb. What?"]
+    assert covering_passages(dataset, labels, [])["text"].tolist() == ["a\ufffdb. What?"]
 
 
 def test_passages_of_neighbouring_slices_are_one(few: Outcome) -> None:
-    dataset, labels = few.context.dataset, few.context.labels
+    dataset, labels = few.run.dataset, few.run.labels
     nothing = replace(labels, **{f"alternative_{part}": np.zeros(0, dtype=np.int64) for part in ("need", "doc", "start", "end")})
     shown = pd.DataFrame({"doc": [1, 1, 1, 0], "start": [0, 10, 30, 5], "end": [10, 20, 40, 8]})
-    found = passages_table(dataset, nothing, [shown])
+    found = covering_passages(dataset, nothing, [shown])
     assert list(zip(found["doc_id"], found["start"], found["end"], strict=True)) == [
         (dataset.documents[0].doc_id, 5, 8),
         (dataset.documents[1].doc_id, 0, 20),

@@ -161,7 +161,7 @@ def same(found: Outcome, expected: Outcome) -> None:
     """Ids, ranks, states and metrics are those of one process; scores to 1e-5, vectors bit by bit unless PyTorch computes them."""
     same_tables(found, expected)
     assert (found.folder / "manifest.json").read_bytes() == (expected.folder / "manifest.json").read_bytes()
-    ours, theirs = found.context.workspace.outputs, expected.context.workspace.outputs
+    ours, theirs = found.run.workspace.outputs, expected.run.workspace.outputs
     assert computed(ours) == computed(theirs)
     assert tokens(ours) == tokens(theirs)
     encoder = found.experiment.configurations[0].embedding.encoder()
@@ -187,7 +187,7 @@ def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(alone, small_
 
 def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_its_own_results(alone, small_file, tmp_path, two_workers):
     outputs = tmp_path / "outputs"
-    shutil.copytree(alone.context.workspace.outputs, outputs)
+    shutil.copytree(alone.run.workspace.outputs, outputs)
     before = entries(outputs)
     said: list[str] = []
     # Nobody answers there: nothing was submitted.

@@ -66,7 +66,7 @@ def tokens_encoded(outcome: Outcome) -> dict[str, float]:
 def one_pass(outcome: Outcome) -> int:
     embedder = outcome.experiment.configurations[0].embedding
     assert isinstance(embedder, SentenceTransformerEmbedder)
-    return sum(reader_of(embedder).tokens(document) for document in outcome.context.dataset.documents)
+    return sum(reader_of(embedder).tokens(document) for document in outcome.run.dataset.documents)
 
 
 FIXED = {"kind": "fixed", "size": [32, 200], "overlap": 0}

@@ -7,7 +7,7 @@ import pytest
 from tests.made_runs import Made
 from workbench.core.progress import sweep_progress
 from workbench.execution.collect import collect
-from workbench.execution.latency import ROUNDS, is_measured, latency_key, measure, with_latencies
+from workbench.execution.latency import ROUNDS, is_measured, latencies_of, latency_key, measure
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.plan import plan_experiment
 from workbench.experiment.read import experiment_of
@@ -63,7 +63,7 @@ def test_a_sweep_shows_how_many_of_the_visits_are_done(outcome: Outcome) -> None
 
 def test_every_step_has_its_range_over_the_rounds_and_a_cold_start(outcome: Outcome) -> None:
     for result in outcome.results:
-        latencies = result.latencies
+        latencies = outcome.latencies[result.configuration.name]
         assert latencies["latency_questions"] >= 1
         for name in (*(f"latency_{step}_{part}" for step in STEPS for part in ("p50", "p95")), "latency_cold"):
             assert 0 < latencies[f"{name}_low"] <= latencies[name] <= latencies[f"{name}_high"]
@@ -74,18 +74,17 @@ def test_every_step_has_its_range_over_the_rounds_and_a_cold_start(outcome: Outc
 @pytest.mark.slow
 def test_a_reranker_is_a_step_of_the_question(made: Made) -> None:
     sweep = {"rerank": ["none", {"kind": "mmr", "pool": 5}]}
-    plain, reranked = made.ran(2, name="reranked", sweep=sweep).results
-    assert "latency_rerank_p50" not in plain.latencies
-    times = reranked.latencies
+    plain, times = made.ran(2, name="reranked", sweep=sweep).latencies.values()
+    assert "latency_rerank_p50" not in plain
     assert times["latency_question_p50_high"] >= times["latency_rerank_p50_low"] + times["latency_exact_p50_low"]
     assert "latency_embed_p50" in times
 
 
 def test_nothing_is_measured_again_unless_a_configuration_changed(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     names = visited(monkeypatch, outcome)
-    again = with_latencies(outcome.graph, outcome.results, print)
+    again = latencies_of(outcome.graph, outcome.results, print)
     assert names == []
-    assert [result.latencies for result in again] == [result.latencies for result in outcome.results]
+    assert again == outcome.latencies
     # In an order in which no other test runs them.
     fewer = [outcome.results[2].configuration, outcome.results[0].configuration]
     assert is_measured(outcome.graph, [result.configuration for result in outcome.results])

@@ -20,7 +20,7 @@ from workbench.schemas import SCHEMAS
 def copied(outcome, tmp_path):
     """The finished run's outputs, to be changed."""
     outputs = tmp_path / "outputs"
-    shutil.copytree(outcome.context.workspace.outputs, outputs)
+    shutil.copytree(outcome.run.workspace.outputs, outputs)
     return outputs
 
 

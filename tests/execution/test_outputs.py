@@ -71,12 +71,12 @@ def test_a_failure_that_says_something_else_is_shown(few: Outcome, publish: Call
 @pytest.mark.slow
 def test_a_recomputed_result_has_new_timings(few: Outcome, publish: Callable, reports: Callable, tmp_path: Path) -> None:
     outputs = tmp_path / "outputs"
-    shutil.copytree(few.context.workspace.outputs, outputs)
+    shutil.copytree(few.run.workspace.outputs, outputs)
     outcome = run_experiment(few.experiment, outputs, lambda _: None)
     publish(collect(outcome))
     publish(collect(run_experiment(few.experiment, outputs, lambda _: None)))
     assert len(reports()) == 1
-    path = outcome.results[0].hits.folder / MANIFEST
+    path = outcome.results[0].entry("hits").folder / MANIFEST
     manifest = EntryManifest.read(path.read_bytes())
     path.write_text(EntryManifest.of(manifest.kind, manifest.key, 12.5, manifest.files).model_dump_json())
     publish(collect(run_experiment(few.experiment, outputs, lambda _: None)))
@@ -127,7 +127,7 @@ def test_reports_and_notebooks_are_never_taken_from_a_shared_store(
 
 def test_a_store_whose_mark_is_damaged_does_not_touch_the_outputs(few: Outcome, tmp_path: Path) -> None:
     outputs = tmp_path / "outputs"
-    shutil.copytree(few.context.workspace.outputs, outputs)
+    shutil.copytree(few.run.workspace.outputs, outputs)
     (outputs / "few" / "report.html").write_text("earlier")
 
     def files() -> dict[Path, bytes]:

@@ -38,7 +38,7 @@ def spec(handbook_part):
 def outputs(outcome, tmp_path_factory):
     """Outputs in which all but the chunks of 8 tokens are embedded already, for all tests here."""
     folder = tmp_path_factory.mktemp("screening") / "outputs"
-    shutil.copytree(outcome.context.workspace.outputs, folder)
+    shutil.copytree(outcome.run.workspace.outputs, folder)
     return folder
 
 
@@ -52,7 +52,7 @@ def kept(experiment):
 
 @pytest.mark.slow
 def test_clearly_worse_configurations_are_screened_out_and_never_embedded(spec, outcome, tmp_path):
-    outputs = shutil.copytree(outcome.context.workspace.outputs, tmp_path / "outputs")
+    outputs = shutil.copytree(outcome.run.workspace.outputs, tmp_path / "outputs")
     said: list[str] = []
     whole = spec()
     found = screen(whole, outputs, said.append)

@@ -9,9 +9,9 @@ import pytrec_eval
 from tests.metrics.reference import FORMULAS
 from workbench.analysis.standings import verdict_of
 from workbench.datasets.formats.trec import escaped, read_run
+from workbench.execution.configuration_tables import configuration_row
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import strictly_descending, write_outputs
-from workbench.execution.tables import configuration_row
 from workbench.experiment.read import read_experiment
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
@@ -40,9 +40,9 @@ def trec_eval_means(outcome: Outcome, configuration: str) -> dict[str, float]:
         assert tag == configuration
         run.setdefault(query, {})[document] = float(np.float32(score))
     qrels: dict[str, dict[str, int]] = {}
-    for qrel in outcome.context.dataset.qrels:
+    for qrel in outcome.run.dataset.qrels:
         qrels.setdefault(escaped(qrel.query_id), {})[escaped(qrel.doc_id)] = qrel.relevance
-    answerable = {escaped(query.query_id) for query in outcome.context.dataset.queries if query.answerable}
+    answerable = {escaped(query.query_id) for query in outcome.run.dataset.queries if query.answerable}
     found = pytrec_eval.RelevanceEvaluator({query: qrels[query] for query in answerable}, set(MEASURES.values()) | {"recip_rank"}).evaluate(
         run
     )
@@ -101,7 +101,7 @@ def test_tied_scores_fall_by_the_least_a_32_bit_float_can():
 
 def test_unanswerable_questions_are_not_applicable_and_stay_out_of_the_means(outcome):
     queries = table(outcome, "queries")
-    unanswerable = {query.query_id for query in outcome.context.dataset.queries if not query.answerable}
+    unanswerable = {query.query_id for query in outcome.run.dataset.queries if not query.answerable}
     assert len(unanswerable) == 5
     rows = queries[queries["query_id"].isin(unanswerable)]
     assert set(rows.loc[rows["metric"] == "recall@5", "state"]) == {"not_applicable"}
@@ -130,10 +130,8 @@ def test_hits_record_delivery_and_the_reason_for_a_cut(outcome):
 
 def test_the_tokens_that_the_primary_metric_reads_are_delivered_and_the_last_slice_is_cut(outcome):
     assert str(outcome.primary) == "span_recall@2000t"
-    hits, labels = table(outcome, "hits"), outcome.context.labels
-    offset = hits["doc_id"].map(
-        {document.doc_id: labels.offsets[place] for place, document in enumerate(outcome.context.dataset.documents)}
-    )
+    hits, labels = table(outcome, "hits"), outcome.run.labels
+    offset = hits["doc_id"].map({document.doc_id: labels.offsets[place] for place, document in enumerate(outcome.run.dataset.documents)})
     tokens = labels.tokens_in((offset + hits["start"]).to_numpy(), (offset + hits["kept"]).to_numpy())
     groups = ["configuration", "query_id"]
     assert (hits.assign(tokens=tokens).groupby(groups)["tokens"].sum() == 2000).all()
@@ -154,10 +152,10 @@ def test_k_chunks_are_delivered_where_no_tokens_are(outcome):
         by_k = replace(result, primary=Metric.parse("recall@5"))
         assert (by_k.delivered.groupby("query").size() == 10).all()
         assert set(by_k.all_hits["cut_reason"]) - {"same slice delivered"} == {"", "beyond k"}
-        row = configuration_row(outcome.context, by_k)
+        row = configuration_row(by_k)
         assert row["token_budget"] is None
         assert (row["delivered_chunks"], row["unfilled_queries"]) == (10, 0)
-        assert row["delivered_tokens"] == row["k_tokens"] == configuration_row(outcome.context, result)["k_tokens"]
+        assert row["delivered_tokens"] == row["k_tokens"] == configuration_row(result)["k_tokens"]
 
 
 def test_differences_are_paired_over_the_same_queries(outcome):
@@ -188,7 +186,7 @@ def test_p_values_are_those_of_the_verdict_on_the_primary_metric(outcome):
 
 def test_the_manifest_names_data_settings_and_versions_but_no_time(outcome):
     manifest = json.loads((outcome.folder / "manifest.json").read_text())
-    assert manifest["dataset"]["documents"] == len(outcome.context.dataset.documents)
+    assert manifest["dataset"]["documents"] == len(outcome.run.dataset.documents)
     assert set(manifest["fingerprints"]["configurations"]) == {"fixed-128-0", "fixed-512-0", "hierarchical-64-256"}
     assert {"chromadb", "torch", "python"} <= set(manifest["versions"])
     assert manifest["failures"] == {}

@@ -85,7 +85,7 @@ def test_a_killed_sweep_does_not_block_the_next(tmp_path: Path, fork: Callable) 
 
 def test_a_folder_that_is_only_partly_written_is_no_run(few: Outcome, tmp_path: Path) -> None:
     outputs = tmp_path / "outputs"
-    shutil.copytree(few.context.workspace.outputs, outputs)
+    shutil.copytree(few.run.workspace.outputs, outputs)
     outcome = run_experiment(few.experiment, outputs, lambda _: None)
     table = outcome.folder / "hits.parquet"
     table.unlink()

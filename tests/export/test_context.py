@@ -43,7 +43,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) ->
 def replies(answered: Outcome, tmp_path_factory: pytest.TempPathFactory) -> list[Reply]:
     """The context of every question by each exported configuration."""
     made, names = tmp_path_factory.mktemp("exported"), [result.configuration.name for result in answered.results]
-    questions = {str(number): query.text for number, query in enumerate(answered.context.dataset.queries)}
+    questions = {str(number): query.text for number, query in enumerate(answered.run.dataset.queries)}
     folders = [export_configuration(answered.folder, name, made / str(number)) for number, name in enumerate(names)]
     return ask(Asked(folder, "retrieve.context(text)", questions) for folder in folders)
 
@@ -89,6 +89,6 @@ def test_the_tokens_of_a_question_are_counted_as_in_the_sweep(few: Outcome, tmp_
     settings, _ = write_prompt(configuration, passages, tmp_path)
     assert settings is not None
     assert settings["around"] == [generator.passage_overhead(1), generator.passage_overhead(2)]
-    for query in few.context.dataset.queries:
+    for query in few.run.dataset.queries:
         counted = settings["overhead"] + question_tokens(query.text, settings["vocabulary"], tmp_path)
         assert counted == generator.overhead(query.text)

@@ -51,7 +51,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path, tin
 def by_tokens(outcome: Outcome) -> Outcome:
     """The same sweep with a primary metric that reads tokens, so that tokens are delivered."""
     settings = outcome.experiment.settings | {"name": "tokens", "metrics": ["span_recall@300t"]}
-    finished = run_experiment(experiment_of(settings, "test"), outcome.context.workspace.outputs, lambda _: None)
+    finished = run_experiment(experiment_of(settings, "test"), outcome.run.workspace.outputs, lambda _: None)
     write_outputs(finished)
     return finished
 
@@ -61,7 +61,7 @@ def beyond(outcome: Outcome) -> Outcome:
     """Hybrid and reranked configurations whose chunks have headers, with tokens delivered."""
     settings = outcome.experiment.settings | {"name": "beyond", "metrics": ["span_recall@300t"]}
     settings["sweep"] = {"chunking": [{"kind": "hierarchical", "child": 64, "parent": 256, "enrich": True}], "retrieval": BEYOND}
-    finished = run_experiment(experiment_of(settings, "test"), outcome.context.workspace.outputs, lambda _: None)
+    finished = run_experiment(experiment_of(settings, "test"), outcome.run.workspace.outputs, lambda _: None)
     assert not finished.failures
     write_outputs(finished)
     return finished
@@ -80,8 +80,8 @@ def folders(outcome: Outcome, by_tokens: Outcome, beyond: Outcome, tmp_path_fact
 @pytest.fixture(scope="module")
 def replies(outcome: Outcome, folders: dict[str, Path]) -> dict[str, Reply]:
     """The passages for every question, as many as the sweep delivered and, of single retrievers, 3, and the lines printed for a question."""
-    questions = {query.query_id: query.text for query in outcome.context.dataset.queries}
-    words, twice = outcome.context.dataset.queries[2].text, "[retrieve.retrieve(text), retrieve.retrieve(text, k=3)]"
+    questions = {query.query_id: query.text for query in outcome.run.dataset.queries}
+    words, twice = outcome.run.dataset.queries[2].text, "[retrieve.retrieve(text), retrieve.retrieve(text, k=3)]"
     calls = {name: "[retrieve.retrieve(text)]" if name.startswith("beyond") else twice for name in folders}
     return dict(zip(folders, ask(Asked(folder, calls[name], questions, words) for name, folder in folders.items()), strict=True))
 
@@ -95,8 +95,8 @@ def delivered_by(run: Outcome, name: str) -> pd.DataFrame:
 def check_passages(run: Outcome, name: str, reply: Reply) -> pd.DataFrame:
     """Check that passages are the hits of the sweep with their texts and scores. Return the hits."""
     hits = delivered_by(run, name)
-    texts = {document.doc_id: document.text for document in run.context.dataset.documents}
-    assert len(reply.answers) == len(run.context.dataset.queries) > 20
+    texts = {document.doc_id: document.text for document in run.run.dataset.documents}
+    assert len(reply.answers) == len(run.run.dataset.queries) > 20
     for query_id, (passages, *fewer) in reply.answers.items():
         expected = hits[hits["query_id"] == query_id]
         assert [one["chunk_id"] for one in passages] == expected["chunk_id"].tolist()
@@ -135,7 +135,7 @@ def test_hybrid_and_reranked_configurations_answer_as_the_sweep_did(beyond: Outc
 def test_the_command_prints_what_the_sweep_delivered(
     outcome: Outcome, folders: dict[str, Path], replies: dict[str, Reply], name: str
 ) -> None:
-    hits = delivered_by(outcome, name).groupby("query_id").get_group(outcome.context.dataset.queries[2].query_id)
+    hits = delivered_by(outcome, name).groupby("query_id").get_group(outcome.run.dataset.queries[2].query_id)
     lines = [line.split()[1] for line in replies[f"out {name}"].printed.splitlines() if line.startswith("[")]
     assert lines == [f"{row.doc_id}:{row.start}-{row.kept}" for row in hits.itertuples()]
     needed = {line.split("==")[0] for line in (folders[f"out {name}"] / "requirements.txt").read_text().split()}
@@ -148,7 +148,7 @@ def command(folder: Path, question: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_program_runs_and_a_question_without_a_match_has_no_answer(outcome: Outcome, folders: dict[str, Path]) -> None:
-    query = outcome.context.dataset.queries[2]
+    query = outcome.run.dataset.queries[2]
     folder = folders["out hierarchical-64-256-bm25"]
     for question, count in ((query.text, 5), ("xyzzy", 0)):
         done = command(folder, question)

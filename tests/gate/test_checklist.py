@@ -17,7 +17,7 @@ from workbench.experiment.read import experiment_of
 from workbench.gate.checklist.audit import audited
 from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
 from workbench.gate.checklist.points import Checklist, ChecklistPoint, checklist_lines, settings_lines
-from workbench.results.run_tables import RunTables, conform
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
 LOGGED = LogEvidence(Path("logs"), 1200, {}, 40)
@@ -40,7 +40,7 @@ def with_means(run: RunTables, attainable: float = float("nan"), unscored: int =
 
 
 def with_table(run: RunTables, name: str, table: pd.DataFrame) -> RunTables:
-    whole = conform(SCHEMAS[name], table)
+    whole = SCHEMAS[name].conform(table)
     return replace(run, sources={**run.sources, name: lambda _: whole})
 
 

@@ -43,7 +43,7 @@ def test_documents_are_added_removed_and_changed():
 
 def test_every_document_of_a_run_has_a_fingerprint(few: Outcome, run: RunTables):
     prints = document_prints(run)
-    assert list(prints) == [document.doc_id for document in few.context.dataset.documents]
+    assert list(prints) == [document.doc_id for document in few.run.dataset.documents]
     assert len(set(prints.values())) == len(prints)
     assert document_prints(replace(run, sources={name: make for name, make in run.sources.items() if name != "documents"})) == {}
 

@@ -15,7 +15,7 @@ from workbench.gate.render import lost_lines, lost_markdown
 from workbench.report.model import Collapsible, Columns, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.topics.run.broken import MOST_QUESTIONS, broken
-from workbench.results.run_tables import RunTables, conform
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
 LONG = "policies/2024/a-very-long-name-of-a-document-that-nobody-would-ever-type-by-hand/x"
@@ -44,7 +44,7 @@ def untidy(number: int) -> list[QuestionLoss]:
 def test_the_table_keeps_the_order_and_is_of_its_schema(stale: tuple[RunTables, list[QuestionLoss]]) -> None:
     run, lost = stale
     table = lost_table(run.names[0], lost)
-    pd.testing.assert_frame_equal(table, conform(SCHEMAS["lost"], table))
+    pd.testing.assert_frame_equal(table, SCHEMAS["lost"].conform(table))
     assert table["query_id"].tolist() == [each.query_id for each in lost] == ["lamp"]
     (row,) = table.to_dict("records")
     assert json.loads(row["displaced_by"]) == list(lost[0].displaced_by)

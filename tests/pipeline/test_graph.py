@@ -29,7 +29,7 @@ def keys(few: Outcome) -> Keys:
     """The keys of a configuration's results by stage."""
 
     def of(configuration: PipelineConfiguration, **stages: object) -> dict[str, set[str]]:
-        graph = Graph(few.context, {**STAGES, **stages})
+        graph = Graph(few.run, {**STAGES, **stages})
         found: dict[str, set[str]] = {}
         for node in graph.nodes(configuration):
             found.setdefault(node.stage, set()).add(graph.key(node))
@@ -90,7 +90,7 @@ def test_a_component_that_calls_sys_exit_is_an_error_of_its_stage(few: Outcome) 
             sys.exit("no licence")
 
     with pytest.raises(RunError, match=r"the stage chunks called sys.exit\('no licence'\); let its component raise an error"):
-        Graph(few.context, {**STAGES.builtin, "chunks": Exiting()}).walk(DENSE, ["chunks"])
+        Graph(few.run, {**STAGES.builtin, "chunks": Exiting()}).walk(DENSE, ["chunks"])
 
 
 def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:
@@ -107,7 +107,7 @@ def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:
 
 
 def test_a_stage_follows_its_inputs(few: Outcome) -> None:
-    graph = Graph(few.context, dict(STAGES.builtin))
+    graph = Graph(few.run, dict(STAGES.builtin))
     needed = {node.stage for node in graph.nodes(DENSE)}
     order = [stage for stage in graph.stages if stage in needed]
     assert set(order) == {"chunks", "queries", "vectors", "index", "chunk_faults", "hits", "scores", "explanations"}

@@ -16,8 +16,7 @@ from workbench.api.systems import LoadedSource
 from workbench.execution.local import context_of
 from workbench.experiment.read import experiment_of
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stage import Entries
-from workbench.pipeline.stages.reranked import final_hits
+from workbench.pipeline.stage_results import Entries
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 
 # The codename of a document is in each of its sentences and in its title, and in no other document.
@@ -121,7 +120,7 @@ def shown(entries: Entries, asked: Asked) -> list[tuple[int, str, str]]:
     """Everything that a question gets: its place, the kind, and a text or the id of a document."""
     documents = [document.doc_id for document in asked.dataset.documents]
     chunks, found = entries["chunks"][""].table("chunks"), list[tuple[int, str, str]]()
-    for entry in (entries["hits"][""], final_hits(entries)):
+    for entry in (entries["hits"][""], (entries.get("reranked") or entries["hits"])[""]):
         for search in entry.values("searches")["names"]:
             hits, ranking = entry.table(f"{search}_hits"), entry.table(f"{search}_ranking")
             found += [(query, "hit", documents[chunks["doc"][chunk]]) for query, chunk in zip(hits["query"], hits["chunk"], strict=True)]

@@ -70,9 +70,9 @@ class Summary(Stage):
 
 @pytest.fixture
 def graph(few: Outcome, tmp_path: Any) -> Graph:
-    workspace = replace(few.context.workspace, store_root=tmp_path / "store")
+    workspace = replace(few.run.workspace, store_root=tmp_path / "store")
     stages = {**STAGES.builtin, "prompts": Prompts(), "replies": Replies(tmp_path / "down"), "summary": Summary()}
-    return Graph(replace(few.context, workspace=workspace, variants=VARIANTS), stages)
+    return Graph(replace(few.run, workspace=workspace, variants=VARIANTS), stages)
 
 
 def slots(graph: Graph, stage: str, configuration: Configuration) -> list[str]:

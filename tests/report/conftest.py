@@ -56,7 +56,7 @@ def shown(
         ):
             parameters = {"results": str(folder), **chosen}
             target = folder / "notebooks" / f"{name}.ipynb"
-            run_notebook(outcome.context.workspace.store, notebook_path(notebook), parameters, "tiny", target, kernels)
+            run_notebook(outcome.run.workspace.store, notebook_path(notebook), parameters, "tiny", target, kernels)
         write_report(RunTables.read(folder), folder / "report.html")
 
     built_once(tmp_path_factory, "shown", build)

@@ -66,8 +66,8 @@ def changed(outcome: Outcome, **stages) -> RunTables:
 def relabelled(outcome: Outcome, **context) -> RunTables:
     """The run with other labels, or another definition of spans."""
     settings = outcome.experiment.settings | ({"spans": context["spans"]} if "spans" in context else {})
-    dataset = replace(outcome.context.dataset, qrels=outcome.context.dataset.qrels[1:])
-    graph = Graph(replace(outcome.context, dataset=dataset, **context))
+    dataset = replace(outcome.run.dataset, qrels=outcome.run.dataset.qrels[1:])
+    graph = Graph(replace(outcome.run, dataset=dataset, **context))
     return collect(replace(outcome, experiment=replace(outcome.experiment, settings=settings), graph=graph))
 
 
@@ -85,7 +85,7 @@ def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, swep
     assert history["prompt"].isna().all()
     assert history["chunking"].nunique() == 3
     assert history["embedding"].nunique() == 1
-    assert set(history["corpus"]) == {outcome.context.fingerprints["corpus"]}
+    assert set(history["corpus"]) == {outcome.run.fingerprints["corpus"]}
 
 
 def test_the_types_of_the_columns_are_fixed(swept, tmp_path):

@@ -22,7 +22,7 @@ def test_a_run_names_its_metrics_and_its_configurations(few: Outcome) -> None:
     assert run.name == "few"
     assert str(run.primary) == "span_recall@500t"
     assert (run.primary.family, run.primary.tokens, run.primary.k) == ("spans", 500, None)
-    assert list(run.measures) == [str(metric) for metric in few.context.metrics]
+    assert list(run.measures) == [str(metric) for metric in few.run.metrics]
     assert not run.measures["irrelevant@3"].higher_is_better
     assert run.measures["recall@5"].meaning == "share of the relevant documents among the first k documents"
     assert run.names == tuple(result.configuration.name for result in few.results)

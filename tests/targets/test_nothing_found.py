@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.missing import incomplete_replies, missing_replies
 from workbench.execution.outputs import write_outputs
-from workbench.execution.target_tables import incomplete_replies, missing_replies
 from workbench.experiment.read import read_experiment
 from workbench.results.run_tables import RunTables
 

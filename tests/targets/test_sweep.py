@@ -56,14 +56,14 @@ def outcome(spec: ExperimentSpec, tmp_path_factory: pytest.TempPathFactory) -> O
     found = run_experiment(spec, tmp_path_factory.mktemp("outputs"), lambda _: None)
     assert found.failures == {}
     assert publish(found, lambda _: None, notebooks=False).errors == [
-        f"the target failing did not serve {_failing(found)} of {len(found.context.query_ids)}, which are not scored (first: the index is away); "
+        f"the target failing did not serve {_failing(found)} of {len(found.run.query_ids)}, which are not scored (first: the index is away); "
         "run again to ask only for these"
     ]
     return found
 
 
 def _failing(outcome: Outcome) -> str:
-    return plural(sum(FAILING in query.text for query in outcome.context.dataset.queries), "question")
+    return plural(sum(FAILING in query.text for query in outcome.run.dataset.queries), "question")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_same_hits_have_the_same_scores_from_a_pipeline_and_from_a_target(re
 @pytest.mark.parametrize("name", ["by-text", "ids-only", "foreign", "failing"])
 def test_trec_eval_on_the_run_file_of_a_target_gives_its_scores(results, outcome, name):
     run = pd.DataFrame(ir_measures.read_trec_run(str(outcome.folder / "runs" / f"{name}.trec")))
-    qrels = [ir_measures.Qrel(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in outcome.context.dataset.qrels]
+    qrels = [ir_measures.Qrel(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in outcome.run.dataset.qrels]
     for metric, measure in (("ndcg@10", ir_measures.nDCG @ 10), ("recall@5", ir_measures.R @ 5), ("mrr@10", ir_measures.RR @ 10)):
         theirs = {found.query_id: found.value for found in ir_measures.iter_calc([measure], qrels, run)}
         rows = scores(results, name, metric)
@@ -182,9 +182,9 @@ def test_a_second_sweep_asks_only_for_what_failed(spec, outcome, monkeypatch):
     asked: list[str] = []
     search = IndexTarget.indexes["main"].search
     monkeypatch.setattr(type(IndexTarget.indexes["main"]), "search", lambda _, text, k=None: asked.append(text) or search(text, k))
-    again = run_experiment(spec, outcome.context.workspace.outputs, lambda _: None)
+    again = run_experiment(spec, outcome.run.workspace.outputs, lambda _: None)
     assert again.failures == {}
     assert asked == []
-    plan = {each.name: each for each in plan_experiment(spec, outcome.context.workspace.outputs).configurations}
+    plan = {each.name: each for each in plan_experiment(spec, outcome.run.workspace.outputs).configurations}
     assert plan["by-text"].requests == 0
-    assert plan["failing"].requests == len(outcome.context.query_ids)
+    assert plan["failing"].requests == len(outcome.run.query_ids)

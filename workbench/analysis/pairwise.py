@@ -17,7 +17,7 @@ from workbench.context.conditions import RETRIEVED
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools
 from workbench.metrics.names import Metric
-from workbench.results.run_tables import RunTables, conform
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.statistics.comparison import paired_difference, paired_differences
 from workbench.statistics.intervals import Interval
@@ -155,7 +155,7 @@ def comparisons_table(run: RunTables) -> pd.DataFrame:
         rows.append(
             (metric, names[a], names[b], *ends, *ps, mean.n, mean.clusters, *bounds, mean.conditional, pair.p_adjusted if pair else None)
         )
-    return conform(SCHEMAS["comparisons"], pd.DataFrame(rows, columns=SCHEMAS["comparisons"].names))
+    return SCHEMAS["comparisons"].conform(pd.DataFrame(rows, columns=SCHEMAS["comparisons"].names))
 
 
 def _differences(run: RunTables, metric: str) -> Iterator[tuple[tuple[int, int], Interval]]:

@@ -17,11 +17,10 @@ from workbench.core.formatting import listed, plural
 from workbench.core.progress import ProgressBar, reporting, say_above, sweep_progress
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
-from workbench.execution.local import Precompute, run_experiment
+from workbench.execution.local import Precompute, on_workers, run_experiment
 from workbench.execution.outputs import publish
 from workbench.execution.plan import Plan, plan_experiment
 from workbench.execution.remaining import FILES
-from workbench.execution.scheduling import on_workers
 from workbench.execution.screening import screen as screen_experiment
 from workbench.experiment.expand import STAGES
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
@@ -252,10 +251,10 @@ def sweep(
     with sweep_progress(spec.name):
         outcome = run_experiment(spec, Path(outputs), say_above, precompute)
         with reporting(FILES), ProgressBar(total=len(outcome.results) + 1, desc=FILES, unit="files") as bar:
-            published = publish(outcome, lambda _: _advance(bar))
-    for line in [*published.notes, *published.errors, f"report: {published.report}"]:
+            publish(outcome, lambda _: _advance(bar))
+    for line in [*outcome.notes, *outcome.errors, f"report: {outcome.report}"]:
         say_above(line)
-    return Results(published.tables, outcome.folder)
+    return Results(outcome.tables, outcome.folder)
 
 
 def _workers(spec: ExperimentSpec, jobs: int | None, scheduler: str | None) -> Precompute | None:

@@ -29,7 +29,7 @@ from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
-from workbench.pipeline.stage import Entries
+from workbench.pipeline.stage_results import Entries
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Dataset, Document, Hit, Query
 from workbench.reranking.base import Reranker

@@ -20,10 +20,9 @@ from workbench.datasets.checks import checked
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.sources import Source
 from workbench.errors import InputError, RunError
-from workbench.execution.answering.missing import missing_answers
 from workbench.execution.local import run_experiment
+from workbench.execution.missing import incomplete_replies, missing_answers, missing_replies
 from workbench.execution.outputs import write_outputs
-from workbench.execution.target_tables import incomplete_replies, missing_replies
 from workbench.experiment.read import DEFAULT_METRICS, experiment_of
 from workbench.guessed_names import checked_names
 from workbench.judging.settings import Judging

@@ -15,7 +15,6 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.execution.local import Outcome
-    from workbench.execution.outputs import PublishedRun
     from workbench.experiment.read import ExperimentSpec
 
 
@@ -72,10 +71,9 @@ def sweep(
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
     from workbench.core.progress import notice_line, reporting, sweep_progress
-    from workbench.execution.local import run_experiment
+    from workbench.execution.local import on_workers, run_experiment
     from workbench.execution.outputs import publish
     from workbench.execution.remaining import FILES
-    from workbench.execution.scheduling import on_workers
     from workbench.execution.screening import QUERIES, screen
     from workbench.report.text.sentences import screened_lines
 
@@ -88,8 +86,8 @@ def sweep(
     with sweep_progress(spec.name):
         outcome = run_experiment(spec, experiment.outputs, notice_line, precompute)
         with reporting(FILES):
-            published = publish(outcome, notice_line)
-    _print(outcome, published)
+            publish(outcome, notice_line)
+    _print(outcome)
 
 
 @click.command()
@@ -126,18 +124,18 @@ def report(experiment: ExperimentArguments, trends: bool) -> None:
             f"{outputs} lacks results of {experiment.path}, or data or code changed since", f"run workbench sweep {experiment.path}"
         )
     outcome = run_experiment(spec, outputs, say_aside)
-    _print(outcome, publish(outcome, say_aside, remember=False))
+    _print(publish(outcome, say_aside, remember=False))
 
 
-def _print(outcome: "Outcome", published: "PublishedRun") -> None:
+def _print(outcome: "Outcome") -> None:
     """Print the summary of a run. Exits with 3 if a part of it failed."""
-    for line in (*published.notes, *published.errors):
+    for line in (*outcome.notes, *outcome.errors):
         say_aside(f"workbench: {line}")
-    for line in published.lines:
+    for line in outcome.lines:
         say(line)
     say()
-    say(f"report: {published.report}")
-    if outcome.failures or published.errors:
+    say(f"report: {outcome.report}")
+    if outcome.failures or outcome.errors:
         sys.exit(3)
 
 
@@ -158,7 +156,7 @@ def plan(experiment: ExperimentArguments, ask: bool) -> None:
     for line in plan_lines(plan_experiment(spec, experiment.outputs)):
         say(line)
     if ask:
-        from workbench.execution.answering.pilot import pilot
+        from workbench.execution.pilot import pilot
 
         results = pilot(spec, experiment.outputs, say_aside)
         for result in results:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 NONE = "–"
+# Half a surrogate pair is a character that UTF-8 cannot encode.
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -162,6 +164,11 @@ def nearest_word(word: str, known: Iterable[str], likeness: float = 0.65) -> str
 def same_letters(word: str) -> str:
     """Return a word for comparison: in lower case and in Unicode's composed form (NFC)."""
     return unicodedata.normalize("NFC", word).casefold()
+
+
+def encodable(text: str) -> str:
+    """Replace characters that UTF-8 cannot encode by U+FFFD."""
+    return text if text.isascii() else _LONE.sub("\ufffd", text)
 
 
 def in_words(name: str) -> str:

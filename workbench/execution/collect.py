@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -15,18 +15,18 @@ from workbench.core.component import Component, inner_components
 from workbench.core.environment import installed_version
 from workbench.datasets.repeats import repeats
 from workbench.datasets.unread_files import unread_files
-from workbench.execution import tables
-from workbench.execution.answering.answers_table import context_slices, foreign_passages
-from workbench.execution.judging.judges_table import judges_table
+from workbench.execution.configuration_tables import configuration_row, metrics_table, queries_table, timings_table
+from workbench.execution.dataset_tables import documents_table, evidence_table, judgements_table, passages_table, questions_table
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
 from workbench.models.files import locate
 from workbench.models.weights import pickles
 from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.stage_results import StageResults
 from workbench.results.commit import commit
-from workbench.results.run_tables import RunTables, empty
+from workbench.results.run_tables import RunTables
 from workbench.retrieval.rank import SEED
-from workbench.schemas import SCHEMAS
+from workbench.schemas import SCHEMAS, TableSchema
 
 _VERSIONS = (
     "chromadb",
@@ -42,77 +42,67 @@ _VERSIONS = (
 
 def collect(outcome: Outcome) -> RunTables:
     """Return the tables of a finished run, each created on first access."""
-    context, screening = outcome.context, outcome.experiment.screening
-    dataset = context.dataset
+    run, screening, finished = outcome.run, outcome.experiment.screening, outcome.results
+    dataset, latencies = run.dataset, outcome.latencies
     sources: dict[str, Callable[[RunTables], pd.DataFrame]] = {
+        "metrics": lambda _: _joined(SCHEMAS["metrics"], [(results, metrics_table(results)) for results in finished]),
+        "queries": lambda _: _joined(SCHEMAS["queries"], [(results, queries_table(results)) for results in finished]),
+        "timings": lambda _: _joined(
+            SCHEMAS["timings"], [(results, timings_table(results, latencies.get(results.configuration.name, {}))) for results in finished]
+        ),
         "configurations": lambda _: _configurations(outcome),
         "comparisons": comparisons_table,
-        "questions": lambda _: tables.questions_table(dataset, context.labels),
-        "documents": lambda _: tables.documents_table(dataset),
-        "judgements": lambda _: tables.judgements_table(dataset),
-        "evidence": lambda _: tables.evidence_table(dataset),
-        "passages": lambda _: _passages(outcome),
+        "questions": lambda _: questions_table(dataset, run.labels),
+        "documents": lambda _: documents_table(dataset),
+        "judgements": lambda _: judgements_table(dataset),
+        "evidence": lambda _: evidence_table(dataset),
+        "passages": lambda _: passages_table(run, finished),
     }
-    if _has(outcome, "claims"):
-        sources["judges"] = lambda _: judges_table(outcome)
-    sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES if _has(outcome, name)}
+    given = {schema.name: schema for stage in outcome.graph.stages.values() for schema in stage.tables}
+    sources |= {
+        name: partial(_given, outcome, schema) for name, schema in given.items() if schema.required or any(_makers(outcome, schema))
+    }
     if screening is not None:
         sources["screening"] = lambda _: pd.DataFrame(map(asdict, screening.rows)).assign(
             queries=screening.queries, metric=screening.metric
         )
+    own = {name: schema for name, schema in given.items() if name in sources and name not in SCHEMAS}
     # Convert to the form that is read back: JSON has no tuples.
-    return RunTables(json.loads(json.dumps(manifest(outcome), allow_nan=False)), sources)
+    return RunTables(json.loads(json.dumps(manifest(outcome, own), allow_nan=False)), sources)
 
 
-def _passages(outcome: Outcome) -> pd.DataFrame:
-    """Return the text of everything that the report shows."""
-    known = tables.passages_table(outcome.context.dataset, outcome.context.labels, _shown(outcome))
-    parts = [part for result in outcome.results if len(part := foreign_passages(outcome.context, result))]
-    if not parts:
-        return known
-    foreign = pd.concat(parts, ignore_index=True).drop_duplicates()
-    texts = [tables.plain(text) for text in foreign["text"]]
-    return pd.concat(
-        [known, foreign.assign(text=texts, end=[start + len(text) for start, text in zip(foreign["start"], texts, strict=True)])]
-    )
+def _makers(outcome: Outcome, schema: TableSchema) -> Iterator[tuple[StageResults, Callable[[StageResults], pd.DataFrame]]]:
+    """Yield the results of each configuration with each of its stages that gives a table."""
+    for results in outcome.results:
+        for name, stage in outcome.graph.stages.items():
+            if name in results.entries and (make := stage.tables_of(results.configuration).get(schema)):
+                yield results, make
 
 
-def _shown(outcome: Outcome) -> list[pd.DataFrame]:
-    """Return the slices of documents that the report shows, each table with the columns `doc`, `start` and `end`."""
-    hits = [result.entry("explanations").table("context") for result in outcome.results]
-    return [*hits, *(context_slices(outcome.context, result) for result in outcome.results)]
+def _given(outcome: Outcome, schema: TableSchema, _: RunTables) -> pd.DataFrame:
+    """Return a table that stages give. One without configurations, such as that of the judges, is the same for all of them."""
+    makers = list(_makers(outcome, schema))
+    return _joined(schema, [(results, make(results)) for results, make in (makers if "configuration" in schema.dtypes else makers[:1])])
 
 
-def _has(outcome: Outcome, table: str) -> bool:
-    """Return whether a run has a table of its configurations."""
-    judged = outcome.context.judging is not None
-    needs: dict[str, Callable[[Configuration], bool]] = {
-        "rewrites": lambda configuration: configuration.rewrite is not None,
-        "hit_sources": lambda configuration: configuration.fuses,
-        "answers": lambda configuration: configuration.answering is not None,
-        "targets": lambda configuration: bool(configuration.targets),
-        "samples": lambda configuration: any(target.answers for target in configuration.targets),
-    }
-    needs |= dict.fromkeys(("claims", "answer_judgements"), lambda configuration: judged and configuration.answering is not None)
-    return table not in needs or any(needs[table](result.configuration) for result in outcome.results)
-
-
-def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
-    make = tables.CONFIGURATION_TABLES[name]
-    parts = [make(outcome.context, result).assign(configuration=result.configuration.name) for result in outcome.results]
-    return pd.concat(parts, ignore_index=True) if parts else empty(SCHEMAS[name])
+def _joined(schema: TableSchema, parts: Iterable[tuple[StageResults, pd.DataFrame]]) -> pd.DataFrame:
+    tables = [table.assign(configuration=results.configuration.name) for results, table in parts if len(table)]
+    return pd.concat(tables, ignore_index=True) if tables else schema.empty()
 
 
 def _configurations(outcome: Outcome) -> pd.DataFrame:
     """Return a row for each configuration. Failed ones come last and have only their error."""
-    rows = [tables.configuration_row(outcome.context, result) for result in outcome.results]
+    rows = [configuration_row(results) for results in outcome.results]
     rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
     return pd.DataFrame(rows, columns=SCHEMAS["configurations"].names)
 
 
-def manifest(outcome: Outcome) -> dict[str, Any]:
-    """Return settings, metrics, fingerprints, versions, seeds, commit and failures. Equal runs have equal manifests."""
-    dataset, experiment, graph = outcome.context.dataset, outcome.experiment, outcome.graph
+def manifest(outcome: Outcome, tables: Mapping[str, TableSchema]) -> dict[str, Any]:
+    """Return settings, metrics, fingerprints, versions, seeds, commit and failures. Equal runs have equal manifests.
+
+    `tables` are those of stages of other packages.
+    """
+    dataset, experiment, graph = outcome.run.dataset, outcome.experiment, outcome.graph
     repeated = repeats(dataset.queries, dataset.qrels, ((need.query_id, span) for need in dataset.needs for span in need.alternatives))
     finished = [configuration for configuration in experiment.configurations if configuration.name not in outcome.failures]
     components = [component for each in (*finished, experiment.judging) if each for component in each.components.values()]
@@ -122,9 +112,9 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "baseline": experiment.baseline,
         "average": experiment.average,
         "smallest_difference": experiment.smallest_difference,
-        "metrics": {str(metric): metric.record for metric in outcome.context.metrics},
-        "conditions": list(dict.fromkeys(variant.condition for variant in outcome.context.variants)),
-        "repeats": 1 + max(variant.repeat for variant in outcome.context.variants),
+        "metrics": {str(metric): metric.record for metric in outcome.run.metrics},
+        "conditions": list(dict.fromkeys(variant.condition for variant in outcome.run.variants)),
+        "repeats": 1 + max(variant.repeat for variant in outcome.run.variants),
         "judging": experiment.judging.recorded_settings() if experiment.judging else None,
         "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},
         "dataset": {
@@ -139,7 +129,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "needs": len(dataset.needs),
         },
         "fingerprints": {
-            **outcome.context.fingerprints,
+            **outcome.run.fingerprints,
             "configurations": {configuration.name: graph.fingerprint(configuration) for configuration in finished},
             "settings": {configuration.name: graph.settings(configuration) for configuration in finished},
         },
@@ -150,6 +140,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "pickles": _pickles(components),
         "failures": outcome.failures,
         **({"screening": experiment.screening.manifest_entry} if experiment.screening else {}),
+        **({"tables": {name: schema.as_json() for name, schema in tables.items()}} if tables else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}
         | {name: version for name in _VERSIONS if (version := installed_version(name))},
         "seeds": {"ties": SEED},

@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -14,11 +14,11 @@ from workbench.core.formatting import plural
 from workbench.core.progress import ProgressBar
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import error_line
-from workbench.execution.result import Result
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.searched_queries import SearchedQueries, original_queries, searched_queries
 from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
@@ -64,27 +64,23 @@ class Visit:
         return len(self.steps["question"])
 
 
-def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Result]:
-    """Return the results with their latencies, from the outputs if the same configurations were measured together before.
+def latencies_of(graph: Graph, results: Sequence[StageResults], say: Say) -> dict[str, Mapping[str, float]]:
+    """Return the latencies by configuration, from the outputs if the same configurations were measured together before.
 
     They are measured again together, because only times of one pass can be compared. A configuration that cannot be measured has none.
     """
-    asked = [result for result in results if "responses" in result.entries]
-    if asked:
-        own = with_latencies(graph, [result for result in results if "responses" not in result.entries], say)
-        timed = {result.configuration.name: result for result in own}
-        return [timed.get(each.configuration.name) or replace(each, latencies=target_latencies(each)) for each in results]
-    if not results:
-        return []
-    store = graph.run.workspace.local_store
-    entry = store.obtain(
-        LATENCY, latency_key(graph, [result.configuration for result in results]), partial(_measure_into, graph, results, say)
-    )
-    measured = entry.values(LATENCY)
-    return [replace(result, latencies=measured.get(result.configuration.name, {})) for result in results]
+    asked: dict[str, Mapping[str, float]] = {
+        each.configuration.name: target_latencies(each) for each in results if "responses" in each.entries
+    }
+    own = [each for each in results if each.configuration.name not in asked]
+    if not own:
+        return asked
+    key = latency_key(graph, [each.configuration for each in own])
+    entry = graph.run.workspace.local_store.obtain(LATENCY, key, partial(_measure_into, graph, own, say))
+    return {**asked, **entry.values(LATENCY)}
 
 
-def target_latencies(result: Result) -> dict[str, float]:
+def target_latencies(result: StageResults) -> dict[str, float]:
     """Return the milliseconds of a target's replies as they came, with those of other requests at the same time."""
     seconds = result.entry("responses").values("seconds")
     times = seconds.get("search") or seconds.get("answer") or []
@@ -94,7 +90,7 @@ def target_latencies(result: Result) -> dict[str, float]:
     return {"latency_questions": float(len(times)), **found}
 
 
-def _measure_into(graph: Graph, results: Sequence[Result], say: Say, writer: ResultWriter) -> None:
+def _measure_into(graph: Graph, results: Sequence[StageResults], say: Say, writer: ResultWriter) -> None:
     say(f"latency: {plural(len(results), 'configuration')} in {ROUNDS} rounds, one question at a time")
     measured, failures = measure(graph, results)
     for name, line in failures.items():
@@ -114,7 +110,7 @@ def latency_key(graph: Graph, configurations: Sequence[Configuration]) -> str:
     return fingerprint(LATENCY, _VERSION, ROUNDS, keys)
 
 
-def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str, float]], dict[str, str]]:
+def measure(graph: Graph, results: Sequence[StageResults]) -> tuple[dict[str, dict[str, float]], dict[str, str]]:
     """Visit all configurations once for warming up, then in several rounds, each in another random order.
 
     Return the milliseconds of each configuration by name, and the errors of those that failed.
@@ -150,8 +146,8 @@ def _counts(asked: Mapping[str, int], questions: int) -> dict[str, int]:
     return {name: min([count, *enough]) for name, count in asked.items()}
 
 
-def _inputs(graph: Graph, result: Result) -> Inputs:
-    return Inputs(graph.run, Node("hits", result.configuration), "", result.entries, list)
+def _inputs(graph: Graph, result: StageResults) -> Inputs:
+    return Inputs(graph.run, result.configuration, result.entries, Node("hits", result.configuration), "", list)
 
 
 def _visit(inputs: Inputs, count: int | None) -> Visit:

@@ -3,25 +3,26 @@
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
 from workbench.core.code import require_current, require_permission
 from workbench.core.formatting import plural
 from workbench.core.progress import reporting
-from workbench.errors import ExperimentError, InputError, error_line
-from workbench.execution.latency import LATENCIES, with_latencies
+from workbench.errors import ExperimentError, InputError, RunError, error_line
+from workbench.execution.latency import LATENCIES, latencies_of
 from workbench.execution.remaining import RemainingResults
-from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.definition import EXPECTED
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage_results import StageResults
 from workbench.printable import printable
 from workbench.records import Dataset
-from workbench.results.run_tables import RunMark, run_mark
+from workbench.results.run_tables import RunMark, RunTables, run_mark
 from workbench.rewriting.base import TextRewriter
 
 _WITH_SPANS, _WITHOUT_SPANS = "span_recall@2000t", "ndcg@10"
@@ -35,26 +36,40 @@ Precompute = Callable[[Graph, Sequence[Configuration], Say], Mapping[str, BaseEx
 class Outcome:
     """The results of an experiment, and the one-line error and the traceback of each configuration that failed.
 
-    `before` marks the run that was in the folder when this one started.
+    `latencies` are in milliseconds by configuration and name. `before` marks the run that was in the folder when this one started. The other fields
+    are those of `publish`: the report, the terminal's lines, remarks, the errors that stopped nothing, and the tables as they were written.
     """
 
     experiment: ExperimentSpec
     graph: Graph
     primary: Metric
-    results: list[Result] = field(default_factory=list)
+    results: list[StageResults] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     tracebacks: dict[str, str] = field(default_factory=dict)
+    latencies: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     before: RunMark = None
+    report: Path | None = None
+    lines: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    errors: Sequence[str] = ()
+    written: RunTables | None = None
 
     @property
-    def context(self) -> RunContext:
+    def run(self) -> RunContext:
         """Return the run context: dataset, metrics and workspace."""
         return self.graph.run
 
     @property
     def folder(self) -> Path:
         """Return outputs/<name>."""
-        return self.context.workspace.outputs / self.experiment.name
+        return self.run.workspace.outputs / self.experiment.name
+
+    @property
+    def tables(self) -> RunTables:
+        """Return the tables as they were written. Raises RunError before."""
+        if self.written is None:
+            raise RunError(f"the run {self.experiment.name} is not written", "publish it")
+        return self.written
 
 
 def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
@@ -148,7 +163,7 @@ def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompu
         try:
             if name in errors:
                 raise errors[name]
-            outcome.results.append(Result(configuration, graph.walk(configuration), graph.run.primary))
+            outcome.results.append(StageResults(graph.run, configuration, graph.walk(configuration)))
             message = outcome.results[-1].computed_stages
         except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)
@@ -157,5 +172,21 @@ def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompu
         remaining.finish(configuration)
         say(f"[{number}/{total}] {name}: {message}")
     with reporting(LATENCIES):
-        outcome.results = with_latencies(graph, outcome.results, say)
+        outcome.latencies = latencies_of(graph, outcome.results, say)
     return outcome
+
+
+def on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
+    """Return a function that precomputes missing results on Dask workers, or None if neither is given. Raises InputError for both."""
+    if scheduler is not None and not scheduler.strip():
+        raise InputError("the scheduler's address is empty", "give one such as tcp://host:8786, or leave it out")
+    if jobs and scheduler:
+        raise InputError("jobs and scheduler cannot be combined", "leave one of them out")
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs is {jobs}", "give 1 or more")
+    if not (jobs or scheduler):
+        return None
+    # Deferred: Dask is an optional dependency.
+    from workbench.execution.dask.precompute import precompute
+
+    return partial(precompute, jobs=jobs, scheduler=scheduler)

@@ -4,11 +4,10 @@ One process at a time writes to the folder, so all of its files come from one sw
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,15 +21,12 @@ from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.core.formatting import number, plural
 from workbench.datasets.formats.trec import NOT_SCORED, escaped
 from workbench.errors import RunError, WorkbenchError
-from workbench.execution.answering.missing import missing_answers, mixed_models
 from workbench.execution.collect import collect
-from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome, Say
-from workbench.execution.result import Result
-from workbench.execution.target_tables import incomplete_replies, missing_replies
+from workbench.execution.missing import incomplete_replies, missing_answers, missing_judgements, missing_replies, mixed_models
 from workbench.metrics.inputs import filled_ranks
 from workbench.models.tokenizers import Ints
-from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.target_tables import unscored_reasons
 from workbench.report.text.answers import cut_sentences
 from workbench.results.history import append
@@ -50,18 +46,8 @@ _ALWAYS_WRITTEN = "timings"
 _UNSCORED = -2
 
 
-class PublishedRun(NamedTuple):
-    """The report, the terminal's lines, remarks, the errors that stopped nothing, and the tables as they were written."""
-
-    report: Path
-    lines: Sequence[str]
-    notes: Sequence[str]
-    errors: Sequence[str]
-    tables: RunTables
-
-
-def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool = True) -> PublishedRun:
-    """Write all outputs of a run, and its history if `remember`. Waits for another process that writes to the folder.
+def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool = True) -> Outcome:
+    """Write all outputs of a run, and its history if `remember`, and return it with these. Waits for another process that writes to the folder.
 
     Without `notebooks`, which take most of the time, those of an earlier run are deleted.
 
@@ -73,13 +59,13 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
             _write_texts(aside, "txt", outcome.tracebacks)
             raise _nothing_to_publish(outcome, aside)
         shutil.rmtree(aside, ignore_errors=True)
-        store, folder, errors = outcome.context.workspace.local_store, outcome.folder, list[str]()
+        store, folder, errors = outcome.run.workspace.local_store, outcome.folder, list[str]()
         replaced = run_mark(folder) not in (None, outcome.before)
         notes = [f"{folder} was written by another sweep at the same time and is replaced"] if replaced else []
         run = write_outputs(outcome)
         if remember:
             try:
-                append(run, outcome.context.workspace.outputs, datetime.now(UTC))
+                append(run, outcome.run.workspace.outputs, datetime.now(UTC))
             except WorkbenchError as error:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         judgements = missing_judgements(outcome)
@@ -98,12 +84,14 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
             errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         else:
             shutil.rmtree(folder / "notebooks", ignore_errors=True)
-        return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
+        outcome.report, outcome.lines = publish_report(run, folder, store)
+        outcome.notes, outcome.errors, outcome.written = notes, errors, RunTables.read(folder)
+        return outcome
 
 
 def _lost_tries(outcome: Outcome) -> list[str]:
     """Say what tries without a usable reply may have cost."""
-    spent = outcome.context.calls.budget.spent
+    spent = outcome.run.calls.budget.spent
     if not spent.lost_tries:
         return []
     money = f", up to {number(spent.lost_usd, 2)} of {number(spent.usd, 2)} USD" if spent.lost_usd else ""
@@ -161,19 +149,19 @@ def write_outputs(outcome: Outcome) -> RunTables:
 
     If the folder holds exactly the files whose digests the store has for this outcome, only timings and manifest are written.
     """
-    run, folder, store = collect(outcome), outcome.folder, outcome.context.workspace.store
+    run, folder, store = collect(outcome), outcome.folder, outcome.run.workspace.store
     key = _key(outcome, run)
     _write_texts(folder / "errors", "txt", outcome.tracebacks)
     written = store.get(_OUTPUTS, key)
-    if written is not None and _digests(folder) == written.values("files"):
+    if written is not None and _digests(folder, run.schemas) == written.values("files"):
         write_table(folder, SCHEMAS[_ALWAYS_WRITTEN], run.table(_ALWAYS_WRITTEN))
         run.write_manifest(folder)
         return RunTables.read(folder)
     # Without a manifest nobody reads a folder whose files are partly of an earlier run, also after a kill.
     (folder / MANIFEST).unlink(missing_ok=True)
-    _write_texts(folder / "runs", "trec", {result.configuration.name: run_lines(outcome.context, result) for result in outcome.results})
+    _write_texts(folder / "runs", "trec", {result.configuration.name: run_lines(result) for result in outcome.results})
     run.write(folder)
-    store.obtain(_OUTPUTS, key, lambda writer: writer.values("files", _digests(folder)))
+    store.obtain(_OUTPUTS, key, lambda writer: writer.values("files", _digests(folder, run.schemas)))
     return run
 
 
@@ -190,20 +178,20 @@ def _key(outcome: Outcome, run: RunTables) -> str:
     """Hash everything that determines the files: settings, result keys, failures, screening, answers (no metric reads those), code."""
     experiment, manifest = outcome.experiment, run.manifest
     screening = experiment.screening.as_json() if experiment.screening else None
-    answers = [query.answer for query in outcome.context.dataset.queries]
+    answers = [query.answer for query in outcome.run.dataset.queries]
     results = manifest["fingerprints"]["configurations"]
     # The key of an incomplete result does not tell what is lacking.
     lacking = [entry.files for result in outcome.results for entry in result.incomplete]
     return fingerprint(experiment.settings, manifest["primary"], results, outcome.failures, screening, answers, lacking, code_digest())
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def _digests(folder: Path, tables: Iterable[str]) -> dict[str, str]:
     """Return the digests of the files that equal runs share. The manifest is excluded, since it contains the commit."""
-    files = [*(folder / f"{name}.parquet" for name in SCHEMAS if name != _ALWAYS_WRITTEN), *sorted((folder / "runs").glob("*.trec"))]
+    files = [*(folder / f"{name}.parquet" for name in tables if name != _ALWAYS_WRITTEN), *sorted((folder / "runs").glob("*.trec"))]
     return {path.relative_to(folder).as_posix(): file_digest(path, "blake2b") for path in files if path.is_file()}
 
 
-def run_lines(context: RunContext, result: Result) -> str:
+def run_lines(results: StageResults) -> str:
     """Format the document ranking as a TREC run.
 
     Scores are the cosines, lowered to the next 32-bit float at ties, so that trec_eval, which reads 32-bit floats and breaks ties
@@ -211,17 +199,17 @@ def run_lines(context: RunContext, result: Result) -> str:
     which a target returned, is named after its rank. A question for which nothing was found has no line, and one without a score the line
     `not-scored`, so that the file can be read as a recorded target with the same scores.
     """
-    ranking = filled_ranks(result.ranked("ranking"))
-    if "responses" in result.entries:
-        reasons = unscored_reasons(result.entry("responses"), "documents", len(context.query_ids))
+    run, ranking = results.run, filled_ranks(results.ranked("ranking"))
+    if "responses" in results.entries:
+        reasons = unscored_reasons(results.entry("responses"), "documents", len(run.query_ids))
         unscored = [query for query, reason in enumerate(reasons) if reason]
         marks = pd.DataFrame({"query": unscored, "rank": 1, "doc": _UNSCORED, "score": 0.0}).astype(ranking.dtypes)
         ranking = pd.concat([ranking[~ranking["query"].isin(unscored)], marks]).sort_values("query", kind="stable")
     rank = ranking["rank"].to_numpy(np.int64)
     outside = [f"not-in-the-dataset-{number}" for number in range(int(rank.max(initial=0)) + 1)]
-    queries, documents = [escaped(query_id) for query_id in context.query_ids], [*map(escaped, context.doc_ids), *outside, NOT_SCORED]
+    queries, documents = [escaped(query_id) for query_id in run.query_ids], [*map(escaped, run.doc_ids), *outside, NOT_SCORED]
     doc = ranking["doc"].to_numpy(np.int64)
-    doc = np.select([doc == _UNSCORED, doc < 0], [len(documents) - 1, len(context.doc_ids) + rank], doc)
+    doc = np.select([doc == _UNSCORED, doc < 0], [len(documents) - 1, len(run.doc_ids) + rank], doc)
     scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
     texts = pa.string()
     columns = [
@@ -230,7 +218,7 @@ def run_lines(context: RunContext, result: Result) -> str:
         pa.array(documents, texts).take(pa.array(doc)),
         pa.array(rank).cast(texts),
         pa.array(scores.astype(np.float64)).cast(texts),
-        escaped(result.configuration.name),
+        escaped(results.configuration.name),
     ]
     # Work by columns: line by line takes three times as long, as much as all tables together.
     lines = pc.binary_join_element_wise(*columns, " ").to_pylist()

@@ -18,8 +18,7 @@ from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
-from workbench.execution.answering.costs import CallBound, bounds_of
-from workbench.execution.judging.bounds import judging_bounds
+from workbench.execution.costs import CallBound, bounds_of, judging_bounds
 from workbench.execution.latency import is_measured
 from workbench.execution.local import context_of
 from workbench.execution.speed import EncodingModel, Speed, speeds_of

@@ -16,12 +16,12 @@ from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.execution.local import Say, check_code, context_of, primary_of, retrieval_primary
-from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
 from workbench.pipeline.configuration import Configuration, PipelineConfiguration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage_results import StageResults
 from workbench.records import Dataset
 from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters, weighted
@@ -200,7 +200,7 @@ def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str
     for number, (name, proxy) in enumerate(proxies.cheap.items(), 1):
         values[name] = np.full(proxies.run.labels.queries, np.nan)
         try:
-            result = Result(proxy, proxies.graph.walk(proxy))
+            result = StageResults(proxies.run, proxy, proxies.graph.walk(proxy))
             values[name] = result.scores_table.sort_values("query")["value"].to_numpy(np.float64)
             message = result.computed_stages
             if result.truncated.any():

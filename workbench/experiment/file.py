@@ -14,7 +14,7 @@ from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import InputError
 from workbench.experiment.components import component, is_mapping, read_keys, unknown, usable
 from workbench.experiment.gate_keys import gate_in
-from workbench.gate.settings import GateSettings
+from workbench.gate.rules import GateSettings
 from workbench.llm.session import CallLimits
 from workbench.metrics.names import Metric
 from workbench.statistics.power import SMALLEST_DIFFERENCE

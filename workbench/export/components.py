@@ -16,7 +16,7 @@ from workbench.models.files import locate
 from workbench.models.tokenizers import CHARACTERS, CL100K, Ints, count, tokenise, tokenizer_file
 from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import PipelineConfiguration
-from workbench.pipeline.stage import Entries
+from workbench.pipeline.stage_results import Entries
 from workbench.reranking.base import Reranker
 from workbench.reranking.cross_encoder import CrossEncoderReranker
 from workbench.reranking.late_interaction import LateInteractionReranker

@@ -18,13 +18,13 @@ from workbench.core.files import read_json, store_errors
 from workbench.errors import InputError
 from workbench.execution.local import check_code, context_of
 from workbench.execution.plan import plan_experiment
-from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.export.components import write_components, write_lines, write_prompt
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage_results import StageResults
 from workbench.records import Chunk
 from workbench.reranking import marginal_relevance
 from workbench.results.run_tables import RunTables
@@ -60,7 +60,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
     with store_errors(target.parent):
         aside.mkdir(parents=True)
         try:
-            _write(graph.run, Result(configuration, graph.walk(configuration), graph.run.primary), aside)
+            _write(graph.run, StageResults(graph.run, configuration, graph.walk(configuration)), aside)
             if target.exists():
                 shutil.rmtree(target)
             os.rename(aside, target)
@@ -95,14 +95,14 @@ def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configurati
     return experiment, chosen
 
 
-def _write(run: RunContext, result: Result, folder: Path) -> None:
+def _write(run: RunContext, result: StageResults, folder: Path) -> None:
     configuration, chunks = result.configuration.pipeline, run.chunks(result.entry("chunks"))
     # This order breaks ties.
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
     settings, needed = write_components(configuration, result.entries, run.chunks(result.entry("chunks")), order, folder)
     passages = list(_passages(run, [chunks[place] for place in order.tolist()]))
     write_lines(folder / "passages.jsonl", passages)
-    budget = configuration.delivery(result.primary).tokens
+    budget = configuration.delivery(run.primary).tokens
     if budget:
         starts, first = _token_starts(run, passages)
         np.savez_compressed(folder / "tokens.npz", starts=starts, first=first)

@@ -16,7 +16,7 @@ from workbench.metrics.case import AnswerJudgements, Answers, Case, Contexts, Ju
 from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Entries, Node
+from workbench.pipeline.stage_results import StageResults, result_id
 from workbench.pipeline.stages.answering.answers import answer_rows
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.answering.outcomes import outcomes_of
@@ -32,34 +32,30 @@ _VARIANTS = 64
 NO_ANSWER = "no answer"
 
 
-def answered_case(
-    run: RunContext, configuration: Configuration, entries: Entries, variant: Variant, ranking: Retrieved | None = None
-) -> Case:
+def answered_case(results: StageResults, variant: Variant, ranking: Retrieved | None = None) -> Case:
     """Return the case of a variant: its contexts, and its answers and judgements if their entries are given."""
-    contexts = entries["contexts"][Node("contexts", configuration, Variant(variant.condition, variant.perturbation)).result_id]
-    answers = judgements = None
-    if "answers" in entries:
-        given = entries["answers"][Node("answers", configuration, variant).result_id]
-        answers = _answers(run, configuration, contexts, given, tuple(entries["answers"].values()))
-    if "judge_tests" in entries:
-        tested = entries["judge_tests"][Node("judge_tests", configuration, part="support").result_id]
-        judgements = _judgements(run, tested, *judged_entries(configuration, entries, variant))
+    run, contexts, answers, judgements = results.run, results.contexts_of(variant), None, None
+    if "answers" in results.entries:
+        given, of_model = results.of("answers", variant), tuple(results.parts("answers"))
+        answers = _answers(run, results.configuration, contexts, given, of_model)
+    if "judge_tests" in results.entries:
+        judgements = _judgements(run, results.of("judge_tests", Variant(), SUPPORT), *_judged_results(results, variant))
     answered = VariantParts(variant, _contexts(contexts, run.labels.queries), answers, judgements)
     return Case(run.labels, ranking, run.spans, answered=answered)
 
 
-def judged_entries(
-    configuration: Configuration, entries: Entries, variant: Variant
+def _judged_results(
+    results: StageResults, variant: Variant
 ) -> tuple[StoredResult, tuple[StoredResult, ...], tuple[tuple[Task, StoredResult], ...]]:
-    """Return the entries of a variant: its claims, its verdicts by the judges `support` and `overlap`, and its judgements by task."""
+    """Return the results of a variant: its claims, its verdicts by the judges `support` and `overlap`, and its judgements by task."""
 
-    def entry(stage: str, part: str = "") -> StoredResult | None:
-        return entries.get(stage, {}).get(Node(stage, configuration, variant, part).result_id)
+    def found(stage: str, part: str) -> StoredResult | None:
+        return results.entries.get(stage, {}).get(result_id(variant, part))
 
-    claims, support = entries["claims"][Node("claims", configuration, variant).result_id], entry("verdicts", SUPPORT)
-    verdicts = tuple(filter(None, (support, entry("verdicts", OVERLAP) or support)))
-    judgements = tuple((task, found) for task in TASKS if (found := entry("judgements", task)))
-    return claims, verdicts, judgements
+    support = found("verdicts", SUPPORT)
+    verdicts = tuple(filter(None, (support, found("verdicts", OVERLAP) or support)))
+    judgements = tuple((task, judged) for task in TASKS if (judged := found("judgements", task)))
+    return results.of("claims", variant), verdicts, judgements
 
 
 @lru_cache(maxsize=_VARIANTS)

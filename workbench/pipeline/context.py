@@ -16,6 +16,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.datasets.filters import matches
 from workbench.datasets.fingerprints import corpus_fingerprint
 from workbench.embedding.base import Usage
+from workbench.judging.base import Judge, Task
 from workbench.judging.settings import Judging
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.metrics.inputs import Labels
@@ -119,6 +120,11 @@ class RunContext:
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
     judging: Judging | None = None
+
+    @property
+    def judges(self) -> Mapping[Task, Judge]:
+        """Return the judge of each task. Empty without judges."""
+        return self.judging.judges if self.judging else {}
 
     @property
     def judged_conditions(self) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
-from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stage_results import Entries
 from workbench.records import Variant
 from workbench.storage.result_store import StoredResult
 
@@ -118,9 +119,8 @@ class Graph:
         for need in self.before(node):
             known = (entries or {}).get(need.stage, {}).get(need.result_id)
             obtained.setdefault(need.stage, {})[need.result_id] = known or self.obtain(need, entries)
-        return Inputs(
-            self.run, node, key, _with_provided(obtained, node.configuration), lambda: self._pending(node), lambda: self._check(node)
-        )
+        given = _with_provided(obtained, node.configuration)
+        return Inputs(self.run, node.configuration, given, node, key, lambda: self._pending(node), lambda: self._check(node))
 
     def _pending(self, node: Node) -> list[Inputs]:
         pending = []

@@ -9,8 +9,7 @@ from workbench.metrics.evaluate import document_depths
 from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Entries
-from workbench.pipeline.stages.reranked import final_hits
+from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import StoredResult
 
@@ -24,9 +23,9 @@ def retrieved(configuration: Configuration, chunks: StoredResult, hits: StoredRe
     return Retrieved(*tables, spread, whole_index="chunks" not in configuration.provided)
 
 
-def ranking_case(run: RunContext, configuration: Configuration, entries: Entries, search: str = "") -> Case:
+def ranking_case(results: StageResults, search: str = "") -> Case:
     """Return the case of a search. All metrics share it, so that intermediate tables are computed once."""
-    return _case(run, configuration, entries["chunks"][""], final_hits(entries), search)
+    return _case(results.run, results.configuration, results.entry("chunks"), results.final_hits, search)
 
 
 @lru_cache(maxsize=2)

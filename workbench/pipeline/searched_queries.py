@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from workbench.core.formatting import encodable
 from workbench.embedding.base import Role
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Entries
+from workbench.pipeline.stage_results import Entries, StageResults
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.filtered import search, searches
 from workbench.retrieval.fusion import fused_by_question, pooled
@@ -110,3 +111,9 @@ def _expanded(entry: StoredResult, queries: QueryBatch) -> QueryBatch:
             changed = replace(queries, vectors=np.asarray(entry.array(f"vectors_{number}")))
         expanded = expanded.with_member(member["path"], changed)
     return expanded
+
+
+def rewrites_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate what was searched for each question in place of its text."""
+    rows = next(entry for entry in results.parts("rewritten", "feedback")).table(REWRITES)
+    return rows.assign(query_id=results.run.query_ids[rows["query"]], text=[encodable(text) for text in rows["text"]])

@@ -4,18 +4,19 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import pandas as pd
 
 from workbench.core.progress import reporting
 from workbench.embedding.base import Embedder, Role
 from workbench.errors import InputError, StoreError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage_results import StageResults, result_id
 from workbench.records import Variant
+from workbench.schemas import TableSchema
 from workbench.storage.result_store import ResultWriter, StoredResult
-
-# Finished results by stage and result id.
-Entries = Mapping[str, Mapping[str, StoredResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,11 @@ class Node:
 
     @property
     def result_id(self) -> str:
-        """Return the name of the result among those of its stage: its part, its variant if that is another than the usual one, or both."""
-        return "|".join(filter(None, [str(self.variant) if self.variant != Variant() else "", self.part]))
+        """Return the name of the result among those of its stage."""
+        return result_id(self.variant, self.part)
+
+
+TableMakers: TypeAlias = Mapping[TableSchema, Callable[[StageResults], pd.DataFrame]]
 
 
 class Identity(NamedTuple):
@@ -44,24 +48,17 @@ class Identity(NamedTuple):
     run: Any = None
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The run, a node with its key, and its input results. `pending` are the inputs of other configurations' missing results.
+@dataclass(frozen=True, eq=False)
+class Inputs(StageResults):
+    """The results that a node needs, with its key. `pending` are the inputs of other configurations' missing results.
 
     `check` raises RunError if something that determines the result, such as a file of a prompt, has changed since the key was made.
     """
 
-    run: RunContext
     node: Node
     key: str
-    entries: Entries
     pending: Callable[[], "list[Inputs]"]
     check: Callable[[], None] = lambda: None
-
-    @property
-    def configuration(self) -> Configuration:
-        """Return the node's configuration."""
-        return self.node.configuration
 
     def entry(self, stage: str) -> StoredResult:
         """Return the result of a stage that stores a single one for the node. Raises StoreError if the stage is not an input."""
@@ -83,6 +80,8 @@ class Stage(ABC):
     inputs: ClassVar[tuple[str, ...]] = ()
     setting: ClassVar[str] = ""
     role: ClassVar[Role] = "document"
+    # The output tables that the stage gives, each made from the results of a configuration.
+    tables: ClassVar[TableMakers] = {}
     # Whether the stage writes the item cache.
     uses_cache: ClassVar[bool] = False
 
@@ -122,6 +121,10 @@ class Stage(ABC):
         """Return the settings whose change the history records, by default those of the identity in the usual variant."""
         parts = self.parts(configuration, run)
         return self.identity(Node(self.name, configuration, part=parts[0]), run).settings if parts else None
+
+    def tables_of(self, configuration: Configuration) -> TableMakers:
+        """Return the output tables that the stage gives for a configuration which has it, by default all."""
+        return self.tables
 
     @abstractmethod
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:

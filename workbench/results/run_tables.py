@@ -89,25 +89,24 @@ class RunTables:
             runs = sorted(manifest.parent.name for manifest in place.glob(f"*/{MANIFEST}"))
             fix = f"give one of its runs: {', '.join(runs)}" if runs else "give the folder outputs/<name> of a finished sweep"
             raise InputError(f"{place} contains no run (no readable {MANIFEST})", fix) from None
-        # Tables are read later, from wherever the working directory is then.
-        whole = place.resolve()
-        files = {name: schema for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
-        sources = {name: TableFile(whole, schema, manifest) for name, schema in files.items()}
-        missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in sources]
+        missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and not (place / f"{name}.parquet").is_file()]
         prints = manifest.get("fingerprints")
         older = "metrics" not in manifest or not (isinstance(prints, dict) and {"questions", "corpus"} <= set(prints))
         if missing or older:
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
             raise InputError(f"{place} {what}", _AGAIN)
         checked(RunManifest, manifest, place / MANIFEST, _AGAIN)
-        return cls(manifest, sources)
+        # Tables are read later, from wherever the working directory is then.
+        whole = place.resolve()
+        files = {name: schema for name, schema in _schemas(manifest).items() if (place / f"{name}.parquet").is_file()}
+        return cls(manifest, {name: TableFile(whole, schema, manifest) for name, schema in files.items()})
 
     def __repr__(self) -> str:
         return f"RunTables({self.name!r})"
 
     def write(self, folder: Path) -> None:
         """Write every table and the manifest, each atomically. Delete the file of a table that the run does not have."""
-        for name, schema in SCHEMAS.items():
+        for name, schema in self.schemas.items():
             if name in self.sources:
                 write_table(folder, schema, self.table(name))
             else:
@@ -121,14 +120,19 @@ class RunTables:
     def table(self, name: str) -> pd.DataFrame:
         """A table by its name in `schemas.SCHEMAS`, without rows if the run does not have it."""
         if name not in self._made:
-            schema = SCHEMAS[name]
-            self._made[name] = conform(schema, self.sources[name](self)) if name in self.sources else empty(schema)
+            schema = self.schemas[name]
+            self._made[name] = schema.conform(self.sources[name](self)) if name in self.sources else schema.empty()
         return self._made[name]
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        if name not in SCHEMAS:
+        if "manifest" not in self.__dict__ or name not in self.schemas:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return self.table(name)
+
+    @cached_property
+    def schemas(self) -> Mapping[str, TableSchema]:
+        """The schemas of the tables that a run can have, with those of stages of other packages."""
+        return _schemas(self.manifest)
 
     @property
     def name(self) -> str:
@@ -258,6 +262,11 @@ def retrieved_values(queries: pd.DataFrame) -> pd.DataFrame:
     return rows[columns].groupby(columns[:3], sort=False)["value"].mean().reset_index()
 
 
+def _schemas(manifest: Mapping[str, Any]) -> dict[str, TableSchema]:
+    tables = manifest.get("tables", {})
+    return {**{name: TableSchema.of(name, each["rows"], each["columns"]) for name, each in tables.items()}, **SCHEMAS}
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run. Raises OSError or ValueError if it cannot be read."""
     manifest = parsed_json(read_regular(folder / MANIFEST))
@@ -272,16 +281,6 @@ def run_mark(folder: Path) -> RunMark:
         state = (folder / MANIFEST).stat()
         return state.st_ino, state.st_mtime_ns
     return None
-
-
-def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
-    """Convert a table to the schema's columns, order and types. Raises KeyError if a column is missing."""
-    return table[schema.names].astype(dict(schema.dtypes))
-
-
-def empty(schema: TableSchema) -> pd.DataFrame:
-    """An empty table."""
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.dtypes.items()})
 
 
 def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.asked_sweeps import AskedSweep
 from workbench.errors import ExperimentError
-from workbench.execution.answering.missing import missing_answers
+from workbench.execution.missing import missing_answers
 from workbench.execution.outputs import publish
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.results.run_tables import RunTables

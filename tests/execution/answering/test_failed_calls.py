@@ -10,7 +10,7 @@ import pandas as pd
 
 from tests.asked_sweeps import AskedSweep, question, write_questions
 from tests.loopback import closed_port
-from workbench.execution.answering.missing import missing_answers, mixed_models
+from workbench.execution.missing import missing_answers, mixed_models
 from workbench.results.run_tables import RunTables
 from workbench.storage.sqlite_cache import digest_of
 

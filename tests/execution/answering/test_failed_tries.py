@@ -38,7 +38,7 @@ def test_money_of_failed_tries_is_in_timings_and_report_per_configuration(asked_
     settings = {"sweep": {"answering": [asked_sweep.generator(prompt=["cited-1", "short-1"], timeout=3, retries=1, **PRICES)]}}
     outcome = asked_sweep.run(**settings)
     assert not outcome.failures
-    run, spent = publish(outcome, lambda _: None, notebooks=False).tables, outcome.context.calls.budget.spent
+    run, spent = publish(outcome, lambda _: None, notebooks=False).tables, outcome.run.calls.budget.spent
     # One try that was made again, and both tries of a question that stays unscored.
     ((name, values),) = failed(run).items()
     assert "short" not in name
@@ -70,4 +70,4 @@ def test_failed_tries_of_judges_count_too_and_a_run_without_any_has_no_such_row(
     judge = asked_sweep.generator(model="judge", retries=1, **PRICES)
     outcome = asked_sweep.run(answering=PRICES, metrics=["recall@3", "answer_correctness"], judging={"correctness": judge})
     (values,) = failed(publish(outcome, lambda _: None, notebooks=False).tables).values()
-    assert values == {"failed_tries": 1, "failed_tries_cost": pytest.approx(outcome.context.calls.budget.spent.lost_usd)}
+    assert values == {"failed_tries": 1, "failed_tries_cost": pytest.approx(outcome.run.calls.budget.spent.lost_usd)}

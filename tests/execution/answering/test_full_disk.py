@@ -14,7 +14,7 @@ from workbench.experiment.read import read_experiment
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 outcome = run_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]), lambda _: None)
-print(*outcome.failures.values(), f"lost {outcome.context.calls.budget.spent.lost_tries}", sep="\\n")
+print(*outcome.failures.values(), f"lost {outcome.run.calls.budget.spent.lost_tries}", sep="\\n")
 """
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.answered_runs import Planted, answered
-from workbench.execution.answering.missing import missing_answers
+from workbench.execution.missing import missing_answers
 
 
 def test_a_run_without_missing_answers_needs_no_line(unanswered):

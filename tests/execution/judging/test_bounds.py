@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.judged_sweeps import JudgedSweep
-from workbench.execution.answering.costs import CallBound
+from workbench.execution.costs import CallBound
 from workbench.execution.plan import Plan, plan_experiment, plan_lines
 from workbench.experiment.read import experiment_of
 from workbench.judging.known_answers import faithfulness_cases, relevance_cases

@@ -11,8 +11,8 @@ from tests.judged_sweeps import FALSE, QUESTIONS, JudgedSweep, about_the_run
 from tests.loopback import closed_port
 from workbench.cli.main import main
 from workbench.execution.collect import collect
-from workbench.execution.judging.missing import missing_judgements
 from workbench.execution.local import Outcome
+from workbench.execution.missing import missing_judgements
 from workbench.execution.outputs import write_outputs
 from workbench.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.metrics.names import Metric

@@ -138,7 +138,7 @@ def rank(swept, text: str) -> list[int]:
     """Return the chunks that BM25 finds for a text."""
     outcome = swept({"kind": "bm25"}, name="alone")
     (result,) = outcome.results
-    found = result.configuration.retrieval.retrieve(QueryBatch([text]), corpus_of(outcome.context, result.entries), SearchDepth(100, 0, 1))
+    found = result.configuration.retrieval.retrieve(QueryBatch([text]), corpus_of(outcome.run, result.entries), SearchDepth(100, 0, 1))
     return found.hits["chunk"].tolist()
 
 
@@ -147,7 +147,7 @@ def test_a_reranker_reads_the_question_as_it_was_asked(swept, folder: Path) -> N
     (result,) = outcome.results
     queries = np.asarray(result.entry("queries").array("vectors"))
     vectors = np.asarray(result.entry("vectors").array("vectors"))
-    pool = result.hits.table("exact_hits").query("query == 1 and rank <= 3")["chunk"].to_numpy()
+    pool = result.entry("hits").table("exact_hits").query("query == 1 and rank <= 3")["chunk"].to_numpy()
     by_question = pool[np.argsort(-(vectors[pool] @ queries[1]), kind="stable")]
     assert result.ranked("hits").query("query == 1")["chunk"].tolist()[:3] == by_question.tolist()
 

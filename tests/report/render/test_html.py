@@ -200,7 +200,7 @@ def test_twenty_configurations_and_three_hundred_questions_stay_below_five_megab
     started = time.perf_counter()
     size = write_report(collect(outcome), tmp_path / "report.html").stat().st_size
     assert len(outcome.results) == 20
-    assert len(outcome.context.dataset.queries) == 300
+    assert len(outcome.run.dataset.queries) == 300
     assert size < 5_000_000
     assert time.perf_counter() - started < 120
 

@@ -42,7 +42,7 @@ def test_delivered_text_reads_as_in_the_documents(made):
     outcome = made.ran(2)
     run = collect(outcome)
     data = opened(drill(run, run.names))
-    texts = {document.doc_id: document.text for document in outcome.context.dataset.documents}
+    texts = {document.doc_id: document.text for document in outcome.run.dataset.documents}
     for query in data["queries"][:20]:
         spent = [0, 0]
         for place, hits in enumerate(query["h"]):

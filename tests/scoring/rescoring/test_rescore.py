@@ -131,12 +131,12 @@ def test_a_budget_in_tokens_needs_the_documents_of_the_run(moved: wb.Results, fe
     assert table["value"].isna().all()
     assert set(table["source"]) == {"none"}
     assert table["note"].str.startswith("a budget in tokens needs the documents, and the dataset of the run cannot be read here").all()
-    with_documents = moved.what_if("span_recall@400t", dataset=few.context.dataset)
+    with_documents = moved.what_if("span_recall@400t", dataset=few.run.dataset)
     assert with_documents["value"].notna().all()
 
 
 def test_documents_that_were_edited_since_the_run_are_not_used(moved: wb.Results, few: Outcome) -> None:
-    dataset = few.context.dataset
+    dataset = few.run.dataset
     edited = replace(dataset, documents=(replace(dataset.documents[0], text="Other. " + dataset.documents[0].text), *dataset.documents[1:]))
     notes = moved.what_if("span_recall@400t", dataset=edited)["note"]
     assert set(notes) == {"a budget in tokens needs the documents, and the documents are not those of the run"}

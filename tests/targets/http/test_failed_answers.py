@@ -6,9 +6,9 @@ from pathlib import Path
 from tests.asked_sweeps import write_questions
 from tests.targets.http.service import Service
 from tests.targets.http.sessions import ANSWER, SEARCH
-from workbench.execution.answering.missing import missing_answers
 from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
+from workbench.execution.missing import missing_answers
 from workbench.experiment.read import experiment_of
 
 

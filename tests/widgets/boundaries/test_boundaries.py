@@ -24,7 +24,7 @@ CHUNKERS = [
 
 
 def test_the_offsets_are_those_of_the_chunks_of_a_sweep(few: Outcome) -> None:
-    context, model = few.context, BoundaryModel(few.context.dataset)
+    context, model = few.run, BoundaryModel(few.run.dataset)
     for result in few.results:
         table = result.chunks_table
         for place, document in enumerate(context.dataset.documents):

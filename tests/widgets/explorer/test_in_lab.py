@@ -18,7 +18,7 @@ WAIT = 240_000
 @pytest.fixture(scope="module")
 def root(few, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
-    shutil.copytree(few.context.workspace.outputs, folder / "outputs")
+    shutil.copytree(few.run.workspace.outputs, folder / "outputs")
     (folder / "notebooks").mkdir()
     (folder / "notebooks" / "explore.ipynb").write_text(NOTEBOOK.read_text("utf-8").replace("outputs/quickstart", "outputs/few"), "utf-8")
     return folder

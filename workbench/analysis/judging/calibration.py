@@ -15,7 +15,7 @@ from workbench.core.formatting import aligned, interval, listed, number, plural
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.judge_labels import LabelLine
-from workbench.results.run_tables import RunTables, conform, empty
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.statistics.judging.calibration import Calibration, CalibrationValue, JudgedLabels, agreement, calibration
 from workbench.statistics.judging.items import FEWEST_LABELS, TARGETS, LabelledItems
@@ -56,7 +56,7 @@ def calibration_table(labelled: LabelledRun) -> pd.DataFrame:
     named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": found.labels}
     usual = {"at": np.nan, "low": np.nan, "high": np.nan, "source": "run" if own else "elsewhere"}
     rows = [usual | row | named for row in _measures(found, _people(labelled) if own else {})]
-    return conform(SCHEMAS["calibration"], pd.DataFrame(rows))
+    return SCHEMAS["calibration"].conform(pd.DataFrame(rows))
 
 
 def badge(run: RunTables, task: str) -> str:
@@ -152,7 +152,7 @@ def corrections(labelled: LabelledRun) -> pd.DataFrame:
             rows += _rows(metric, name, "", [each])
         for a, b in itertools.combinations(items, 2):
             rows += _rows(metric, a, b, [items[a], items[b]])
-    return conform(_SCHEMA, pd.DataFrame(rows)) if rows else empty(_SCHEMA)
+    return _SCHEMA.conform(pd.DataFrame(rows)) if rows else _SCHEMA.empty()
 
 
 def refusal(labelled: LabelledRun) -> str:
@@ -217,7 +217,7 @@ def labelled_tasks(run: RunTables, lines: Sequence[LabelLine], condition: str) -
     return LabelledTasks(
         pd.concat([_labels(each, lines) for each in joined], ignore_index=True),
         pd.concat([calibration_table(each) for each in joined], ignore_index=True),
-        pd.concat(whole, ignore_index=True) if whole else empty(SCHEMAS["corrected"]),
+        pd.concat(whole, ignore_index=True) if whole else SCHEMAS["corrected"].empty(),
         tuple(_refusal(each) for each in joined if _refusal(each)),
     )
 
@@ -233,7 +233,7 @@ def _labels(labelled: LabelledRun, lines: Sequence[LabelLine]) -> pd.DataFrame:
     columns = ["item_id", "configuration", "condition", "query_id", "repeat", "number"]
     given = [{"item_id": line.item_id, "label": line.label, "annotator": line.annotator} for line in lines if line.label]
     rows = labelled.items[columns].merge(pd.DataFrame(given, columns=["item_id", "label", "annotator"]), on="item_id")
-    return conform(SCHEMAS["labels"], rows.assign(task=labelled.task))
+    return SCHEMAS["labels"].conform(rows.assign(task=labelled.task))
 
 
 def _values(rows: pd.DataFrame) -> list[str]:

@@ -1,6 +1,10 @@
 """Split documents into chunks."""
 
 from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
 
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import using_vector_cache
@@ -9,8 +13,17 @@ from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.chunk_table import chunk_tables
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage_results import StageResults
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
+
+
+def _lengths_table(results: StageResults) -> pd.DataFrame:
+    """Count chunks by number of tokens in their inputs, or in the delivered slices without embeddings."""
+    lengths = results.input_lengths if "vectors" in results.entries else results.chunks_table["tokens"].to_numpy(np.int64)
+    tokens, chunks = np.unique(lengths, return_counts=True)
+    return pd.DataFrame({"tokens": tokens, "chunks": chunks})
 
 
 class ChunksStage(Stage):
@@ -19,6 +32,7 @@ class ChunksStage(Stage):
     name = "chunks"
     inputs = ("corpus",)
     setting = "chunking"
+    tables: ClassVar[TableMakers] = {SCHEMAS["chunk_lengths"]: _lengths_table}
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the chunker's settings, and the vocabulary in which budgets are counted."""

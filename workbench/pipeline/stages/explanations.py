@@ -1,18 +1,51 @@
 """Explain a configuration's results: the delivered context, the causes of misses, the details of each query."""
 
+from typing import ClassVar
+
 import numpy as np
+import pandas as pd
 
 from workbench.attribution.delivered_context import context_rows, context_tokens, query_details
 from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import embedded_extent
+from workbench.context.conditions import RETRIEVED
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.rankings import ranking_case
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.vectors import truncated_tokens
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.target_tables import unknown_questions
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
+
+
+def _context_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate the slices that the primary metric reads."""
+    rows, run = results.entry("explanations").table("context"), results.run
+    return rows.assign(query_id=run.query_ids[rows["query"]], doc_id=run.doc_ids[rows["doc"]])
+
+
+def _causes_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate the cause of each miss in retrieval, with the missed evidence or document."""
+    run = results.run
+    rows, needs = results.entry("explanations").table("misses"), run.dataset.needs
+    spans = [needs[need].alternatives[0] if need >= 0 else None for need in rows["need"].tolist()]
+    doc_ids = [span.doc_id if span else run.doc_ids[doc] for span, doc in zip(spans, rows["doc"].tolist(), strict=True)]
+    evidence = [f"{doc_id}:{span.start}-{span.end}" if span else doc_id for span, doc_id in zip(spans, doc_ids, strict=True)]
+    query_ids = run.query_ids[rows["query"].to_numpy(np.int64)]
+    rows = rows.assign(condition=RETRIEVED, variant="", repeat=0, subject="evidence")
+    return rows.assign(query_id=query_ids, evidence=evidence, doc_id=doc_ids)
+
+
+def _details_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate the details of each query by the primary metric."""
+    run = results.run
+    ranked = results.ranked("about").set_index("query").reindex(range(len(run.query_ids)))
+    attainable = results.entries["scores"][str(run.primary)].table("scores")["attainable"].to_numpy(np.float64)
+    details = results.entry("explanations").table("details").assign(query_id=run.query_ids, attainable=attainable)
+    top = ranked["top"].to_numpy(np.float64)
+    return details.assign(top_score=np.where(np.isfinite(top), top, np.nan), tied=ranked["tied"].eq(True).to_numpy())
 
 
 class ExplanationsStage(Stage):
@@ -25,6 +58,11 @@ class ExplanationsStage(Stage):
     name = "explanations"
     version = 3
     inputs = ("labels", "chunks", "vectors", "hits", "reranked", "neighbours", "responses")
+    tables: ClassVar[TableMakers] = {
+        SCHEMAS["context"]: _context_table,
+        SCHEMAS["causes"]: _causes_table,
+        SCHEMAS["query_details"]: _details_table,
+    }
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the run has a primary metric. A run that only screens explains nothing."""
@@ -42,11 +80,11 @@ class ExplanationsStage(Stage):
         labels, metric = inputs.run.labels, inputs.run.primary
         if metric is None:
             raise RunError("the run has no primary metric to explain results by", "name one")
-        case = ranking_case(inputs.run, inputs.configuration, inputs.entries)
+        case = ranking_case(inputs)
         cut, embedding = context_cut(metric, inputs.configuration.delivery(metric)), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None
-        extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs.configuration, inputs.entries), texts, vocabulary)
+        extent = embedded_extent(labels, case.retrieved.chunks, inputs.truncated, texts, vocabulary)
         writer.table("context", context_rows(case, cut))
         misses, unknown = missed(case, metric, extent, cut), _unknown(inputs, metric.family)
         writer.table("misses", misses[~misses["query"].isin(unknown)])

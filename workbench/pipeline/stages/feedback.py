@@ -1,15 +1,18 @@
 """Expand the questions by the best chunks of a first search."""
 
+from typing import ClassVar
+
 import pandas as pd
 
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import REWRITES, original_queries, write_expanded
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.searched_queries import REWRITES, original_queries, rewrites_table, write_expanded
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.rewriting.base import FeedbackRewriter
 from workbench.rewriting.feedback import expanded_queries
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
 
@@ -22,6 +25,7 @@ class FeedbackStage(Stage):
     name = "feedback"
     inputs = ("questions", "chunks", "vectors", "queries", "index")
     setting = "rewrite"
+    tables: ClassVar[TableMakers] = {SCHEMAS["rewrites"]: rewrites_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration expands questions by feedback."""

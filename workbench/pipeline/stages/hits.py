@@ -1,24 +1,65 @@
 """Rank chunks and documents for each question."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from workbench.metrics.delivery import delivered_ends
 from workbench.metrics.names import Metric
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import searched_queries
-from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage_results import Entries, StageResults
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
 from workbench.retrieval.rank import SEED, tie_breakers
 from workbench.rewriting.base import TextRewriter
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
 _LISTED = 100
+
+
+def _hits_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate all ranked hits.
+
+    `chunk_id` names the slice that was searched, `start` and `end` delimit the slice to deliver, and `kept` ends its delivered part.
+    """
+    run, hits, chunks, labels = results.run, results.all_hits, results.chunks_table, results.run.labels
+    rows, delivered_tokens = hits["chunk"].to_numpy(), hits["delivered_tokens"].to_numpy(np.int64)
+    origins = labels.offsets[chunks["doc"].to_numpy(np.int64)][rows]
+    starts, ends = (edges[rows] for edges in labels.positions(chunks, "delivered_start", "delivered_end"))
+    kept = delivered_ends(labels, starts, ends, delivered_tokens, chunks["tokens"].to_numpy(np.int64)[rows])
+    return hits.assign(
+        query_id=run.query_ids[hits["query"]],
+        chunk_id=_chunk_ids(results)[rows],
+        doc_id=run.doc_ids[chunks["doc"]][rows],
+        start=chunks["delivered_start"].to_numpy()[rows],
+        end=chunks["delivered_end"].to_numpy()[rows],
+        kept=np.where(hits["delivered"], kept, starts) - origins,
+    )
+
+
+def _sources_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate rank and score of each hit in each ranking that was fused."""
+    configuration, run = results.configuration, results.run
+    hits, sources = results.ranked("hits")[["query", "rank", "chunk"]], results.entry("hits").table(f"{configuration.evaluated}_sources")
+    sources = sources.rename(columns={"rank": "retriever_rank", "score": "retriever_score"})
+    rows = hits.merge(sources, on=["query", "chunk"]).sort_values(["query", "rank"], kind="stable")
+    return rows.assign(query_id=run.query_ids[rows["query"]], chunk_id=_chunk_ids(results)[rows["chunk"]])
+
+
+def _chunk_ids(results: StageResults) -> NDArray[np.object_]:
+    """Return the id of each chunk. Shape (chunks,)."""
+    chunks = results.chunks_table
+    places = zip(results.run.doc_ids[chunks["doc"]], chunks["start"], chunks["end"], strict=True)
+    return np.array([f"{doc}:{start}-{end}" for doc, start, end in places], dtype=object)
 
 
 class HitsStage(Stage):
@@ -31,6 +72,7 @@ class HitsStage(Stage):
     version = 6
     inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback")
     setting = "retrieval"
+    tables: ClassVar[TableMakers] = {SCHEMAS["hits"]: _hits_table, SCHEMAS["hit_sources"]: _sources_table}
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the retriever's settings and models, the seed of ties, how texts are fused, and the depth to which rankings are read."""
@@ -40,6 +82,10 @@ class HitsStage(Stage):
         return Identity(
             settings, [depth.slices, depth.tokens, depth.documents, depth.listed, *(run.filters.identity if run.filters else ())]
         )
+
+    def tables_of(self, configuration: Configuration) -> TableMakers:
+        """Return the table of hits, and for a fused ranking that of its parts."""
+        return {schema: make for schema, make in self.tables.items() if configuration.fuses or schema.name == "hits"}
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Rank chunks and documents for all queries with every search."""

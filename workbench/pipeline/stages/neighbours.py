@@ -6,7 +6,6 @@ from workbench.context.neighbours import with_neighbours
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.reranked import final_hits
 from workbench.storage.result_store import ResultWriter
 
 
@@ -27,7 +26,7 @@ class NeighboursStage(Stage):
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Add the neighbours to the ranking of every search."""
-        ranked, doc = final_hits(inputs.entries), inputs.entry("chunks").table("chunks")["doc"].to_numpy(np.int64)
+        ranked, doc = inputs.final_hits, inputs.entry("chunks").table("chunks")["doc"].to_numpy(np.int64)
         for search in ranked.values("searches")["names"]:
             writer.table(f"{search}_hits", with_neighbours(ranked.table(f"{search}_hits"), doc, inputs.configuration.neighbours))
             for table in ("ranking", "about"):

@@ -6,7 +6,7 @@ from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import original_queries
-from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
@@ -55,8 +55,3 @@ def ranking_of(hits: StoredResult, search: str) -> Ranking:
     """Return a stored ranking."""
     hits_table, ranking, about = (hits.table(f"{search}_{name}") for name in ("hits", "ranking", "about"))
     return Ranking(hits_table, ranking, about)
-
-
-def final_hits(entries: Entries) -> StoredResult:
-    """Return the rankings that metrics read: after reranking and with neighbours, if the configuration has these."""
-    return (entries.get("neighbours") or entries.get("reranked") or entries["hits"])[""]

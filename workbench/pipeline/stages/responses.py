@@ -1,9 +1,15 @@
 """Ask a target all questions."""
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
+import pandas as pd
+
+from workbench.core.display import excerpt
 from workbench.core.fingerprint import fingerprint
+from workbench.core.formatting import listed
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
@@ -11,11 +17,61 @@ from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.target_tables import responses_of
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 from workbench.targets.asking import TargetReply, TargetRequest, replies_of
 from workbench.targets.base import Target, TargetResources
+
+# The most hits in no document that are listed.
+_LISTED = 10
+
+
+def _targets_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate what a target was asked, what failed, and what could not be matched."""
+    (target,), run = results.configuration.targets, results.run
+    responses = results.entry("responses")
+    hits, failures, named, unread = (
+        responses.table("hits"),
+        responses.table("failures"),
+        responses.values("named"),
+        responses.values("unread"),
+    )
+    faulty = hits[hits["fault"] != ""]
+    unmatched, unplaced = faulty[faulty["doc"] < 0], faulty[faulty["doc"] >= 0]
+    row = {
+        "target": target.kind,
+        "searches": target.searches,
+        "answers": target.answers,
+        "takes_context": target.takes_context,
+        "asked": len(run.query_ids),
+        "failed": len(failures),
+        "error": failures["error"].iloc[0] if len(failures) else "",
+        "empty": len(set(range(len(run.query_ids)) if target.searches else named) - set(hits["query"]) - set(failures["query"])),
+        "hits": len(hits),
+        "unmatched": len(unmatched),
+        "examples": _examples(run, unmatched),
+        "unplaced": len(unplaced),
+        "unplaced_examples": _examples(run, unplaced),
+        "without_text": int(((hits["doc"] >= 0) & (hits["start"] < 0) & (hits["fault"] == "")).sum()),
+        "sourced": len(named),
+        "unread": listed([f"{number} × {name}" for name, number in Counter(unread).items()], _LISTED) if unread else "",
+    }
+    return pd.DataFrame([row])
+
+
+def _examples(run: RunContext, hits: pd.DataFrame) -> str:
+    """Return the first hit of each fault with its question, as a JSON list."""
+    faults = hits.drop_duplicates("fault")[["query", "fault"]].head(_LISTED).itertuples(index=False, name=None)
+    return json.dumps([f"{run.query_ids[query]}: {excerpt(fault)}" for query, fault in faults], ensure_ascii=False)
+
+
+def _samples_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate every text that a target asked its client for."""
+    rows = results.entry("responses").table("samples")
+    return rows.assign(query_id=results.run.query_ids[rows["query"].to_numpy("int64")])
 
 
 class ResponsesStage(Stage):
@@ -37,6 +93,7 @@ class ResponsesStage(Stage):
     inputs = ("corpus", "questions")
     setting = "target"
     uses_cache: ClassVar[bool] = True
+    tables: ClassVar[TableMakers] = {SCHEMAS["targets"]: _targets_table, SCHEMAS["samples"]: _samples_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration is a target."""
@@ -49,6 +106,11 @@ class ResponsesStage(Stage):
         read = [run.questions_identity, fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
         read += [model_fingerprint(BUDGET_VOCABULARY)]
         return Identity([target.identity(), target.match], [*read, *([fingerprint(filters)] if any(filters) else [])])
+
+    def tables_of(self, configuration: Configuration) -> TableMakers:
+        """Return the table of targets, and for one that answers that of its samples."""
+        answers = any(target.answers for target in configuration.targets)
+        return {schema: make for schema, make in self.tables.items() if answers or schema.name == "targets"}
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Ask the questions. If a request failed, the next run asks again."""

@@ -12,10 +12,11 @@ from workbench.embedding.embed import embed
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import REWRITES
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.searched_queries import REWRITES, rewrites_table
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
 from workbench.rewriting.base import RewrittenText, TextRewriter
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
 
@@ -27,6 +28,7 @@ class RewrittenStage(Stage):
     setting = "rewrite"
     # The process that runs the sweep has the reply file, and will have the cache of a model's replies.
     uses_cache: ClassVar[bool] = True
+    tables: ClassVar[TableMakers] = {SCHEMAS["rewrites"]: rewrites_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration replaces questions by texts."""

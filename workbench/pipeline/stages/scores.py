@@ -13,7 +13,6 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.rankings import ranking_case, retrieved
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.target_tables import without_unscored
 from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter
@@ -87,8 +86,8 @@ def _variants(metric: Metric, run: RunContext) -> Sequence[Variant]:
 
 def _of_variants(metric: Metric, inputs: Inputs) -> dict[Variant, pd.DataFrame]:
     run, configuration, definition = inputs.run, inputs.configuration, metric.definition
-    ranking = retrieved(configuration, inputs.entry("chunks"), final_hits(inputs.entries)) if "ranking" in definition.reads else None
-    cases = {variant: answered_case(run, configuration, inputs.entries, variant, ranking) for variant in _variants(metric, run)}
+    ranking = retrieved(configuration, inputs.entry("chunks"), inputs.final_hits) if "ranking" in definition.reads else None
+    cases = {variant: answered_case(inputs, variant, ranking) for variant in _variants(metric, run)}
     return {variant: values_of(case, definition, metric.cut) for variant, case in cases.items()}
 
 
@@ -96,8 +95,8 @@ def _of_searches(metric: Metric, inputs: Inputs) -> tuple[dict[Variant, pd.DataF
     """Score the evaluated search, and compare the approximate one with the exact one."""
     configuration = inputs.configuration
     tables = {
-        search: values_of(ranking_case(inputs.run, configuration, inputs.entries, search), metric.definition, metric.cut)
-        for search in final_hits(inputs.entries).values("searches")["names"]
+        search: values_of(ranking_case(inputs, search), metric.definition, metric.cut)
+        for search in inputs.final_hits.values("searches")["names"]
     }
     scores = tables[configuration.evaluated]
     if "responses" in inputs.entries:

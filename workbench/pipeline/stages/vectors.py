@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
-from workbench.embedding.base import NO_WINDOW, Embedder
+from workbench.embedding.base import Embedder
 from workbench.embedding.checks import check_sealed
 from workbench.embedding.chunk_encoder import EncoderChunks
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import RunError
-from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
-from workbench.pipeline.stage import Entries, Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.storage.result_store import ResultWriter
 
 
@@ -73,16 +71,6 @@ def encoder_chunks(inputs: Inputs) -> EncoderChunks:
     """Return the chunks among a node's inputs in the form that an encoder takes."""
     chunks = inputs.entry("chunks")
     return EncoderChunks(inputs.run.dataset.documents, chunks.table("chunks"), inputs.run.chunks(chunks).inputs)
-
-
-def input_lengths(entries: Entries) -> Ints:
-    """Return the tokens of each chunk's input before truncation: int64 (chunks), or (0) without embeddings."""
-    return np.asarray(entries["vectors"][""].array("lengths")) if "vectors" in entries else np.zeros(0, dtype=np.int64)
-
-
-def truncated_tokens(configuration: Configuration, entries: Entries) -> Ints:
-    """Return the tokens of each chunk's input beyond the window: int64 (chunks), or (0) without embeddings."""
-    return np.maximum(input_lengths(entries) - (configuration.window or NO_WINDOW), 0)
 
 
 def embedder_of(configuration: Configuration) -> Embedder:

@@ -34,8 +34,8 @@ class WordyGenerator(ExtractiveGenerator):
 
 @pytest.fixture(scope="module")
 def graph(few: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    workspace = replace(few.context.workspace, store_root=tmp_path_factory.mktemp("contexts") / "store")
-    return Graph(replace(few.context, workspace=workspace, variants=VARIANTS))
+    workspace = replace(few.run.workspace, store_root=tmp_path_factory.mktemp("contexts") / "store")
+    return Graph(replace(few.run, workspace=workspace, variants=VARIANTS))
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_repeats_share_their_context_and_conditions_without_a_ranking_ignore_the
 
 
 def test_expected_answers_change_only_the_contexts_that_read_them(few: Outcome, graph: Graph, configuration: Configuration) -> None:
-    dataset: Dataset = few.context.dataset
+    dataset: Dataset = few.run.dataset
     changed = replace(dataset, queries=tuple(replace(query, answer=f"{query.answer} indeed") for query in dataset.queries))
     other = keys(Graph(replace(graph.run, dataset=changed)), configuration)
     own = keys(graph, configuration)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
@@ -19,9 +20,12 @@ from workbench.llm.replies.answers import CUT_REASONING, separated
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.records import Variant
+from workbench.pipeline.stages.answering.outcomes import outcomes_of
+from workbench.records import Passage, Variant
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter, StoredResult
 
 _COLUMNS = {
@@ -43,6 +47,38 @@ _COLUMNS = {
 }
 
 
+def _answers_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate every answer with its context. A question without a context in a variant has a `reason` and no answer."""
+    of_model = results.parts("answers")
+    parts = [_variant_rows(results, variant, answer_rows(results.of("answers", variant), of_model)) for variant in results.run.variants]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _variant_rows(results: StageResults, variant: Variant, answers: pd.DataFrame) -> pd.DataFrame:
+    contexts = results.contexts_of(variant)
+    rows = contexts.table("contexts").set_index("query").join(answers.set_index("query"))
+    passages, outcomes = passages_of(contexts), outcomes_of(contexts, answers)
+    return rows.assign(
+        query_id=results.run.query_ids[rows.index.to_numpy(np.int64)],
+        condition=variant.condition,
+        variant=variant.perturbation,
+        repeat=variant.repeat,
+        answer=rows["text"].fillna(""),
+        refused=rows["refused"].eq(True),
+        citations=rows["citations"].fillna("[]"),
+        error=rows["error"].fillna(""),
+        model=rows["model"].fillna(""),
+        context_tokens=rows["tokens"].astype("float64").mask(rows.index.isin(contexts.values("unknown"))),
+        passages=[json.dumps([_slice(passage) for passage in passages.get(query, ())], ensure_ascii=False) for query in rows.index],
+        outcome=[outcomes.get(query, "") for query in rows.index],
+    )
+
+
+def _slice(passage: Passage) -> dict[str, Any]:
+    where = {"doc_id": passage.doc_id, "start": passage.start, "end": passage.end}
+    return where | ({"planted": passage.planted, "text": passage.text} if passage.planted else {})
+
+
 class AnswersStage(Stage):
     """Table `answers`, a row for each question that has a context in the variant, with the columns of `Answer`.
 
@@ -54,6 +90,7 @@ class AnswersStage(Stage):
     inputs = ("questions", "contexts", "responses")
     setting = "answering"
     uses_cache: ClassVar[bool] = True
+    tables: ClassVar[TableMakers] = {SCHEMAS["answers"]: _answers_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration answers."""

@@ -29,7 +29,6 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.rankings import retrieved
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.answering.target_contexts import own_contexts
-from workbench.pipeline.stages.reranked import final_hits
 from workbench.records import Passage, Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
 
@@ -164,7 +163,7 @@ def _maker(inputs: Inputs) -> ContextMaker:
         labels=_labels(run),
         packing=packing or ContextPacking(),
         prompt=lambda question: prompt_tokens(generator, overheads[question]),
-        ranking=_ranking(run, configuration, inputs.entry("chunks"), final_hits(inputs.entries)) if condition in RANKED else (),
+        ranking=_ranking(run, configuration, inputs.entry("chunks"), inputs.final_hits) if condition in RANKED else (),
         k=configuration.delivery(run.primary).k,
         tokens=configuration.delivery(run.primary).tokens,
         findable=lambda query: _findable(run, query),

@@ -14,18 +14,20 @@ from workbench.attribution.evidence_state import embedded_extent
 from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.context.conditions import RETRIEVED
 from workbench.context.question_labels import QuestionLabels, question_labels
+from workbench.core.formatting import encodable
 from workbench.core.words import VERSION
 from workbench.metrics.case import Case
 from workbench.pipeline.answered_cases import answered_case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.rankings import ranking_case
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.judging.judge_tests import trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
 _COLUMNS = {
@@ -36,6 +38,13 @@ _COLUMNS = {
     "cause": "str",
     "evidence": "str",
 }
+
+
+def _causes_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate the cause of each failed answer, with what shows it."""
+    rows = results.entry("answer_causes").table("causes")
+    query_ids, texts = results.run.query_ids[rows["query"].to_numpy(np.int64)], [encodable(text) for text in rows["evidence"]]
+    return rows.assign(query_id=query_ids, evidence=texts, need=-1, doc_id="", rank=0, subject="answer")
 
 
 class AnswerCausesStage(Stage):
@@ -53,6 +62,7 @@ class AnswerCausesStage(Stage):
         *("responses", "contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
     )
     uses_cache: ClassVar[bool] = True
+    tables: ClassVar[TableMakers] = {SCHEMAS["causes"]: _causes_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration answers and the run has judges."""
@@ -83,7 +93,7 @@ class AnswerCausesStage(Stage):
             for variant in run.judged_variants
             if variant.condition in ATTRIBUTED
             for query, found in _causes(
-                answered_case(run, inputs.configuration, inputs.entries, variant),
+                answered_case(inputs, variant),
                 relevance,
                 evidence,
                 _claim_texts(inputs, variant),
@@ -95,8 +105,8 @@ class AnswerCausesStage(Stage):
 
 def _judges_relevance(inputs: Inputs) -> bool:
     """Return whether the judge of relevance is a judge for every task with its name, and not only a score."""
-    tests = (Node("judge_tests", inputs.configuration, part=task) for task in ("context_relevance", "answer_relevance"))
-    return all(trust_in(inputs.entries["judge_tests"][test.result_id]).role == "judge" for test in tests)
+    tests = (inputs.of("judge_tests", Variant(), task) for task in ("context_relevance", "answer_relevance"))
+    return all(trust_in(test).role == "judge" for test in tests)
 
 
 def _unknown(inputs: Inputs) -> Sequence[int]:
@@ -147,8 +157,7 @@ def _label(asked: Query, label: float, text: AnswerText, condition: str) -> bool
 
 
 def _claim_texts(inputs: Inputs, variant: Variant) -> dict[int, list[str]]:
-    slot = Node("claims", inputs.configuration, variant).result_id
-    rows = inputs.entries["claims"][slot].table("claims").sort_values(["query", "number"], kind="stable")
+    rows = inputs.of("claims", variant).table("claims").sort_values(["query", "number"], kind="stable")
     found: dict[int, list[str]] = {}
     for query, text in rows.loc[rows["number"] >= 0, ["query", "text"]].itertuples(index=False, name=None):
         found.setdefault(query, []).append(text)
@@ -158,10 +167,10 @@ def _claim_texts(inputs: Inputs, variant: Variant) -> dict[int, list[str]]:
 def _evidence(inputs: Inputs) -> ContextEvidence:
     """Return the causes of evidence that retrieval does not deliver."""
     run, configuration, chunks = inputs.run, inputs.configuration, inputs.entry("chunks")
-    case = ranking_case(run, configuration, inputs.entries)
+    case = ranking_case(inputs)
     vocabulary = configuration.embedding.vocabulary if configuration.embedding else None
     texts = run.chunks(chunks).inputs
-    extent = embedded_extent(run.labels, case.retrieved.chunks, truncated_tokens(configuration, inputs.entries), texts, vocabulary)
+    extent = embedded_extent(run.labels, case.retrieved.chunks, inputs.truncated, texts, vocabulary)
     return ContextEvidence.of(case, configuration.delivery(run.primary), extent, _labels(run), run.dataset.documents)
 
 

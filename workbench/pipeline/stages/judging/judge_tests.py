@@ -4,15 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import ClassVar
 
+import pandas as pd
+
 from workbench.judging.base import Judge, Task
 from workbench.judging.trust import Trust, known_answers, trust
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter, StoredResult
 
 FAILED = "a call of the judge's test on known answers failed"
+
+
+def _judges_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate each task of the run with what its judge may be called."""
+    return pd.DataFrame([asdict(trust_in(entry)) for entry in results.parts("judge_tests")])
 
 
 class JudgeTestsStage(Stage):
@@ -21,6 +30,7 @@ class JudgeTestsStage(Stage):
     name = "judge_tests"
     setting: ClassVar[str] = "judging"
     uses_cache: ClassVar[bool] = True
+    tables: ClassVar[TableMakers] = {SCHEMAS["judges"]: _judges_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the configuration answers and the run has judges."""

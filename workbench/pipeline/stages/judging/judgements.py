@@ -1,24 +1,37 @@
 """Judge contexts and answers: how relevant passages and answers are, whether answers are correct, and how good they are."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node
+from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.judging.claims import given_answers
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
 from workbench.records import Passage, Query
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
 # The number of the passage where the answer is judged.
 ANSWER = -1
 _COLUMNS = {"query": "int64", "passage": "int64", "score": "float64", "confidence": "float64", "error": "str", "model": "str"}
+
+
+def _judgements_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate the judgement of every passage and answer by each task."""
+    judges = {task: judge for task, judge in results.run.judges.items() if task != "support"}
+    parts = [
+        results.placed(results.of("judgements", variant, task).table("judgements"), variant).assign(task=task, judge=judge.label)
+        for variant in results.run.judged_variants
+        for task, judge in judges.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 class JudgementsStage(JudgedStage):
@@ -29,6 +42,7 @@ class JudgementsStage(JudgedStage):
 
     name = "judgements"
     inputs = ("questions", "labels", "expected", "contexts", "answers")
+    tables: ClassVar[TableMakers] = {SCHEMAS["answer_judgements"]: _judgements_table}
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
         """Return the tasks that have a judge."""

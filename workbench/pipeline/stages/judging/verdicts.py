@@ -2,23 +2,28 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from workbench.judging.base import Judge, Judgement, JudgeRequest
 from workbench.judging.overlap import OverlapJudge
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node
+from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
+from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
-from workbench.records import Passage, Query
+from workbench.records import Passage, Query, Variant
+from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
 SUPPORT, OVERLAP = "support", "overlap"
+# Of a claim without a verdict.
+_NOTHING = {"verdict": "", "score": np.nan, "confidence": np.nan, "passage": -1, "start": -1, "end": -1, "flags": "[]", "error": ""}
 _COLUMNS = {
     "query": "int64",
     "number": "int64",
@@ -34,6 +39,36 @@ _COLUMNS = {
 }
 
 
+def _claims_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate every claim with its verdict and the passage that decides it. An answer that could not be split has a row with the `error`."""
+    return pd.concat([_claims(results, variant) for variant in results.run.judged_variants], ignore_index=True)
+
+
+def _claims(results: StageResults, variant: Variant) -> pd.DataFrame:
+    claims = results.of("claims", variant).table("claims")
+    claims = claims.rename(columns={"error": "claims_error", "start": "claim_start", "end": "claim_end"})
+    rows = claims.merge(results.of("verdicts", variant, SUPPORT).table("verdicts"), on=["query", "number"], how="left").fillna(_NOTHING)
+    shown = passages_of(results.contexts_of(variant))
+    decided = [
+        _decided(shown.get(query, ()), number) for query, number in zip(rows["query"].tolist(), rows["passage"].tolist(), strict=True)
+    ]
+    edges = zip(decided, rows["start"].astype(int), rows["end"].astype(int), strict=True)
+    rows = rows.assign(
+        claim=rows["text"],
+        judge=results.run.judges["support"].label,
+        error=rows["claims_error"].where(rows["claims_error"] != "", rows["error"]),
+        evidence_start=rows["start"],
+        evidence_end=rows["end"],
+        chunk_id=[f"{passage.doc_id}:{passage.start}-{passage.end}" if passage else "" for passage in decided],
+        quote=[passage.text[start:end] if passage and start >= 0 else "" for passage, start, end in edges],
+    )
+    return results.placed(rows.assign(start=rows["claim_start"], end=rows["claim_end"]), variant)
+
+
+def _decided(passages: Sequence[Passage], number: float) -> Passage | None:
+    return passages[int(number)] if 0 <= number < len(passages) else None
+
+
 class VerdictsStage(JudgedStage):
     """Table `verdicts`, a row for each claim: query, number, and the columns of `Judgement`; `flags` is a JSON list. Values `calls`.
 
@@ -42,6 +77,7 @@ class VerdictsStage(JudgedStage):
 
     name = "verdicts"
     inputs = ("questions", "contexts", "answers", "claims")
+    tables: ClassVar[TableMakers] = {SCHEMAS["claims"]: _claims_table}
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
         """Return `support`, and `overlap` if it is another judge."""

@@ -11,7 +11,7 @@ from workbench.answering.base import Answer, AnswerRequest, AnswerResources
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import count, interval, number, plural
 from workbench.errors import InputError
-from workbench.execution.answering.costs import bounds_of
+from workbench.execution.costs import bounds_of
 from workbench.execution.local import Say, check_code, context_of
 from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.configuration import Configuration

@@ -1,39 +1,60 @@
-"""Access the finished results of one configuration."""
+"""The finished results of one configuration's stages, and what follows from them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from workbench.context.packing import Packed, pack
 from workbench.core.formatting import in_words
-from workbench.metrics.names import Metric
+from workbench.embedding.base import NO_WINDOW
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.stage import Entries
-from workbench.pipeline.stages.reranked import final_hits
-from workbench.pipeline.stages.vectors import truncated_tokens
+from workbench.pipeline.context import RunContext
+from workbench.records import Variant
 from workbench.storage.result_store import StoredResult
+
+# Finished results by stage and result id.
+Entries: TypeAlias = Mapping[str, Mapping[str, StoredResult]]
+
+
+def result_id(variant: Variant, part: str = "") -> str:
+    """Name a result among those of its stage: by its variant if that is another than the usual one, by its part, or by both."""
+    return "|".join(filter(None, [str(variant) if variant != Variant() else "", part]))
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
-    """The finished results of one configuration by stage and part. The `primary` metric is that of the run, if it has one.
+class StageResults:
+    """The results of stages of a configuration in a run, by stage and result id."""
 
-    `latencies` are those of `execution.latency`, in milliseconds by name.
-    """
-
+    run: RunContext
     configuration: Configuration
     entries: Entries
-    primary: Metric | None = None
-    latencies: Mapping[str, float] = field(default_factory=dict)
 
     def entry(self, stage: str) -> StoredResult:
-        """Return the result of a stage that stores a single part."""
+        """Return the result of a stage that stores a single one. Raises KeyError if there is none."""
         return self.entries[stage][""]
+
+    def of(self, stage: str, variant: Variant, part: str = "") -> StoredResult:
+        """Return the result of a stage for a variant, or for one of its parts."""
+        return self.entries[stage][result_id(variant, part)]
+
+    def parts(self, *stages: str) -> list[StoredResult]:
+        """Return all results of stages, none of those that the configuration does not have."""
+        return [result for stage in stages for result in self.entries.get(stage, {}).values()]
+
+    def contexts_of(self, variant: Variant) -> StoredResult:
+        """Return the contexts of a variant, which its repeats share."""
+        return self.of("contexts", replace(variant, repeat=0))
+
+    def placed(self, rows: pd.DataFrame, variant: Variant) -> pd.DataFrame:
+        """Return rows with their question and variant in the form of output tables."""
+        query_ids = self.run.query_ids[rows["query"].to_numpy(np.int64)]
+        return rows.assign(query_id=query_ids, condition=variant.condition, variant=variant.perturbation, repeat=variant.repeat)
 
     @cached_property
     def chunks_table(self) -> pd.DataFrame:
@@ -41,13 +62,13 @@ class Result:
         return self.entry("chunks").table("chunks")
 
     @property
-    def hits(self) -> StoredResult:
-        """Return the rankings of all searches, before reranking."""
-        return self.entry("hits")
+    def final_hits(self) -> StoredResult:
+        """Return the rankings that metrics read: after reranking and with neighbours, if the configuration has these."""
+        return (self.entries.get("neighbours") or self.entries.get("reranked") or self.entries["hits"])[""]
 
     def ranked(self, table: str) -> pd.DataFrame:
         """Return a table of the evaluated search, after reranking: `hits`, `ranking` or `about`."""
-        return final_hits(self.entries).table(f"{self.configuration.evaluated}_{table}")
+        return self.final_hits.table(f"{self.configuration.evaluated}_{table}")
 
     @cached_property
     def scores_table(self) -> pd.DataFrame:
@@ -62,7 +83,7 @@ class Result:
     @property
     def incomplete(self) -> list[StoredResult]:
         """Return the results that lack something, such as the answers of failed calls."""
-        return [entry for parts in self._computed.values() for entry in parts.values() if not entry.complete]
+        return [entry for entry in self.parts(*self._computed) if not entry.complete]
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -80,10 +101,15 @@ class Result:
         seconds = self.seconds
         return ", ".join(f"{in_words(stage)} {seconds[stage]:.1f} s" for stage, new in self.computed.items() if new) or "all from the store"
 
+    @property
+    def input_lengths(self) -> Ints:
+        """Return the tokens of each chunk's input before truncation: int64 (chunks), or (0) without embeddings."""
+        return np.asarray(self.entry("vectors").array("lengths")) if "vectors" in self.entries else np.zeros(0, dtype=np.int64)
+
     @cached_property
     def truncated(self) -> Ints:
         """Return the tokens of each chunk's input beyond the window: int64 (chunks), or (0) without embeddings."""
-        return truncated_tokens(self.configuration, self.entries)
+        return np.maximum(self.input_lengths - (self.configuration.window or NO_WINDOW), 0)
 
     @property
     def delivered(self) -> pd.DataFrame:
@@ -93,7 +119,7 @@ class Result:
     @cached_property
     def all_hits(self) -> pd.DataFrame:
         """Return all ranked hits with `delivered`, the `delivered_tokens` of the slice, and a `cut_reason` if none of it is delivered."""
-        packed = self._packed(*self.configuration.delivery(self.primary))
+        packed = self._packed(*self.configuration.delivery(self.run.primary))
         return self.ranked("hits").assign(delivered=packed.delivered, cut_reason=packed.reason, delivered_tokens=packed.delivered_tokens)
 
     @property
