@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 import workbench
 from workbench.answering.registry import GENERATORS
+from workbench.api.result_views import PublicTable
 from workbench.attribution.causes import CAUSES
 from workbench.chunking.registry import CHUNKERS
 from workbench.cli.main import main as command
@@ -180,7 +181,7 @@ def members(item: type[Any]) -> Iterator[tuple[str, str, str]]:
     """The public methods and properties of a class that Workbench defines: name, call (empty for a property) and docstring."""
     for attribute in sorted(inspect.classify_class_attrs(item), key=lambda one: one.name):
         inside = attribute.defining_class.__module__.startswith("workbench") and not attribute.name.startswith("_")
-        if inside and (attribute.kind == "property" or isinstance(attribute.object, cached_property)):
+        if inside and (attribute.kind == "property" or isinstance(attribute.object, cached_property | PublicTable)):
             yield attribute.name, "", markdown(attribute.object)
         elif inside and attribute.kind != "data":
             yield attribute.name, signature(getattr(item, attribute.name)), markdown(attribute.object)

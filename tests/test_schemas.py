@@ -7,7 +7,7 @@ import pytest
 import workbench
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
-from workbench.results.run_tables import RunTables, empty
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.statistics.screening import ScreenedConfiguration, Screening
 
@@ -82,6 +82,6 @@ def test_a_run_in_which_all_failed_comes_back(few: Outcome, tmp_path: Path) -> N
 
 
 def test_tables_without_rows_have_their_columns() -> None:
-    assert {name: columns_of(empty(schema)) for name, schema in SCHEMAS.items()} == {
+    assert {name: columns_of(schema.empty()) for name, schema in SCHEMAS.items()} == {
         name: list(schema.dtypes.items()) for name, schema in SCHEMAS.items()
     }

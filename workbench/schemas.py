@@ -17,7 +17,7 @@ class TableSchema:
     """The ordered columns of a table with their pandas types.
 
     `rows` says what a row is, `phrases` what each column holds, and `required` whether every run has the table. Runs of earlier versions can
-    be without the columns `added`, whose values are then missing.
+    be without the columns `added`, whose values are then missing. `about` describes the table where `wb.Results` has it.
     """
 
     name: str
@@ -26,6 +26,7 @@ class TableSchema:
     phrases: Mapping[str, str]
     required: bool = True
     added: tuple[str, ...] = ()
+    about: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -52,12 +53,18 @@ class TableSchema:
 
 
 def _schema(
-    table: str, rows: str, columns: str, required: bool = True, added: tuple[str, ...] = (), **different: tuple[str, str]
+    table: str,
+    rows: str,
+    columns: str,
+    required: bool = True,
+    added: tuple[str, ...] = (),
+    about: str = "",
+    **different: tuple[str, str],
 ) -> TableSchema:
     """Make a schema from its columns. `different` gives type and phrase of the columns that differ in this table."""
     usual = {column: different.get(column) or (_DTYPES[column], _PHRASES[column]) for column in columns.split()}
     dtypes, phrases = ({column: both[part] for column, both in usual.items()} for part in (0, 1))
-    return TableSchema(table, rows, dtypes, phrases, required, added)
+    return TableSchema(table, rows, dtypes, phrases, required, added, about)
 
 
 _FEW = "the number of clusters, each the questions about one document; missing for `answerable_auroc`"
@@ -68,6 +75,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "metrics",
             "configuration, metric and slice of the questions",
             "configuration condition metric slice value low high n clusters unscored attainable conditional",
+            about="The mean of every metric with its interval, over all questions and for each slice.",
             value=("float64", "the mean over the scored questions"),
             clusters=("Int64", _FEW),
         ),
@@ -75,12 +83,14 @@ SCHEMAS: dict[str, TableSchema] = {
             "queries",
             "configuration, metric and question",
             "configuration condition variant repeat query_id metric value state reason",
+            about="The value of every metric for every question.",
             value=("float64", "the value; missing unless the state is `scored`"),
         ),
         _schema(
             "hits",
             "configuration and retrieved chunk",
             "configuration query_id rank chunk_id doc_id start end score delivered cut_reason kept",
+            about="Every retrieved chunk by rank, and whether it was delivered.",
             start=("int64", "the start of the slice to deliver, which is the parent's if children are searched"),
         ),
         _schema(
@@ -96,6 +106,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "configuration chunking size overlap tokens_counted enrich embedding pooling window retrieval search k chunks tokens "
             "truncated_tokens truncated_chunks delivered_tokens context_tokens tied_queries error "
             "token_budget delivered_chunks unfilled_queries k_tokens rerank pool rewrite neighbours answering budget",
+            about="The fields and sizes of every configuration, and the errors of failed ones.",
             chunks=("Int64", _PHRASES["chunks"]),
             tokens=("Int64", "the number of tokens of all chunks' inputs"),
         ),
@@ -103,12 +114,19 @@ SCHEMAS: dict[str, TableSchema] = {
             "comparisons",
             "metric and pair of configurations, on the questions for which both have a value",
             "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional p_all_pairs",
+            about="The difference between every two configurations by every metric.",
         ),
-        _schema("timings", "configuration and measurement that varies from run to run", "configuration name value"),
+        _schema(
+            "timings",
+            "configuration and measurement that varies from run to run",
+            "configuration name value",
+            about="Seconds by stage, latencies, and everything else that varies between runs.",
+        ),
         _schema(
             "questions",
             "question",
             "query_id text answerable answer metadata cluster documents",
+            about="The questions with their answers and metadata.",
             text=("str", "the question's text"),
         ),
         _schema("documents", "document", "doc_id fingerprint characters", required=False),
@@ -157,6 +175,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "configuration, question, condition, variant and repeat, if the run has answers",
             "configuration condition variant repeat query_id answer refused citations confidence error reason correct outcome passages "
             "context_tokens gold planted input_tokens output_tokens cost model truncated reasoned",
+            about="Every answer in every condition, with its context. Empty if the run answers no questions.",
             required=False,
             added=("truncated", "reasoned"),
             answer=("str", "the answer"),
@@ -169,6 +188,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "target, if the run has any",
             "configuration target searches answers takes_context asked failed error empty hits unmatched examples unplaced unplaced_examples "
             "without_text sourced unread",
+            about="What each target served, what failed, and what could not be matched with the documents. Empty without targets.",
             required=False,
             target=("str", "the kind of target"),
             failed=("int64", "the number of questions that it did not serve"),
@@ -186,6 +206,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "samples",
             "text that a target asked its client for while it answered, if any target of the run answers",
             "configuration query_id number prompt reply",
+            about="Every text that a target asked its client for, with the prompt and the reply. Empty without targets that answer.",
             required=False,
             number=("int64", "the number of the request among those of the question, from 0"),
         ),
@@ -194,6 +215,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "claim of an answer, if the run has judges; an answer whose claims are missing has a row with an `error`",
             "configuration condition variant repeat query_id number claim start end verdict score confidence passage chunk_id evidence_start "
             "evidence_end quote flags judge error",
+            about="Every claim of the judged answers, with its verdict and the passage that decides it. Empty without judges.",
             required=False,
             number=("int64", "the number of the claim in the answer, from 0; -1 if the answer could not be split"),
             start=("int64", "the start of the words of the answer that state it, in code points"),
@@ -207,6 +229,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "answer_judgements",
             "judgement of an answer or of a passage of its context, if the run has judges",
             "configuration condition variant repeat query_id task passage score judge error",
+            about="Every judgement of a passage or an answer. Empty without judges.",
             required=False,
             passage=("int64", "the number of the judged passage in the context, from 0; -1 if the answer is judged"),
             score=("float64", "the judgement, between 0 and 1; missing if the judge failed"),
@@ -216,6 +239,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "judges",
             "task of a judge of the run, with its test on known answers",
             "task judge role reason auroc always_yes repeatability passed failed unscored",
+            about="The judges of the run by task, with their test on known answers. Empty without judges.",
             required=False,
             role=("str", "what it may be called: `judge`, or `score` without metrics named faithfulness"),
             reason=("str", "why it is a score, else empty"),
@@ -273,6 +297,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "document, piece of evidence or answer of a question that was lost since a baseline, the worst first; written by `workbench gate`",
             "configuration query_id subject missing rank_before rank_after cause explanation displaced_by metric value_before value_after before "
             "after answer",
+            about="What questions lost since the baseline of the last `workbench gate`, the worst first. Empty before one.",
             required=False,
             subject=("str", "`document`, `evidence` or `answer`"),
             missing=("str", "the document, the evidence as `doc_id:start-end`, or the metric of the answer"),

@@ -23,8 +23,8 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stage import Entries, Inputs, Node
-from workbench.pipeline.stage_results import StageResults
+from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stage_results import Entries, StageResults
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.execution.local import Outcome
-from workbench.results.run_tables import RunTables, conform, read_table
+from workbench.results.run_tables import RunTables, read_table
 from workbench.schemas import SCHEMAS
 
 
@@ -79,7 +79,7 @@ def test_a_column_that_an_older_run_does_not_have_is_without_values(tmp_path: Pa
     schema = SCHEMAS["answers"]
     assert "truncated" in schema.added
     row = {name: {"str": "a", "bool": False, "boolean": True}.get(dtype, 0) for name, dtype in schema.dtypes.items()}
-    table = conform(schema, pd.DataFrame([row]))
+    table = schema.conform(pd.DataFrame([row]))
     for kept in (table, table.drop(columns="truncated")):
         kept.to_parquet(tmp_path / "answers.parquet", index=False)
         for configuration in (None, "a", "b"):

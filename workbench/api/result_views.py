@@ -3,23 +3,71 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, overload
+
+import pandas as pd
 
 from workbench.analysis.answer_values import answering
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.judging.judge_trust import has_judges
-from workbench.api.result_tables import ResultTables
 from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
-from workbench.guessed_names import checked_names
+from workbench.guessed_names import AdvisedNames, checked_names
 from workbench.report.render.notebook import show
 from workbench.report.summary import answers
 from workbench.report.topics.retrieval.ranking import ranking_table
 from workbench.report.views import AnswersView, ComparisonView, ConfigurationView, JudgeView
+from workbench.results.run_tables import RunTables
+from workbench.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from workbench.scoring.rescoring.rescore import Rescorer
+
+
+class PublicTable:
+    """A table of a run as an attribute of its results. Each access makes a copy, so that changes do not reach the run."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self.__doc__ = SCHEMAS[table].about
+
+    @overload
+    def __get__(self, results: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, results: "ResultViews", owner: type) -> pd.DataFrame: ...
+    def __get__(self, results: "ResultViews | None", owner: type) -> Self | pd.DataFrame:
+        return self if results is None else results.tables.table(self._table).copy()
 
 
 @dataclass(frozen=True, eq=False)
-class ResultViews(ResultTables):
-    """What the notebooks of a run show: its sections, one configuration, its answers and its judges."""
+class ResultViews(AdvisedNames):
+    """What the notebooks of a run show: its tables, its sections, one configuration, its answers and its judges."""
+
+    tables: RunTables
+    folder: Path
+    metrics = PublicTable("metrics")
+    queries = PublicTable("queries")
+    hits = PublicTable("hits")
+    configurations = PublicTable("configurations")
+    comparisons = PublicTable("comparisons")
+    timings = PublicTable("timings")
+    questions = PublicTable("questions")
+    answers = PublicTable("answers")
+    claims = PublicTable("claims")
+    judgements = PublicTable("answer_judgements")
+    judges = PublicTable("judges")
+    targets = PublicTable("targets")
+    samples = PublicTable("samples")
+    lost = PublicTable("lost")
+
+    @cached_property
+    def rescorer(self) -> "Rescorer":
+        """The stored rankings of the run, which `what_if` scores."""
+        from workbench.scoring.rescoring.rescore import Rescorer
+        from workbench.scoring.rescoring.run_dataset import RunDataset
+
+        return Rescorer(self.tables, self.folder, RunDataset(self.tables))
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ import workbench as wb
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
-from workbench.results.run_tables import RunTables, conform
+from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.widgets.explorer.explorer import Explorer
 from workbench.widgets.explorer.model import ExplorerModel
@@ -62,7 +62,7 @@ def with_failure(run: RunTables) -> RunTables:
     """Return a run with a failed configuration whose name tries to be markup."""
     row = pd.DataFrame([{"configuration": "<b>broken</b>", "error": "the model <i>x</i> is not there"}], columns=list(run.configurations))
     schema = SCHEMAS["configurations"]
-    table = conform(schema, pd.concat([run.configurations, row], ignore_index=True).astype(schema.dtypes))
+    table = schema.conform(pd.concat([run.configurations, row], ignore_index=True).astype(schema.dtypes))
     manifest = {**run.manifest, "failures": {**run.manifest["failures"], "<b>broken</b>": "the model <i>x</i> is not there"}}
     return replace(run, manifest=manifest, sources={**run.sources, "configurations": lambda _: table})
 
