@@ -9,7 +9,6 @@ from typing import Any, Literal
 import pandas as pd
 
 from workbench.attribution.causes import CAUSES
-from workbench.results.run_tables import conform, empty
 from workbench.schemas import SCHEMAS
 
 # The causes of a loss beside those of a miss, each with the phrase that completes "it was lost because …".
@@ -70,12 +69,12 @@ _JSON = ("displaced_by", "before", "after")
 def lost_table(configuration: str, losses: Sequence[QuestionLoss]) -> pd.DataFrame:
     """Tabulate the losses of a configuration, in their order."""
     if not losses:
-        return empty(SCHEMAS["lost"])
+        return SCHEMAS["lost"].empty()
     rows = [
         vars(loss) | {"configuration": configuration} | {name: json.dumps(list(getattr(loss, name)), ensure_ascii=False) for name in _JSON}
         for loss in losses
     ]
-    return conform(SCHEMAS["lost"], pd.DataFrame(rows))
+    return SCHEMAS["lost"].conform(pd.DataFrame(rows))
 
 
 def losses_in(table: pd.DataFrame, questions: Mapping[str, str]) -> list[QuestionLoss]:

@@ -133,7 +133,7 @@ def _defined(name: str) -> WithJsonSchema:
     return WithJsonSchema({"$definition": name})
 
 
-class ExperimentFile(BaseModel):
+class ExperimentKeys(BaseModel):
     """The values of an experiment file. `pipeline`, `sweep`, `configurations`, `exclude` and `judging` are read as a whole, later."""
 
     model_config = ConfigDict(strict=True, validate_assignment=True, extra="forbid", arbitrary_types_allowed=True)
@@ -219,7 +219,7 @@ class ExperimentFile(BaseModel):
     )
 
     @classmethod
-    def read(cls, settings: Mapping[str, Any]) -> tuple["ExperimentFile", dict[str, list[str]]]:
+    def read(cls, settings: Mapping[str, Any]) -> tuple["ExperimentKeys", dict[str, list[str]]]:
         """Read every key, and return the values with the faults by key. A key with a fault has its default."""
         strange = [key for key in settings if key not in KEYS]
         faults = {key: [unknown("the experiment", key, tuple(KEYS))] for key in strange}
@@ -244,4 +244,4 @@ def _lines(key: str, value: Any, detail: Any) -> list[str]:
     return [f"{key} is {value!r}, {_EXPECTED[key]}{suggestion}"]
 
 
-KEYS: Mapping[str, str] = {name: str(field.description) for name, field in ExperimentFile.model_fields.items()}
+KEYS: Mapping[str, str] = {name: str(field.description) for name, field in ExperimentKeys.model_fields.items()}

@@ -11,7 +11,7 @@ from workbench.datasets.sources import Source
 from workbench.errors import ExperimentError
 from workbench.experiment.components import Settings, is_mapping, unusable, written
 from workbench.experiment.expand import configurations_of
-from workbench.experiment.file import KEYS, ExperimentFile
+from workbench.experiment.file import KEYS, ExperimentKeys
 from workbench.experiment.judging_keys import judging_in, unjudged, usual_answer_metrics
 from workbench.experiment.overrides import apply_overrides
 from workbench.experiment.yaml_file import read_yaml
@@ -89,7 +89,7 @@ def experiment_of(
     """
     if unusable_values := list(unusable(settings)):
         raise ExperimentError(where, unusable_values)
-    file, faulty = ExperimentFile.read(settings)
+    file, faulty = ExperimentKeys.read(settings)
     if source is not None:
         faulty.pop("dataset", None)
     faults = [*known, *(line for lines in faulty.values() for line in lines)]

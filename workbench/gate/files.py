@@ -15,7 +15,7 @@ from workbench.gate.report import GateReport
 from workbench.printable import printable
 from workbench.report.render.html import write_report
 from workbench.report.render.plain import escaped
-from workbench.results.run_tables import MANIFEST, RunTables, conform, write_table
+from workbench.results.run_tables import MANIFEST, RunTables, write_table
 from workbench.schemas import SCHEMAS
 
 _FILE, _TABLES = "gate.json", ("gate", "lost")
@@ -48,7 +48,7 @@ def gate_table(report: GateReport) -> pd.DataFrame:
     blank: dict[str, Any] = {name: "" if dtype == "str" else 0 if dtype == "int64" else None for name, dtype in schema.dtypes.items()}
     rows += [blank | {"kind": "note", "reason": note} for note in report.notes]
     table = pd.DataFrame(rows, columns=[name for name in schema.names if name != "configuration"])
-    return conform(schema, table.assign(configuration=report.configuration))
+    return schema.conform(table.assign(configuration=report.configuration))
 
 
 def gate_json(report: GateReport) -> dict[str, Any]:

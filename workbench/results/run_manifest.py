@@ -62,7 +62,7 @@ class _Fingerprints(_ManifestPart):
     configurations: dict[str, str]
 
 
-class _Table(_ManifestPart):
+class _PlugInTable(_ManifestPart):
     rows: str
     # The type and the phrase of each column.
     columns: dict[str, Annotated[list[str], Field(min_length=2, max_length=2)]]
@@ -92,7 +92,7 @@ class RunManifest(_ManifestPart):
     pickles: dict[str, list[str]] = {}
     failures: dict[str, str]
     screening: _Settings | None = None
-    tables: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], _Table] = {}
+    tables: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], _PlugInTable] = {}
     versions: dict[str, str]
     seeds: _Seeds
     commit: str | None

@@ -71,7 +71,7 @@ def test_a_server_whose_model_changes_under_its_name_between_two_runs_is_named(a
 
 
 def test_rows_of_the_cache_in_another_form_are_one_line_and_kept(asked_sweep: AskedSweep) -> None:
-    path = asked_sweep.run().context.workspace.calls.path
+    path = asked_sweep.run().run.workspace.calls.path
     with closing(sqlite3.connect(path)) as connection:
         ((key, good, _), *_) = connection.execute("SELECT key, reply, digest FROM replies").fetchall()
         for value in (b"{}", b"[]", b"null", b'{"text": "a"}', json.dumps({**json.loads(good), "text": 7}).encode()):

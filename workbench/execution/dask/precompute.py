@@ -5,7 +5,7 @@ driver, the only process that writes the vector cache. So stages that embed run 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,7 +18,6 @@ from workbench.errors import WorkerError
 from workbench.execution.dask import tasks
 from workbench.execution.dask.cluster import checked, connected, marked
 from workbench.execution.dask.workers import Task, Workers
-from workbench.execution.local import Say
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost
 from workbench.pipeline.graph import Graph
@@ -128,7 +127,7 @@ class _Sweep:
 
 
 def precompute(
-    graph: Graph, configurations: Sequence[Configuration], say: Say, jobs: int | None = None, scheduler: str | None = None
+    graph: Graph, configurations: Sequence[Configuration], say: Callable[[str], None], jobs: int | None = None, scheduler: str | None = None
 ) -> dict[str, BaseException]:
     """Compute missing results on workers and return each configuration's first error. Raises InputError without usable workers."""
     sweep = _Sweep(graph, configurations)

@@ -7,7 +7,7 @@ from typing import Any
 from workbench.context.conditions import CONDITIONS, RETRIEVED
 from workbench.datasets.sources import SOURCES
 from workbench.experiment.expand import STAGES
-from workbench.experiment.file import ExperimentFile, LimitKeys
+from workbench.experiment.file import ExperimentKeys, LimitKeys
 from workbench.experiment.gate_keys import GateKeys
 from workbench.experiment.json_schema.components import Family, builtin_only, choice, complete, definitions_of
 from workbench.experiment.json_schema.fields import JsonSchema, any_of, mapping_of, model_schema, reference
@@ -37,7 +37,7 @@ def experiment_schema(plugins: bool = True) -> JsonSchema:
     return {
         "$schema": DRAFT,
         "description": "An experiment of Workbench: configurations to compare, their dataset and metrics.",
-        **mapping_of(model_schema(ExperimentFile)["properties"], required=["name", "dataset"]),
+        **mapping_of(model_schema(ExperimentKeys)["properties"], required=["name", "dataset"]),
         "allOf": conditions_of(list(STAGES)),
         "definitions": {
             **definitions_of(families),
