@@ -25,7 +25,6 @@ from workbench.execution.screening import QUERIES, proxy_of
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stage_results import StageResults
 from workbench.statistics.clusters import FEWEST_FOR_WINNER, Clusters, query_clusters
 from workbench.statistics.screening import MARGIN, screened
 
@@ -189,7 +188,7 @@ def measured(
     graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []
     for configuration in experiment.configurations:
-        real, cheap = (StageResults(graph.run, chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration.pipeline)))
+        real, cheap = (graph.walk(chosen) for chosen in (configuration, proxy(configuration.pipeline)))
         values = []
         for result in (real, cheap):
             scores = result.scores_table

@@ -110,8 +110,8 @@ class Bench:
 
     def index(self, chunker: Chunker, retriever: BM25Retriever) -> BenchIndex:
         """Run the stages up to the hits with these components."""
-        entries = self._graph.walk(PipelineConfiguration("bench", chunker, None, retriever), ("chunks", "hits"))
-        table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
+        results = self._graph.walk(PipelineConfiguration("bench", chunker, None, retriever), ("chunks", "hits"))
+        table, hits = results.chunks_table, results.entry("hits").table("exact_hits")
         chunks = Chunks(self.dataset.documents, table)
         left_out = chunker.left_out if isinstance(chunker, BrokenChunker) else frozenset()
         texts = {document.doc_id: document.text for document in self.dataset.documents if document.doc_id not in left_out}

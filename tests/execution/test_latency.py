@@ -11,6 +11,7 @@ from workbench.execution.latency import ROUNDS, is_measured, latencies_of, laten
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.plan import plan_experiment
 from workbench.experiment.read import experiment_of
+from workbench.pipeline.stage_results import StageResults
 
 STEPS = ("question", "exact")
 
@@ -25,25 +26,25 @@ def outcome(made: Made) -> Outcome:
     return made.ran(3, name="timed")
 
 
-def visited(monkeypatch: pytest.MonkeyPatch, outcome: Outcome, failing: str = "") -> list[str]:
+def visited(monkeypatch: pytest.MonkeyPatch, failing: str = "") -> list[str]:
     """The names of the configurations whose index is opened, in order."""
     from workbench.execution import latency
 
     names, opened = [], latency.corpus_of
 
-    def noted(run: object, entries: object) -> object:
-        (name,) = [result.configuration.name for result in outcome.results if result.entries is entries]
+    def noted(results: StageResults) -> object:
+        name = results.configuration.name
         names.append(name)
         if name == failing:
             raise OSError("the disk is gone")
-        return opened(run, entries)
+        return opened(results)
 
     monkeypatch.setattr(latency, "corpus_of", noted)
     return names
 
 
 def test_configurations_are_visited_in_rounds_of_random_order_after_a_warm_up(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = visited(monkeypatch, outcome)
+    names = visited(monkeypatch)
     measure(outcome.graph, outcome.results)
     rounds = [names[start : start + 3] for start in range(0, len(names), 3)]
     assert len(rounds) == ROUNDS + 1
@@ -81,7 +82,7 @@ def test_a_reranker_is_a_step_of_the_question(made: Made) -> None:
 
 
 def test_nothing_is_measured_again_unless_a_configuration_changed(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = visited(monkeypatch, outcome)
+    names = visited(monkeypatch)
     again = latencies_of(outcome.graph, outcome.results, print)
     assert names == []
     assert again == outcome.latencies
@@ -99,7 +100,7 @@ def test_a_new_metric_changes_no_latency(made: Made, outcome: Outcome) -> None:
 
 def test_a_configuration_that_cannot_be_timed_is_named_and_keeps_its_results(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = outcome.results[1].configuration.name
-    visited(monkeypatch, outcome, failing)
+    visited(monkeypatch, failing)
     measured, failures = measure(outcome.graph, outcome.results)
     assert set(measured) == {result.configuration.name for result in outcome.results} - {failing}
     assert list(failures) == [failing]
@@ -135,7 +136,7 @@ def test_all_configurations_time_the_same_questions_in_all_rounds_except_very_sl
 
 def test_a_configuration_that_takes_too_long_has_two_rounds(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.execution.latency.BUDGET", 0.0)
-    names = visited(monkeypatch, outcome)
+    names = visited(monkeypatch)
     measured, _ = measure(outcome.graph, outcome.results)
     assert len(names) == 3 * len(outcome.results)
     assert all("latency_cold_low" in times for times in measured.values())

@@ -1,18 +1,18 @@
 """Which tasks start when, without workers."""
 
-from workbench.execution.dask.workers import Run, Task, TaskResult
+from workbench.execution.dask.workers import Task, TaskQueue, TaskResult
 
 
-def started(run: Run, room: int = 2) -> list[str]:
+def started(run: TaskQueue, room: int = 2) -> list[str]:
     return [task.name for task in run.startable(room)]
 
 
-def end(run: Run, name: str) -> list[str]:
+def end(run: TaskQueue, name: str) -> list[str]:
     return [ended.name for ended in run.end(TaskResult(name, None, None))]
 
 
 def test_a_suspect_is_retried_once_alone_after_the_other_tasks() -> None:
-    run = Run([Task("a", print, tuple), Task("b", print, tuple), Task("c", print, tuple), Task("after a", print, tuple, ("a",))])
+    run = TaskQueue([Task("a", print, tuple), Task("b", print, tuple), Task("c", print, tuple), Task("after a", print, tuple, ("a",))])
     assert started(run) == ["a", "b"]
     run.suspect("a")
     assert not run.alone("a")
@@ -30,7 +30,7 @@ def test_a_suspect_is_retried_once_alone_after_the_other_tasks() -> None:
 
 
 def test_tasks_that_become_ready_wait_for_a_suspect() -> None:
-    run = Run([Task("here", print, tuple, local=True), Task("a", print, tuple), Task("b", print, tuple, ("here",))])
+    run = TaskQueue([Task("here", print, tuple, local=True), Task("a", print, tuple), Task("b", print, tuple, ("here",))])
     assert started(run) == ["here", "a"]
     run.suspect("a")
     assert started(run) == ["a"]

@@ -111,8 +111,10 @@ def walked(asked: Asked, pipeline: Mapping[str, Any], outputs: Path) -> Entries:
     settings = {"name": "permissions", "dataset": {"kind": "python", "name": "permissions"}, "pipeline": written, "metrics": ["recall@5"]}
     spec = experiment_of(settings | {"conditions": list(CONDITIONS)}, "test", source=LoadedSource.of(asked.dataset))
     run = context_of(spec, outputs)
-    return Graph(run).walk(
-        spec.configurations[0], ("hits", "reranked", "neighbours", "rewritten", "feedback", "contexts", "answers", "chunks")
+    return (
+        Graph(run)
+        .walk(spec.configurations[0], ("hits", "reranked", "neighbours", "rewritten", "feedback", "contexts", "answers", "chunks"))
+        .entries
     )
 
 

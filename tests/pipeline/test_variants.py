@@ -88,7 +88,7 @@ def test_a_stage_has_a_result_for_each_variant_that_differs_for_it(graph: Graph,
 
 
 def test_a_result_reads_the_results_of_its_own_variant(graph: Graph, few: Outcome) -> None:
-    entries = graph.walk(few.experiment.configurations[0])
+    entries = graph.walk(few.experiment.configurations[0]).entries
     assert entries["summary"][""].values("summary") == {
         "none": "none",
         "": "retrieved",
@@ -109,12 +109,12 @@ def test_an_incomplete_result_serves_its_run_and_is_computed_again_by_the_next(g
     configuration, store = few.experiment.configurations[0], graph.run.workspace.store
     down = graph.stages["replies"].down  # type: ignore[attr-defined]
     down.touch()
-    entries = graph.walk(configuration)
+    entries = graph.walk(configuration).entries
     lacking = {stage: [slot for slot, entry in parts.items() if not entry.complete] for stage, parts in entries.items()}
     assert {stage: places for stage, places in lacking.items() if places} == {"replies": ["retrieved#1"], "summary": [""]}
     assert [node.result_id for node in graph.nodes(configuration) if not graph.is_stored(node)] == ["retrieved#1", ""]
     down.unlink()
-    again = graph.walk(configuration)
+    again = graph.walk(configuration).entries
     made = [(stage, slot) for stage, parts in again.items() for slot, entry in parts.items() if entry.computed]
     assert made == [("replies", "retrieved#1"), ("summary", "")]
     assert all(graph.is_stored(node) for node in graph.nodes(configuration))

@@ -17,7 +17,7 @@ from workbench.metrics.functions import computed_anew
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.graph import Graph
-from workbench.records import Dataset
+from workbench.records import Dataset, Variant
 from workbench.scoring.score import Scores, scores_of
 from workbench.scoring.systems import EnoughHits, run_system
 from workbench.statistics.clusters import query_clusters
@@ -92,5 +92,7 @@ def _index_rows(index: Index, dataset: Dataset, metrics: Sequence[Metric]) -> pd
     if dataset.documents != index.run.dataset.documents:
         raise InputError("the index contains other documents than the dataset", "build it with pipeline.index(dataset)")
     graph = Graph(replace(index.run, dataset=dataset, metrics=tuple(metrics)))
-    entries = graph.walk(index.pipeline.configuration, ("chunks", "vectors", "index", "queries", "hits", "scores"))
-    return pd.concat([entries["scores"][str(metric)].table("scores").assign(metric=str(metric)) for metric in metrics], ignore_index=True)
+    results = graph.walk(index.pipeline.configuration, ("chunks", "vectors", "index", "queries", "hits", "scores"))
+    return pd.concat(
+        [results.of("scores", Variant(), str(metric)).table("scores").assign(metric=str(metric)) for metric in metrics], ignore_index=True
+    )

@@ -29,7 +29,7 @@ from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
-from workbench.pipeline.stage_results import Entries
+from workbench.pipeline.stage_results import Entries, StageResults
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Dataset, Document, Hit, Query
 from workbench.reranking.base import Reranker
@@ -143,7 +143,7 @@ class Pipeline(AdvisedNames):
             raise InputError("there are no documents to index", "give a dataset or a list of documents")
         # The caller made the components in Python, and so has chosen the code.
         run = RunContext(Workspace.at(Path(outputs).resolve()), checked(dataset), (), "exact", allow_code=True)
-        return Index(self, run, Graph(run).walk(self.configuration, ("chunks", "vectors", "index")))
+        return Index(self, run, Graph(run).walk(self.configuration, ("chunks", "vectors", "index")).entries)
 
     def __repr__(self) -> str:
         parts = (self.retrieval, self.rewrite, self.rerank, self.answering)
@@ -184,7 +184,7 @@ class Index(AdvisedNames):
 
     @cached_property
     def _corpus(self) -> Corpus:
-        return corpus_of(self.run, self.entries)
+        return corpus_of(StageResults(self.run, self.pipeline.configuration, self.entries))
 
     @checked_names
     def search(self, query: str, k: int | None = None, where: Mapping[str, Any] | None = None) -> Hits:

@@ -153,7 +153,7 @@ def _inputs(graph: Graph, result: StageResults) -> Inputs:
 def _visit(inputs: Inputs, count: int | None) -> Visit:
     """Open the index, answer the first question, then time the first `count` questions; None for as many as a visit has time for."""
     started = time.perf_counter()
-    corpus, most, seconds = corpus_of(inputs.run, inputs.entries), count or QUESTIONS, list[dict[str, float]]()
+    corpus, most, seconds = corpus_of(inputs), count or QUESTIONS, list[dict[str, float]]()
     with ExitStack() as stack:
         steps = stack.enter_context(_steps(inputs, corpus, most, 1))
         _ask(steps, 0)
@@ -189,8 +189,8 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Ite
     """
     configuration = inputs.configuration.pipeline
     retriever, reranker = configuration.retrieval, configuration.rerank
-    asked = searched_queries(inputs.run, inputs.entries).first(most)
-    texts = original_queries(inputs.run, inputs.entries).some(np.arange(min(most, len(inputs.run.dataset.queries))))
+    asked = searched_queries(inputs).first(most)
+    texts = original_queries(inputs).some(np.arange(min(most, len(inputs.run.dataset.queries))))
     depth = SearchDepth(max(retriever.k, reranker.pool if reranker else 0), 0, 1, queries=ranked)
     rankings = asked.searches(retriever, corpus, depth)
     steps = {**_rewriting(inputs, texts, corpus), **_embedding(inputs, texts, asked)}

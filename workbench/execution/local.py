@@ -163,7 +163,7 @@ def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompu
         try:
             if name in errors:
                 raise errors[name]
-            outcome.results.append(StageResults(graph.run, configuration, graph.walk(configuration)))
+            outcome.results.append(graph.walk(configuration))
             message = outcome.results[-1].computed_stages
         except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)

@@ -201,7 +201,7 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
     try:
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
-        table = graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks")
+        table = graph.walk(configuration, ["chunks"]).chunks_table
         held = _held(table, configuration.k)
         pairs, seconds = _reranking(configuration, reused, len(graph.run.dataset.queries), len(table))
         if embedder is None:

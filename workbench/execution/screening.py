@@ -21,7 +21,6 @@ from workbench.metrics.coverage import Floats
 from workbench.pipeline.configuration import Configuration, PipelineConfiguration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stage_results import StageResults
 from workbench.records import Dataset
 from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters, weighted
@@ -200,7 +199,7 @@ def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str
     for number, (name, proxy) in enumerate(proxies.cheap.items(), 1):
         values[name] = np.full(proxies.run.labels.queries, np.nan)
         try:
-            result = StageResults(proxies.run, proxy, proxies.graph.walk(proxy))
+            result = proxies.graph.walk(proxy)
             values[name] = result.scores_table.sort_values("query")["value"].to_numpy(np.float64)
             message = result.computed_stages
             if result.truncated.any():

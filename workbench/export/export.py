@@ -60,7 +60,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
     with store_errors(target.parent):
         aside.mkdir(parents=True)
         try:
-            _write(graph.run, StageResults(graph.run, configuration, graph.walk(configuration)), aside)
+            _write(graph.run, graph.walk(configuration), aside)
             if target.exists():
                 shutil.rmtree(target)
             os.rename(aside, target)

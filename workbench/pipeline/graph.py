@@ -14,7 +14,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
 from workbench.pipeline.stage import Inputs, Node, Stage
-from workbench.pipeline.stage_results import Entries
+from workbench.pipeline.stage_results import Entries, StageResults
 from workbench.records import Variant
 from workbench.storage.result_store import StoredResult
 
@@ -132,7 +132,7 @@ class Graph:
                         pending.append(self.inputs(other))
         return pending
 
-    def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> Entries:
+    def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> StageResults:
         """Obtain every result of a configuration, or only those of some stages."""
         entries: dict[str, dict[str, StoredResult]] = {}
         nodes = list(self.nodes(configuration, stages))
@@ -144,7 +144,7 @@ class Graph:
             if (seconds := self.precomputed.pop(self.task(node), None)) is not None:
                 entry = replace(entry, seconds=seconds, computed=True)
             entries.setdefault(node.stage, {})[node.result_id] = entry
-        return _with_provided(entries, configuration)
+        return StageResults(self.run, configuration, _with_provided(entries, configuration))
 
     def fingerprint(self, configuration: Configuration) -> str:
         """Hash the keys of all results of a configuration."""

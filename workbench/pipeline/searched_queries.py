@@ -9,8 +9,7 @@ import pandas as pd
 from workbench.core.formatting import encodable
 from workbench.embedding.base import Role
 from workbench.models.tokenizers import Ints
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage_results import Entries, StageResults
+from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.filtered import search, searches
 from workbench.retrieval.fusion import fused_by_question, pooled
@@ -65,26 +64,26 @@ class SearchedQueries:
         return np.array([question]) if self.question is None else np.flatnonzero(self.question == question)
 
 
-def original_queries(run: RunContext, entries: Entries) -> QueryBatch:
+def original_queries(results: StageResults) -> QueryBatch:
     """Return the questions with their filters, and with their vectors if the configuration embeds them."""
-    batch = QueryBatch([query.text for query in run.dataset.queries], filters=run.filters)
-    return replace(batch, vectors=np.asarray(entries["queries"][""].array("vectors"))) if "queries" in entries else batch
+    batch = QueryBatch([query.text for query in results.run.dataset.queries], filters=results.run.filters)
+    return replace(batch, vectors=np.asarray(results.entry("queries").array("vectors"))) if "queries" in results.entries else batch
 
 
-def searched_queries(run: RunContext, entries: Entries) -> SearchedQueries:
+def searched_queries(results: StageResults) -> SearchedQueries:
     """Return the queries of the stages `rewritten` or `feedback`, else the questions."""
-    if "rewritten" in entries:
-        return _rewritten(run, entries)
-    queries = original_queries(run, entries)
-    return SearchedQueries(_expanded(entries["feedback"][""], queries) if "feedback" in entries else queries)
+    if "rewritten" in results.entries:
+        return _rewritten(results)
+    queries = original_queries(results)
+    return SearchedQueries(_expanded(results.entry("feedback"), queries) if "feedback" in results.entries else queries)
 
 
-def _rewritten(run: RunContext, entries: Entries) -> SearchedQueries:
-    rows = entries["rewritten"][""].table(REWRITES)
+def _rewritten(results: StageResults) -> SearchedQueries:
+    rows, filters = results.entry("rewritten").table(REWRITES), results.run.filters
     question = rows["query"].to_numpy(np.int64)
-    batch = QueryBatch(rows["text"].tolist(), filters=replace(run.filters, numbers=run.filters.numbers[question]) if run.filters else None)
-    if "rewritten_vectors" in entries:
-        batch = replace(batch, vectors=np.asarray(entries["rewritten_vectors"][""].array("vectors")))
+    batch = QueryBatch(rows["text"].tolist(), filters=replace(filters, numbers=filters.numbers[question]) if filters else None)
+    if "rewritten_vectors" in results.entries:
+        batch = replace(batch, vectors=np.asarray(results.entry("rewritten_vectors").array("vectors")))
     return SearchedQueries(batch, question if (rows["number"] > 0).any() else None, rows["role"].tolist())
 
 

@@ -17,10 +17,10 @@ def test_a_damaged_index_is_rebuilt_before_it_is_searched(tmp_path: Path, capsys
     documents = tuple(Document(f"d{number}", f"Cat number {number} sleeps.") for number in range(9))
     run = RunContext(Workspace.at(tmp_path), Dataset("cats", documents, (), ()), (), "exact")
     configuration = PipelineConfiguration("ann", FixedChunker(size=64), HashedEmbedder(), DenseRetriever(search="ann"))
-    entries = Graph(run).walk(configuration, ["chunks", "vectors", "index"])
-    folder = entries["index"][""].folder
+    results = Graph(run).walk(configuration, ["chunks", "vectors", "index"])
+    folder = results.entry("index").folder
     (folder / "chroma.sqlite3").write_bytes(b"")
     assert check_index(folder)
-    assert corpus_of(run, entries).index == folder
+    assert corpus_of(results).index == folder
     assert check_index(folder) == ""
     assert f"the index {folder} was damaged (chroma.sqlite3 has changed since it was written), so it was rebuilt" in capsys.readouterr().err

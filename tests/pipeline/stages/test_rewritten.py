@@ -138,7 +138,7 @@ def rank(swept, text: str) -> list[int]:
     """Return the chunks that BM25 finds for a text."""
     outcome = swept({"kind": "bm25"}, name="alone")
     (result,) = outcome.results
-    found = result.configuration.retrieval.retrieve(QueryBatch([text]), corpus_of(outcome.run, result.entries), SearchDepth(100, 0, 1))
+    found = result.configuration.retrieval.retrieve(QueryBatch([text]), corpus_of(result), SearchDepth(100, 0, 1))
     return found.hits["chunk"].tolist()
 
 

@@ -39,7 +39,7 @@ class TaskResult(NamedTuple):
     error: BaseException | None
 
 
-class Run:
+class TaskQueue:
     """The tasks that wait, can start or are running."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -143,7 +143,7 @@ class Workers:
 
     def run(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """Run tasks and yield each when it ends. Raises WorkerError when no worker is left."""
-        run = Run(tasks)
+        run = TaskQueue(tasks)
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         names: dict[Any, str] = {}
         pool = ThreadPoolExecutor(1)

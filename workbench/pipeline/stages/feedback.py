@@ -41,7 +41,7 @@ class FeedbackStage(Stage):
         rewriter, configuration = inputs.configuration.rewrite, inputs.configuration.pipeline
         if not isinstance(rewriter, FeedbackRewriter):
             raise RunError(f"{configuration.name} expands no question", "run the sweep again")
-        queries, corpus = original_queries(inputs.run, inputs.entries), corpus_of(inputs.run, inputs.entries)
+        queries, corpus = original_queries(inputs), corpus_of(inputs)
         members = list(expanded_queries(rewriter, queries, configuration.retrieval, corpus))
         write_expanded(writer, members)
         rows = [

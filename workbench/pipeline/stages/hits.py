@@ -14,7 +14,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import searched_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import Entries, StageResults
+from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
@@ -89,8 +89,8 @@ class HitsStage(Stage):
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Rank chunks and documents for all queries with every search."""
-        configuration, searched = inputs.configuration.pipeline, searched_queries(inputs.run, inputs.entries)
-        retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
+        configuration, searched = inputs.configuration.pipeline, searched_queries(inputs)
+        retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs), search_depth(configuration, inputs.run)
         ranked = searched.searches(retrieval, corpus, depth)
         for search, ranking in ranked.items():
             writer.table(f"{search}_hits", ranking.hits)
@@ -118,14 +118,15 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     return SearchDepth(max(configuration.k, pool, read.slices), max(delivered, read.tokens), max(1, read.documents), listed=_LISTED)
 
 
-def corpus_of(run: RunContext, entries: Entries) -> Corpus:
+def corpus_of(results: StageResults) -> Corpus:
     """Return the chunks to search from the finished stages `chunks` and, for retrieval with vectors, `vectors` and `index`.
 
     A damaged index is rebuilt.
     """
-    chunks, table = run.chunks(entries["chunks"][""]), entries["chunks"][""].table("chunks")
-    vectors = np.asarray(entries["vectors"][""].array("vectors")) if "vectors" in entries else np.zeros((0, 0), dtype=np.float32)
-    index = entries["index"][""].folder if "index" in entries else None
+    run, stored, table = results.run, results.entries, results.chunks_table
+    chunks = run.chunks(results.entry("chunks"))
+    vectors = np.asarray(results.entry("vectors").array("vectors")) if "vectors" in stored else np.zeros((0, 0), dtype=np.float32)
+    index = results.entry("index").folder if "index" in stored else None
     if index is not None:
         ensure_index(index, chunks, vectors)
     return Corpus(

@@ -31,20 +31,11 @@ class RerankedStage(Stage):
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Score the pool of every query and order it again."""
-        reranker, retrieval, run, hits = (
-            inputs.configuration.rerank,
-            inputs.configuration.pipeline.retrieval,
-            inputs.run,
-            inputs.entry("hits"),
-        )
+        reranker, retrieval, hits = inputs.configuration.rerank, inputs.configuration.pipeline.retrieval, inputs.entry("hits")
         if reranker is None:
             raise RunError(f"{inputs.configuration.name} has no reranker", "run the sweep again")
-        before, queries, corpus = (
-            ranking_of(hits, retrieval.evaluated),
-            original_queries(run, inputs.entries),
-            corpus_of(run, inputs.entries),
-        )
-        after = reranked(before, queries, corpus, reranker, run.workspace.vectors, retrieval.k)
+        before, queries, corpus = ranking_of(hits, retrieval.evaluated), original_queries(inputs), corpus_of(inputs)
+        after = reranked(before, queries, corpus, reranker, inputs.run.workspace.vectors, retrieval.k)
         writer.table(f"{retrieval.evaluated}_hits", after.hits)
         writer.table(f"{retrieval.evaluated}_ranking", after.ranking)
         writer.table(f"{retrieval.evaluated}_about", after.queries)

@@ -103,8 +103,8 @@ def of_k(graph: Graph) -> Graph:
 def test_retrieved_is_what_the_configuration_delivers(
     graph: Graph, of_k: Graph, made: Callable[..., StoredResult], configuration: Configuration
 ) -> None:
-    entries, k = graph.walk(configuration, ["chunks", "hits"]), configuration.retrieval.k
-    hits, chunks = entries["hits"][""].table("exact_hits"), entries["chunks"][""].table("chunks")
+    results, k = graph.walk(configuration, ["chunks", "hits"]), configuration.retrieval.k
+    hits, chunks = results.entry("hits").table("exact_hits"), results.chunks_table
     (node,) = of_k.nodes(configuration, ["contexts"], [Variant("retrieved")])
     first, longer = passages_of(of_k.obtain(node)), passages_of(made("retrieved"))
     assert graph.run.primary == Metric.parse("span_recall@500t")
