@@ -27,7 +27,7 @@ SEARCHES = [{"kind": "dense", "k": 10}, {"kind": "dense", "k": 10, "search": "an
 # The functions of each check, by file and name.
 CHECKS: dict[str, Sequence[tuple[str, str]]] = {
     "manifests of results": [("entry_manifest.py", "read"), ("entry_manifest.py", "fault"), ("result_store.py", "_check_layout")],
-    "vectors": [("vector_rows.py", "row_fault"), ("vector_rows.py", "vector_faults"), ("checks.py", "unit_fault")],
+    "vectors": [("vector_cache.py", "row_fault"), ("vector_cache.py", "vector_faults"), ("checks.py", "unit_fault")],
     "indexes": [("chroma_index.py", "_damage")],
     "files of models": [("files.py", "_digests")],
     "lines to print": [("printable.py", "printable")],

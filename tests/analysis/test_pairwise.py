@@ -25,8 +25,7 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Inputs, Node
 from workbench.pipeline.stage_results import Entries, StageResults
-from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
-from workbench.pipeline.stages.explanations import ExplanationsStage
+from workbench.pipeline.stages.explanations import ChunkFaultsStage, ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.results.run_tables import RunTables
 from workbench.retrieval.bm25 import BM25Retriever

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from workbench.cli.judge.fetch import MODELS
+from workbench.cli.judge import MODELS
 from workbench.cli.main import main
 from workbench.models.downloads import PUBLISHED
 

@@ -9,8 +9,7 @@ from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.semantic import SemanticChunker
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
-from workbench.execution.plan import duration_text, plan_experiment, plan_lines
-from workbench.execution.speed import EncodingModel
+from workbench.execution.plan import EncodingModel, duration_text, plan_experiment, plan_lines
 from workbench.experiment.read import experiment_of
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.result_store import Store

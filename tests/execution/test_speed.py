@@ -4,7 +4,7 @@ import pytest
 
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
-from workbench.execution.speed import EncodingModel, Speed, speeds_of
+from workbench.execution.plan import EncodingModel, Speed, speeds_of
 from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.result_store import MANIFEST, Store
 

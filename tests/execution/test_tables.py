@@ -9,7 +9,7 @@ import pytrec_eval
 from tests.metrics.reference import FORMULAS
 from workbench.analysis.standings import verdict_of
 from workbench.datasets.formats.trec import escaped, read_run
-from workbench.execution.configuration_tables import configuration_row
+from workbench.execution.collect import configuration_row
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import strictly_descending, write_outputs
 from workbench.experiment.read import read_experiment

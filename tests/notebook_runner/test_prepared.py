@@ -5,8 +5,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from workbench.cli.prepared_notebooks import prepare_notebook
 from workbench.errors import InputError
-from workbench.notebook_runner.prepared import prepare_notebook
 
 CODE = 'data = "a"  # type: str\nk = 10  # type: int\nmany = {\n    "a": 1,\n}  # type: dict'
 

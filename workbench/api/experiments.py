@@ -17,10 +17,9 @@ from workbench.core.formatting import listed, plural
 from workbench.core.progress import ProgressBar, reporting, say_above, sweep_progress
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
-from workbench.execution.local import Precompute, on_workers, run_experiment
+from workbench.execution.local import FILES, Precompute, on_workers, run_experiment
 from workbench.execution.outputs import publish
 from workbench.execution.plan import Plan, plan_experiment
-from workbench.execution.remaining import FILES
 from workbench.execution.screening import screen as screen_experiment
 from workbench.experiment.expand import STAGES
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment

@@ -17,11 +17,10 @@ from workbench.cli.checklist import checklist
 from workbench.cli.dataset import dataset
 from workbench.cli.doctor import doctor
 from workbench.cli.gate import gate
-from workbench.cli.init import init
-from workbench.cli.judge.group import judge
+from workbench.cli.init import init, schema
+from workbench.cli.judge import judge
 from workbench.cli.lab import lab
 from workbench.cli.monitor import monitor
-from workbench.cli.schema import schema
 from workbench.cli.sweep import export, plan, report, sweep
 from workbench.cli.target import target
 from workbench.core.environment import skip_schema_grammar

@@ -71,9 +71,8 @@ def sweep(
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
     from workbench.core.progress import notice_line, reporting, sweep_progress
-    from workbench.execution.local import on_workers, run_experiment
+    from workbench.execution.local import FILES, on_workers, run_experiment
     from workbench.execution.outputs import publish
-    from workbench.execution.remaining import FILES
     from workbench.execution.screening import QUERIES, screen
     from workbench.report.text.sentences import screened_lines
 

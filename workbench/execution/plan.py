@@ -1,10 +1,10 @@
 """Plan a sweep: results to compute and to reuse, and the cost. Planning splits documents but loads no model and embeds nothing."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,12 @@ from workbench.core.display import table_html
 from workbench.core.formatting import aligned, approximate, capitalised, in_words, listed, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
-from workbench.embedding.openvino_conversion import without_preparing
+from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
 from workbench.execution.costs import CallBound, bounds_of, judging_bounds
 from workbench.execution.latency import is_measured
 from workbench.execution.local import context_of
-from workbench.execution.speed import EncodingModel, Speed, speeds_of
 from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
@@ -29,13 +28,74 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
 from workbench.report.text.delivery import other_budgets, short_deliveries, whole_corpus
+from workbench.storage.result_store import Store
 
+# Tokens per second of two quiet cores with all-MiniLM-L6-v2, for encoders that this store has not measured (docs/performance.md).
+_QUIET = {"openvino bfloat16": 22_000, "openvino float32": 14_000, "static": 800_000}
+_QUIET_OTHERS = 5_000
+# A busy machine is up to this many times slower.
+_BUSY = 5
+# A measured speed is expected to change by this factor until the next sweep.
+_CHANGE = 1.25
+# Loading a model takes .1 to 5 s, which is most of the time of smaller results (docs/performance.md).
+_LEAST_TOKENS, _LEAST_SECONDS = 20_000, 2.0
 # Fewest and most seconds besides encoding: of a sweep (imports, questions, report), of a configuration (stages, notebook), of a chunk.
 _SWEEP = (5.0, 30.0)
 _CONFIGURATION = (1.5, 4.0)
 _CHUNK = (0.0004, 0.002)
 # Fewest and most seconds to measure the latencies of a configuration.
 _LATENCY = (0.5, 5.0)
+
+
+class EncodingModel(NamedTuple):
+    """A model with the backend that computes its vectors here."""
+
+    model: str
+    encoder: str
+
+    @classmethod
+    def of(cls, embedder: Embedder) -> "EncodingModel":
+        """Name an embedder's model and encoder without loading it."""
+        try:
+            return cls(embedder.model, embedder.encoder().name)
+        except UnpreparedModelError:
+            return cls(embedder.model, "openvino float32")
+
+    def __str__(self) -> str:
+        return f"{self.model} ({self.encoder})"
+
+
+class Speed(NamedTuple):
+    """The lowest and highest expected tokens per second, and whether they were measured in this store."""
+
+    low: float
+    high: float
+    measured: bool
+
+
+def speeds_of(store: Store, models: Iterable[EncodingModel]) -> dict[EncodingModel, Speed]:
+    """Map each model to the range of its speeds measured in the store, or to an assumed range without any."""
+    measured = defaultdict[tuple[str | None, str | None], list[float]](list)
+    for folder in sorted((store.root / "vectors").glob("*")):
+        entry = store.get("vectors", folder.name) if folder.is_dir() else None
+        counts = entry.values("encoded") if entry else {}
+        if entry and (speed := _measured(entry.seconds, counts)):
+            # Earlier versions did not store the model.
+            measured[counts.get("model"), counts.get("encoder")].append(speed)
+    return {model: _range(model, measured[model]) for model in models}
+
+
+def _measured(seconds: float, counts: Mapping[str, Any]) -> float | None:
+    """Return the tokens per second of a result, or None if it is too small to measure a speed."""
+    tokens, seconds = counts["tokens"], seconds + counts.get("workers_seconds", 0.0)
+    return tokens / seconds if tokens >= _LEAST_TOKENS and seconds >= _LEAST_SECONDS else None
+
+
+def _range(model: EncodingModel, speeds: Sequence[float]) -> Speed:
+    if speeds:
+        return Speed(min(speeds) / _CHANGE, max(speeds) * _CHANGE, True)
+    quiet = _QUIET.get(model.encoder, _QUIET_OTHERS)
+    return Speed(quiet / _BUSY, quiet, False)
 
 
 class HeldTokens(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from workbench.experiment.json_schema.document import EDITOR_LINE
+from workbench.experiment.json_schema import EDITOR_LINE
 from workbench.new_experiment.proposal import Proposal, ProposedSetting
 
 _WIDTH = 118

@@ -18,7 +18,7 @@ from workbench.datasets.checks import faults
 from workbench.datasets.formats.golden import QUESTION_FILES
 from workbench.datasets.sources import GoldenSource
 from workbench.errors import InputError
-from workbench.experiment.json_schema.document import SCHEMA_FILE, schema_text
+from workbench.experiment.json_schema import SCHEMA_FILE, schema_text
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
 from workbench.new_experiment.documents import FolderConversion, convert_folder, texts_of

@@ -6,9 +6,8 @@ from workbench.core.registry import Registry
 from workbench.pipeline.stage import Stage
 from workbench.pipeline.stages.answering.answers import AnswersStage
 from workbench.pipeline.stages.answering.contexts import ContextsStage
-from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.chunks import ChunksStage
-from workbench.pipeline.stages.explanations import ExplanationsStage
+from workbench.pipeline.stages.explanations import ChunkFaultsStage, ExplanationsStage
 from workbench.pipeline.stages.feedback import FeedbackStage
 from workbench.pipeline.stages.hits import HitsStage
 from workbench.pipeline.stages.index import IndexStage
@@ -17,13 +16,11 @@ from workbench.pipeline.stages.judging.claims import ClaimsStage
 from workbench.pipeline.stages.judging.judge_tests import JudgeTestsStage
 from workbench.pipeline.stages.judging.judgements import JudgementsStage
 from workbench.pipeline.stages.judging.verdicts import VerdictsStage
-from workbench.pipeline.stages.neighbours import NeighboursStage
-from workbench.pipeline.stages.queries import QueriesStage
-from workbench.pipeline.stages.reranked import RerankedStage
+from workbench.pipeline.stages.reranked import NeighboursStage, RerankedStage
 from workbench.pipeline.stages.responses import ResponsesStage
 from workbench.pipeline.stages.rewritten import RewrittenStage, RewrittenVectorsStage
 from workbench.pipeline.stages.scores import ScoresStage
-from workbench.pipeline.stages.vectors import VectorsStage
+from workbench.pipeline.stages.vectors import QueriesStage, VectorsStage
 
 _BUILTIN: dict[str, Stage] = {
     stage.name: stage

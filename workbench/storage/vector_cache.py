@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,9 +10,39 @@ from numpy.typing import NDArray
 
 from workbench.errors import StoreError
 from workbench.storage.sqlite_cache import CacheFormat, SqliteCache, shown_key
-from workbench.storage.vector_rows import FLOAT, matrix_of, value_faults, vector_faults
 
+FLOAT = np.dtype("<f4")
 Vectors = NDArray[np.float32]
+
+
+def matrix_of(values: Sequence[bytes]) -> NDArray[np.float32]:
+    """Return vectors of equal size as float32 (n, dimension), read-only."""
+    return np.frombuffer(b"".join(values), dtype=FLOAT).reshape(len(values), -1 if values else 0)
+
+
+def vector_faults(vectors: NDArray[np.float32]) -> dict[int, str]:
+    """Describe the rows of float32 (n, dimension) that have no direction because they are zero, not finite or overflow."""
+    with np.errstate(all="ignore"):
+        squared = np.einsum("ij,ij->i", vectors, vectors)
+        wrong = np.flatnonzero(~((squared > 0) & (squared < np.inf)))
+    return {int(place): _described(vectors[place]) for place in wrong}
+
+
+def value_faults(values: Sequence[bytes]) -> dict[int, str]:
+    """Describe the bytes that are no vectors, or vectors that have no direction, by place. Vectors may differ in size."""
+    faults = {place: f"its vector has {len(value)} bytes" for place, value in enumerate(values) if not value or len(value) % FLOAT.itemsize}
+    places = [place for place in range(len(values)) if place not in faults]
+    for _, group in groupby(places, key=lambda place: len(values[place])):
+        same = list(group)
+        faults |= {same[number]: fault for number, fault in vector_faults(matrix_of([values[place] for place in same])).items()}
+    return faults
+
+
+def _described(vector: NDArray[np.float32]) -> str:
+    return (
+        "its vector is not finite" if not np.isfinite(vector).all() else "its vector is too long" if vector.any() else "its vector is zero"
+    )
+
 
 # The first version had a table `vectors` without digests.
 VECTORS = CacheFormat("vector cache", "vector", "vectors", "computed again", "checked_vectors", 2, value_faults, "replies", "vectors")

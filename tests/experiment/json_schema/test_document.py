@@ -24,7 +24,7 @@ from workbench.cli.main import main
 from workbench.errors import WorkbenchError
 from workbench.experiment.components import unusable
 from workbench.experiment.file import KEYS
-from workbench.experiment.json_schema.document import DRAFT, EDITOR_LINE, SCHEMA_FILE, experiment_schema, schema_text
+from workbench.experiment.json_schema import DRAFT, EDITOR_LINE, SCHEMA_FILE, experiment_schema, schema_text
 from workbench.experiment.read import experiment_of
 from workbench.experiment.yaml_file import plain_value
 

@@ -1,10 +1,13 @@
-"""Explain a configuration's results: the delivered context, the causes of misses, the details of each query."""
+"""Explain a configuration's results: the delivered context, causes of misses, details of each query, and faults of chunks."""
 
+import json
+from dataclasses import asdict
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
+from workbench.attribution.chunk_faults import chunk_faults
 from workbench.attribution.delivered_context import context_rows, context_tokens, query_details
 from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import embedded_extent
@@ -98,3 +101,29 @@ class ExplanationsStage(Stage):
 def _unknown(inputs: Inputs, family: str) -> list[int]:
     """Return the questions of which a target did not return enough to know what it missed or delivered."""
     return unknown_questions(inputs.entry("responses"), family, inputs.run.labels.queries) if "responses" in inputs.entries else []
+
+
+def _faults_table(results: StageResults) -> pd.DataFrame:
+    """Tabulate the faults, with examples as JSON."""
+    rows = pd.DataFrame(results.entry("chunk_faults").values("faults")).rename(columns={"name": "fault"})
+    return rows.assign(examples=[json.dumps(examples) for examples in rows["examples"]])
+
+
+class ChunkFaultsStage(Stage):
+    """Values `faults`: name, found, of, unit, definition, examples of each kind of fault."""
+
+    name = "chunk_faults"
+    version = 2
+    inputs = ("labels", "chunks", "vectors")
+    tables: ClassVar[TableMakers] = {SCHEMAS["chunk_faults"]: _faults_table}
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the run has a primary metric, and the configuration chunks of its own. A run that only screens explains nothing."""
+        return run.primary is not None and "chunks" not in configuration.provided
+
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        """Count the faults."""
+        run, chunks = inputs.run, inputs.entry("chunks")
+        lengths, window = inputs.input_lengths, inputs.configuration.window
+        faults = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)
+        writer.values("faults", [asdict(fault) for fault in faults])

@@ -1,4 +1,4 @@
-"""Embed the chunks."""
+"""Embed the chunks and the questions."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,6 +8,7 @@ import pandas as pd
 from workbench.embedding.base import Embedder
 from workbench.embedding.checks import check_sealed
 from workbench.embedding.chunk_encoder import EncoderChunks
+from workbench.embedding.embed import embed
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
@@ -78,3 +79,22 @@ def embedder_of(configuration: Configuration) -> Embedder:
     if configuration.embedding is None:
         raise RunError(f"{configuration.name} has no embedder", "check that its retriever uses vectors")
     return configuration.embedding
+
+
+class QueriesStage(EmbeddingStage):
+    """Array `vectors` float32 (queries, dimension)."""
+
+    name = "queries"
+    inputs = ("questions",)
+    role = "query"
+
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        """Encode all queries."""
+        embedder, texts = embedder_of(inputs.configuration), self.texts(inputs)
+        embedded = embed(texts, embedder, self.role, inputs.run.workspace.vectors, "queries")
+        check_sealed(embedded.vectors, "queries")
+        writer.array("vectors", embedded.vectors)
+
+    def texts(self, inputs: Inputs) -> Sequence[str]:
+        """Return the queries' texts."""
+        return [query.text for query in inputs.run.dataset.queries]

@@ -1,4 +1,4 @@
-"""Make the contexts in which a configuration answers the questions."""
+"""Make the contexts in which a configuration answers the questions, or a target those of its own."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,7 @@ import pandas as pd
 
 from workbench.answering.base import Generator
 from workbench.answering.prompt_tokens import prompt_tokens
+from workbench.context.assembly import PackedContext
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
 from workbench.context.context_packing import ContextPacking
 from workbench.context.contexts import ContextMaker
@@ -21,14 +22,14 @@ from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, RunError
 from workbench.metrics.case import Case
 from workbench.metrics.delivery import delivered
-from workbench.models.tokenizers import vocabulary_digest
+from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
 from workbench.perturb.injection import attack_texts
 from workbench.perturb.planting import PlantedContext, plant
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.rankings import retrieved
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.answering.target_contexts import own_contexts
+from workbench.pipeline.target_tables import RETURNED
 from workbench.records import Passage, Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
 
@@ -56,6 +57,7 @@ _CONTEXTS = {
 _RANKING = ("hits", "reranked", "neighbours")
 # The passages whose surroundings in a prompt are part of a key.
 _PROBED = 50
+CANNOT_BE_GIVEN = "the target cannot be given a context"
 
 
 class ContextsStage(Stage):
@@ -240,3 +242,42 @@ def _cut_rows(query: int, made: PlantedContext) -> Iterator[dict[str, Any]]:
 
 def _table(rows: Iterator[dict[str, Any]], columns: dict[str, str]) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=list(columns)).astype(columns)
+
+
+def own_contexts(inputs: Inputs) -> list[PlantedContext]:
+    """Return the context of each question: the sources that the target's answer names, else what its search returns.
+
+    Empty if the contexts of the variant are packed, and not the target's own.
+    """
+    run = inputs.run
+    if inputs.node.variant.condition != RETRIEVED:
+        return [] if inputs.configuration.takes_context else [PlantedContext(reason=CANNOT_BE_GIVEN)] * len(run.dataset.queries)
+    if "responses" not in inputs.entries:
+        return []
+    responses = inputs.entry("responses")
+    named, sources, hits = set(responses.values("named")), responses.table("sources"), responses.table("hits")
+    rows = pd.concat([sources, hits[~hits["query"].isin(named)]])
+    by_query = {query: list(_passages(table, run)) for query, table in rows.groupby("query")}
+    return [PlantedContext(_packed(by_query.get(query, []))) for query in range(len(run.dataset.queries))]
+
+
+def _passages(rows: pd.DataFrame, run: RunContext) -> Iterator[Passage]:
+    """Yield the text of each hit: that of the document where it is known, else what the target returned."""
+    for row in rows.sort_values("rank")[list(RETURNED)].to_dict("records"):
+        if row["doc"] >= 0 and not row["fault"]:
+            document = run.dataset.documents[row["doc"]]
+            whole = row["start"] < 0
+            yield passage_of(document, 0 if whole else row["start"], len(document.text) if whole else row["end"])
+        elif row["text"].strip():
+            yield foreign_passage(row["doc_id"], row["text"])
+
+
+def foreign_passage(doc_id: str, text: str) -> Passage:
+    """Return a passage that is in no document of the dataset, under an id that no document and no other text has."""
+    return Passage(f"{doc_id or 'unnamed'} [not in the dataset, {fingerprint(text)[:8]}]", 0, len(text), text)
+
+
+def _packed(passages: list[Passage]) -> PackedContext:
+    distinct = tuple(dict.fromkeys(passages))
+    tokens = tuple(len(text.starts) for text in tokenised([passage.text for passage in distinct], BUDGET_VOCABULARY))
+    return PackedContext(distinct, tuple(range(1, len(distinct) + 1)), tokens, total=sum(tokens))
