@@ -83,7 +83,6 @@ def label_notebook(experiment: Path, outputs: Path) -> Path:
     It takes the documents to judge from the run of the experiment, if there is one with all its questions. A copy that exists keeps what a
     person changed in it. Raises InputError if the notebook cannot load the dataset, and DatasetError with the faults of the dataset.
     """
-    from workbench.cli.prepared_notebooks import prepare_notebook
     from workbench.experiment.read import read_experiment
     from workbench.notebook_runner.notebooks import notebook_path
 
@@ -105,7 +104,6 @@ def explore_notebook(run: Path) -> Path:
 
     Raises InputError if there is no run.
     """
-    from workbench.cli.prepared_notebooks import prepare_notebook
     from workbench.notebook_runner.notebooks import notebook_path
     from workbench.results.run_tables import RunTables
 
