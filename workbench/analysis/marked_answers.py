@@ -19,6 +19,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant, number
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
+from workbench.records import Claim
 from workbench.results.run_tables import RunTables
 
 # `scored`: the judge gives scores and no verdicts. `unjudged`: it failed.
@@ -31,8 +32,8 @@ _WORDS = re.compile(r"\s*\S+|\s+$")
 
 
 @dataclass(frozen=True)
-class ShownClaim:
-    """A claim by its `number` from 1, and [`start`, `end`) of the words of the answer that state it.
+class ShownClaim(Claim):
+    """A claim with its judgement, by its `number` from 1.
 
     `passage` is the number of the deciding passage from 1, 0 without one, and [`evidence_start`, `evidence_end`) its deciding words `quote`. `score` and
     `confidence` are NaN if unknown. `error` is why there is no judgement. `chunk_id` is the slice of the passage.
@@ -40,9 +41,6 @@ class ShownClaim:
 
     query_id: str
     number: int
-    text: str
-    start: int
-    end: int
     state: ClaimState
     score: float
     confidence: float

@@ -16,7 +16,7 @@ from workbench.analysis.marked_answers import (
 )
 
 TEXT = "It opens at nine and closes at ten."
-FIRST = ShownClaim("q", 1, "It opens at nine", 0, 16, "supported", 0.9, 0.8, 1, "d:10-60", 4, 9, "opens", (), "chat: m", "")
+FIRST = ShownClaim("It opens at nine", 0, 16, "q", 1, "supported", 0.9, 0.8, 1, "d:10-60", 4, 9, "opens", (), "chat: m", "")
 SECOND = replace(FIRST, number=2, text="It closes at ten", start=17, end=34, state="absent", passage=0, evidence_start=-1, evidence_end=-1)
 
 

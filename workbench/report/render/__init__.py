@@ -1,0 +1,1 @@
+"""Renderers of blocks: a page, the outputs of a notebook, and plain text."""

@@ -1,0 +1,1 @@
+"""Sentences that several topics, the head of the page and other rooms share."""

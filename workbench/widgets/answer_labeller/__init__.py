@@ -1,0 +1,1 @@
+"""Label claims and answers."""

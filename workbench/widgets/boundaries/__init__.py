@@ -1,0 +1,1 @@
+"""Move the sizes of a chunking and watch its boundaries."""

@@ -1,0 +1,1 @@
+"""Explore two configurations of a run side by side."""

@@ -1,0 +1,1 @@
+"""Label documents, evidence and answers of a dataset."""

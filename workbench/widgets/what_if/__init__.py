@@ -1,0 +1,1 @@
+"""Rank a run by other metrics, slices and budgets."""

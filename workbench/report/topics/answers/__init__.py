@@ -1,0 +1,1 @@
+"""Topics about answers, their causes of failure and their judges."""

@@ -1,0 +1,1 @@
+"""Topics about the configurations of a run and their rankings."""

@@ -1,0 +1,1 @@
+"""Topics about the run itself: its gate, targets, configurations, method and provenance."""
