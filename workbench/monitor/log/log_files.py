@@ -20,21 +20,8 @@ from workbench.core.files import sync, table_fault, write_atomically
 from workbench.core.formatting import count
 from workbench.datasets.file_access import readable
 from workbench.errors import InputError
-from workbench.monitor.log.fields import (
-    DERIVED,
-    FEEDBACK,
-    FIELDS,
-    MAX_LINE_BYTES,
-    NAMES,
-    REQUIRED,
-    ROWS,
-    SCHEMA,
-    SOURCES,
-    fault,
-    faulty_rows,
-    missing_field,
-    record_batch,
-)
+from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field
+from workbench.monitor.log.log_table import DERIVED, SCHEMA, SOURCES, faulty_rows, record_batch
 from workbench.printable import printable_line
 
 # Of the lines of a batch. Every line counts as at least 256 bytes.
