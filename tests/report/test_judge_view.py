@@ -12,6 +12,7 @@ from workbench.errors import InputError
 from workbench.notebook_runner.notebooks import notebook_path, run_notebook
 from workbench.notebook_runner.run_notebooks import notebook_jobs
 from workbench.report.render.notebook import MIME
+from workbench.report.topics.registry import TOPICS
 from workbench.report.views import JudgeView
 from workbench.storage.result_store import Store
 
@@ -99,4 +100,5 @@ def test_the_names_for_judges_in_python_are_these():
     ]
     assert {"causes", "calibration"} <= set(dir(Plots))
     shown = [name for name in vars(JudgeView) if not name.startswith("_") and callable(getattr(JudgeView, name))]
-    assert shown == ["overview", "calibration", "disagreements", "corrected", "causes", "claims", "record"]
+    assert shown == ["overview", "calibration", "disagreements", "corrected", "claims", "record"]
+    assert [topic.name for topic in TOPICS if "judges" in topic.views] == ["causes"]
