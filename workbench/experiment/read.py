@@ -90,8 +90,9 @@ def experiment_of(
     if unusable_values := list(unusable(settings)):
         raise ExperimentError(where, unusable_values)
     file, faulty = ExperimentKeys.read(settings)
-    if source is not None:
-        faulty.pop("dataset", None)
+    for key, given in (("dataset", source), ("targets", systems)):
+        if given:
+            faulty.pop(key, None)
     faults = [*known, *(line for lines in faulty.values() for line in lines)]
     before = len(faults)
     pipelines = () if systems or _only_targets(settings) else configurations_of(settings, faults)
