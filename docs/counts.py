@@ -27,7 +27,7 @@ CONCEPTS = {
     "judgement": r"Judgement|\w+Judgement|Claim|\w+Claim|Label|Verification",
     "metric": r"Metric|\w+Metric|MetricDefinition|Kind|(Answer|Judged|Scoped)Kind|Measure",
     "system": r"System|\w*Pipeline|Target|TargetSession|IndexedDocuments|Bench|BenchIndex|SystemRun|Index",
-    "run": r"Outcome|Results?|Run|RunTables|ResultViews|Findings|RecordedResults",
+    "run": r"Outcome|Results?|Run|RunTables|Findings|RecordedResults",
 }
 _BRANCH = re.compile(r"\b(configuration|each|result\.configuration|chosen|own)\.target\b|isinstance\([^()]*, (Target|Pipeline)\)")
 

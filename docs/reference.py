@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 import workbench
 from workbench.answering.registry import GENERATORS
-from workbench.api.result_views import PublicTable
+from workbench.api.results import PublicTable
 from workbench.attribution.causes import CAUSES
 from workbench.chunking.registry import CHUNKERS
 from workbench.cli.main import main as command
