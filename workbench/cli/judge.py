@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.cli.options import outputs_option
+from workbench.cli.options import allow_code_option, outputs_option, set_option
 from workbench.core.terminal import say
 from workbench.errors import InputError
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 # Copied from the downloads, which take longer to import than the help takes to print.
 MODELS = ("qwen2.5-1.5b", "qwen2.5-0.5b", "smollm2-135m")
-_allow_code = click.option(
-    "--allow-code", is_flag=True, help="Import and run the functions that the experiment names; trust it as you would a program."
-)
 # Copied from the analysis, which takes longer to import than the help takes to print.
 TASKS = ("support", "correctness", "answer_relevance")
 
@@ -49,8 +46,8 @@ def fetch(model: str, source: str | None, folder: Path | None) -> None:
 @click.command("test")
 @click.argument("experiment", type=click.Path(path_type=Path), required=False)
 @click.option("--kind", help="Test a judge of this kind with its defaults, such as overlap, instead of those of an experiment.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help="Change a value of the experiment; can be repeated.")
-@_allow_code
+@set_option
+@allow_code_option
 @outputs_option("The folder whose store keeps the results.")
 def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, ...], allow_code: bool, outputs: Path) -> None:
     """Test the judges of an experiment on cases with known answers: 96 claims and 64 passages. Exit 1 if one may not be called a judge.

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.cli.options import outputs_option
+from workbench.cli.options import allow_code_option, outputs_option, set_option
 from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.execution.local import Outcome
     from workbench.experiment.read import ExperimentSpec
-
-
-_allow_code = click.option(
-    "--allow-code", is_flag=True, help="Import and run the functions that the experiment names; trust it as you would a program."
-)
 
 
 @dataclass(frozen=True)
@@ -46,11 +41,8 @@ def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
     def call(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_code: bool, **options: Any) -> None:
         command(ExperimentArguments(experiment, outputs, overrides, allow_code), **options)
 
-    change = click.option(
-        "--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help="Change a value of the experiment; can be repeated."
-    )
     path = click.argument("experiment", type=click.Path(path_type=Path))
-    return path(outputs_option("The folder for results.")(change(_allow_code(call))))
+    return path(outputs_option("The folder for results.")(set_option(allow_code_option(call))))
 
 
 @click.command()
@@ -168,7 +160,7 @@ def plan(experiment: ExperimentArguments, ask: bool) -> None:
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--configuration", help="The configuration; needed if OUTPUT has several.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder to create.  [default: OUTPUT/export/CONFIGURATION]")
-@_allow_code
+@allow_code_option
 def export(output: Path, configuration: str | None, folder: Path | None, allow_code: bool) -> None:
     """Write a configuration of OUTPUT (outputs/<name>) as a folder that answers questions without Workbench."""
     from workbench.export.export import export_configuration

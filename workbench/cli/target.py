@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from workbench.cli.options import set_option
 from workbench.core.display import excerpt
 from workbench.core.formatting import aligned, plural
 from workbench.core.terminal import say
@@ -23,9 +24,6 @@ _SHOWN = 5
 _allow_code = click.option(
     "--allow-code", is_flag=True, help="Import functions and start programs that the experiment names; trust it as you would a program."
 )
-_overrides = click.option(
-    "--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help="Change a value of the experiment; can be repeated."
-)
 
 
 @click.group()
@@ -36,7 +34,7 @@ def target() -> None:
 @target.command("check")
 @click.argument("experiment", type=click.Path(path_type=Path))
 @click.option("--question", help="The question to ask, by default the canary question, or the first of the dataset.")
-@_overrides
+@set_option
 @_allow_code
 def check(experiment: Path, question: str | None, overrides: tuple[str, ...], allow_code: bool) -> None:
     """Ask each target one question and show what it returns. Nothing is stored. Exit 1 if a target does not serve it.
@@ -59,7 +57,7 @@ def check(experiment: Path, question: str | None, overrides: tuple[str, ...], al
 @target.command("freshness")
 @click.argument("experiment", type=click.Path(path_type=Path))
 @click.argument("folder", type=click.Path(path_type=Path))
-@_overrides
+@set_option
 @_allow_code
 def freshness(experiment: Path, folder: Path, overrides: tuple[str, ...], allow_code: bool) -> None:
     """Check the targets that take documents for stale data, with the `documents`, `earlier` versions and `stale.jsonl` of FOLDER.
