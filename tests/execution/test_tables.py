@@ -149,7 +149,7 @@ def test_the_tokens_that_the_primary_metric_reads_are_delivered_and_the_last_sli
 
 def test_k_chunks_are_delivered_where_no_tokens_are(outcome):
     for result in outcome.results:
-        by_k = replace(result, primary=Metric.parse("recall@5"))
+        by_k = replace(result, run=replace(result.run, primary=Metric.parse("recall@5")))
         assert (by_k.delivered.groupby("query").size() == 10).all()
         assert set(by_k.all_hits["cut_reason"]) - {"same slice delivered"} == {"", "beyond k"}
         row = configuration_row(by_k)
