@@ -14,7 +14,7 @@ import workbench as wb
 from tests.mixed_documents import BIKES, ENERGY, SHED, markdown, mixed_folder
 from tests.reading_model import ReadingModel
 from workbench.cli.main import main
-from workbench.conversion.converter_process import ConverterProcess
+from workbench.conversion.process import ConverterProcess
 from workbench.new_experiment.origins import read_origins
 from workbench.new_experiment.start import Place, start_experiment
 from workbench.records import Document

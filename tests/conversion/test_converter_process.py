@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.planted_modules import plant_modules
-from workbench.conversion.converted import UnreadableFileError
-from workbench.conversion.converter_process import ConverterProcess
+from workbench.conversion.process import ConverterProcess
+from workbench.conversion.text import UnreadableFileError
 
 
 def test_a_file_is_converted_in_another_process_after_one_that_fails(tmp_path: Path):

@@ -5,9 +5,9 @@ import zipfile
 
 import pytest
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError
 from workbench.conversion.office.markup import style_chain
 from workbench.conversion.registry import convert
+from workbench.conversion.text import ConvertedText, UnreadableFileError
 
 NAMESPACES = {
     "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",

@@ -4,8 +4,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError
 from workbench.conversion.registry import convert
+from workbench.conversion.text import ConvertedText, UnreadableFileError
 
 HEAD = "# Bike shed\n\nFrom: Ada <ada@example.org>\nTo: Bo <bo@example.org>\n\n"
 

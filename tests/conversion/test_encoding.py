@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from workbench.conversion.converted import UnreadableFileError
-from workbench.conversion.encoding import decode_declared, decode_text
+from workbench.conversion.text import UnreadableFileError, decode_declared, decode_text
 
 GERMAN = "Größere Beträge überweisen wir erst nach Prüfung. Die Prüfung dauert höchstens fünf Tage.\n"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.conversion.converted import UnreadableFileError
 from workbench.conversion.registry import convert
+from workbench.conversion.text import UnreadableFileError
 
 BODY = "<p>Every bike must be returned to the shed before 18:30, and a late return costs 15 euros.</p>"
 

@@ -21,8 +21,8 @@ from pypdf.generic import (
 )
 
 from tests.mixed_documents import saved
-from workbench.conversion.converted import UnreadableFileError
 from workbench.conversion.registry import convert
+from workbench.conversion.text import UnreadableFileError
 
 LONG = "These words fill the whole line of a page from its left edge to the right one, again and again."
 # Behind all other text, as browsers write boxes with a background: the place, and the lines.

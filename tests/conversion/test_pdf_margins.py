@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from fpdf import FPDF
 
-from workbench.conversion.converted import ConvertedText
 from workbench.conversion.registry import convert
+from workbench.conversion.text import ConvertedText
 
 # The place of a line in millimetres from the upper edge of an A4 page, its text, and its size in points if it is not the body's.
 Line = tuple[float, str] | tuple[float, str, int]

@@ -13,8 +13,8 @@ from pptx.opc.packuri import PackURI
 from pptx.util import Inches
 
 from tests.mixed_documents import saved
-from workbench.conversion.converted import ConvertedText
 from workbench.conversion.registry import convert
+from workbench.conversion.text import ConvertedText
 
 NAMESPACES = {
     "p": "http://schemas.openxmlformats.org/presentationml/2006/main",

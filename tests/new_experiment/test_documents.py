@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workbench.conversion.converter_process import ConverterProcess
+from workbench.conversion.process import ConverterProcess
 from workbench.new_experiment.documents import convert_folder
 from workbench.new_experiment.origins import Origins
 

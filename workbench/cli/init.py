@@ -47,7 +47,7 @@ def init(
     a model if --provider, --model, --base-url or --local is given, which then reads the documents. The same command again adds new files. Documents, questions and the
     experiment file that exist are never changed. Exit 1 if there is no document, or the dataset has faults.
     """
-    from workbench.conversion.converter_process import ConverterProcess
+    from workbench.conversion.process import ConverterProcess
     from workbench.new_experiment.start import Place, start_experiment
 
     place = Place.of(folder, name, parent)

@@ -9,9 +9,8 @@ from email.message import EmailMessage
 from email.parser import BytesParser
 from typing import cast
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError, unread_note
-from workbench.conversion.encoding import decode_declared
 from workbench.conversion.html import convert_markup
+from workbench.conversion.text import ConvertedText, UnreadableFileError, decode_declared, unread_note
 from workbench.core.formatting import listed
 
 _FIELDS = ("From", "To", "Cc", "Date")

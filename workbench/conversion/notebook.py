@@ -7,8 +7,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError
-from workbench.conversion.encoding import decode_text
+from workbench.conversion.text import ConvertedText, UnreadableFileError, decode_text
 
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")
 # What ends a block of HTML that does not end at a blank line.

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import PurePath
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError, plain
 from workbench.conversion.email import convert_email
 from workbench.conversion.html import convert_html
 from workbench.conversion.notebook import convert_notebook
 from workbench.conversion.office.docx import convert_docx
 from workbench.conversion.office.pptx import convert_pptx
 from workbench.conversion.pdf.convert import convert_pdf
-from workbench.conversion.text import convert_text
+from workbench.conversion.text import ConvertedText, UnreadableFileError, convert_text, plain
 from workbench.core.environment import advice, installed_version
 
 EXTRA = "documents"

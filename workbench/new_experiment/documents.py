@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.conversion.converted import ConvertedText, UnreadableFileError
-from workbench.conversion.converter_process import ConverterProcess
 from workbench.conversion.folder import FoundFile, find_files
+from workbench.conversion.process import ConverterProcess
 from workbench.conversion.registry import BY_SUFFIX
+from workbench.conversion.text import ConvertedText, UnreadableFileError
 from workbench.core.files import write_atomically
 from workbench.core.fingerprint import file_digest
 from workbench.core.progress import ProgressBar

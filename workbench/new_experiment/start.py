@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.conversion.converter_process import ConverterProcess
+from workbench.conversion.process import ConverterProcess
 from workbench.core.files import write_text
 from workbench.core.formatting import plain_name
 from workbench.core.terminal import say_aside

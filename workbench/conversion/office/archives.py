@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import IO, Literal, NoReturn
 from xml.parsers import expat
 
-from workbench.conversion.converted import UnreadableFileError
+from workbench.conversion.text import UnreadableFileError
 from workbench.core.formatting import count
 
 _MOST_PARTS = 20_000

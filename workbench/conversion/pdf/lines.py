@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from math import isclose
 from typing import Any
 
-from workbench.conversion.equations.scripts import raised
+from workbench.conversion.equations import raised
 from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN
 
 # Characters of a line whose size and weight are read.
