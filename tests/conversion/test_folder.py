@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench.conversion.folder import find_files
-from workbench.datasets.file_access import FileAccess
+from workbench.datasets.files import FileAccess
 from workbench.datasets.formats.documents import DEEPEST
 
 

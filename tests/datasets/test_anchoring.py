@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workbench.datasets.checks import faults, notes
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.labels.anchoring import TextSearch, with_recurrences
+from workbench.datasets.labels import TextSearch, with_recurrences
 from workbench.datasets.sources import BeirSource, GoldenSource
 from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import workbench
 from workbench.cli.main import main
-from workbench.datasets.file_access import FileAccess, RefusedFileError
+from workbench.datasets.files import FileAccess, RefusedFileError
 from workbench.datasets.formats.trec import read_qrels
 from workbench.datasets.sources import SOURCES, recognise
 from workbench.errors import DatasetError, InputError

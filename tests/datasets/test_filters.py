@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.datasets.checks import notes
-from workbench.datasets.file_access import FileAccess
+from workbench.datasets.files import FileAccess
 from workbench.datasets.filters import filter_faults, matches
 from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden, write_golden

@@ -3,7 +3,7 @@ import unicodedata
 import pytest
 
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
-from workbench.datasets.labels.ids import IdLookup, match_unicode
+from workbench.datasets.labels import IdLookup, match_unicode
 from workbench.records import Document, Qrel, Span
 
 IDS = IdLookup(["d3", "hr/leave", "a/notes", "b/notes", "007", "travel-rules", "MED-12", "my doc", "café"])

@@ -1,4 +1,4 @@
-from workbench.datasets.repeats import repeats
+from workbench.datasets.checks import repeats
 from workbench.records import Qrel, Query, Span
 
 QUERIES = [Query("a", "Who pays?"), Query("b", "What?"), Query("c", " WHO \n pays?"), Query("d", "who pays?"), Query("e", "Who pays")]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.datasets.unread_files import ORIGINS, unread_files
+from workbench.datasets.files import ORIGINS, unread_files
 
 
 def test_the_record_gives_files_and_reasons(tmp_path: Path):

@@ -12,7 +12,7 @@ from workbench.api.chunk_marks import marked_text
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural
-from workbench.datasets.formats.golden_saving import save_golden
+from workbench.datasets.formats.golden import save_golden
 from workbench.datasets.sources import SOURCES, recognise
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names, unknown_argument

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.conversion.registry import format_of, unknown_format
-from workbench.datasets.file_access import FileAccess
+from workbench.datasets.files import FileAccess
 from workbench.datasets.formats.documents import DEEPEST
 from workbench.datasets.formats.golden import QUESTION_FILES
 

@@ -16,7 +16,7 @@ from workbench.conversion.registry import convert
 from workbench.conversion.text import ConvertedText, UnreadableFileError
 from workbench.core.environment import modules_of_working_directory_ignored, skip_schema_grammar
 from workbench.core.formatting import number
-from workbench.datasets.file_access import FileAccess, RefusedFileError
+from workbench.datasets.files import FileAccess, RefusedFileError
 
 # A page of HTML with as many tags as are read takes half of it.
 MEMORY_GB = 4

@@ -3,23 +3,56 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from workbench.core.fingerprint import fingerprint_of_rows
 from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.datasets.fields import doubtful_metadata, probable_label
 from workbench.datasets.filters import BUILT_IN, filter_faults, matches, metadata_fields
-from workbench.datasets.labels.ids import IdLookup
+from workbench.datasets.labels import IdLookup
 from workbench.datasets.passages import PassageFinder
-from workbench.datasets.repeats import repeats
 from workbench.errors import DatasetError
-from workbench.records import PRODUCTION, SOURCE, Dataset, Document, Need, Span
+from workbench.records import PRODUCTION, SOURCE, Dataset, Document, Need, Qrel, Query, Span
 
 # The place of a row: a file and a number.
 _PLACE = re.compile(r"(?P<file>.+?(?::| row | question | document ))(?P<number>\d+)(?P<fault> .+)", re.DOTALL)
 
 # The id of a question without one.
 _UNNAMED = re.compile("q-[0-9a-f]{8}")
+
+
+class Repeat(NamedTuple):
+    """A question whose text `first` has already, and whether their labels (answerable, judgements, evidence) differ."""
+
+    query_id: str
+    first: str
+    relabelled: bool
+
+
+def repeats(queries: Iterable[Query], qrels: Iterable[Qrel], evidence: Iterable[tuple[str, Span]]) -> list[Repeat]:
+    """Find the questions that repeat the text and the filter of an earlier one, ignoring case and blanks. `evidence` are spans by query id."""
+    labels: dict[str, set[Hashable]] = {}
+    for qrel in qrels:
+        labels.setdefault(qrel.query_id, set()).add((qrel.doc_id, qrel.relevance))
+    for query_id, span in evidence:
+        labels.setdefault(query_id, set()).add(span)
+    first: dict[tuple[str, str], Query] = {}
+    found = []
+    for query in queries:
+        # A search with another filter is another search.
+        asked = " ".join(query.text.casefold().split()), json.dumps(query.where, sort_keys=True)
+        earlier = first.setdefault(asked, query)
+        if earlier is not query and earlier.query_id != query.query_id:
+            same = query.answerable == earlier.answerable and labels.get(query.query_id) == labels.get(earlier.query_id)
+            found.append(Repeat(query.query_id, earlier.query_id, not same))
+    return found
+
+
+def corpus_fingerprint(documents: Iterable[Document]) -> str:
+    """Hash the ids, titles and texts of documents in order."""
+    return fingerprint_of_rows((document.doc_id, document.title, document.text) for document in documents)
 
 
 def faults(draft: DatasetDraft, unlabelled: bool = False) -> list[str]:

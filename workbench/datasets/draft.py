@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.formatting import listed, meant
-from workbench.datasets.file_access import FileAccess, RefusedFileError
+from workbench.datasets.files import FileAccess, RefusedFileError
 from workbench.errors import InputError
 from workbench.records import Document, Qrel, Query, Span
 

@@ -1,12 +1,33 @@
-"""Find a dataset's files. A missing one is an error that names what exists in its place."""
+"""Find a dataset's files, and read them: regular files only, inside the folders that the user named, up to a size limit."""
 
+import json
+import os
 import re
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.core.formatting import listed, nearest_word, same_letters
-from workbench.datasets.file_access import readable, special_kind
+from workbench.core.environment import expand
+from workbench.core.formatting import count, listed, nearest_word, same_letters
 from workbench.errors import InputError
+
+# Beside the documents of an experiment that `workbench init` made: where each document comes from, and the skipped files.
+ORIGINS = "origins.json"
+# A report lists no more, and reads no larger record.
+_MOST_LISTED, _LARGEST_RECORD = 1_000, 100_000_000
+
+# A file of text takes about five times its size in memory.
+MAX_FILE_MB = 1024
+MEGABYTE = 1_000_000
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
 
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _ARCHIVES = (".zip", ".gz", ".tar", ".tgz", ".7z", ".bz2", ".xz")
@@ -21,6 +42,88 @@ _USUAL = {
 }
 _ADDRESS = re.compile("[a-z][a-z0-9]+:/")
 _MOST = 1000
+
+
+def unread_files(source: object) -> list[dict[str, str]]:
+    """Return `file` and `reason` of the skipped files of a golden folder, from its settings in an experiment. Empty without a record."""
+    path = source.get("path") if isinstance(source, Mapping) else None
+    record = Path(expand(path), ORIGINS) if isinstance(path, str) else None
+    try:
+        if record is None or record.is_symlink() or not record.is_file() or record.stat().st_size > _LARGEST_RECORD:
+            return []
+        skipped = json.loads(record.read_bytes())["skipped"]
+        return [{"file": str(each["file"]), "reason": str(each["reason"])} for each in skipped[:_MOST_LISTED]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        # Another file of this name is no record.
+        return []
+
+
+class RefusedFileError(ValueError):
+    """A file of a dataset that is not read, with the reason and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccess:
+    """The paths that the user named, and the largest file that is read, in megabytes.
+
+    A named path may be a link to any place. A file below a named folder must be inside that folder after all links are resolved, so
+    that a dataset from elsewhere cannot import other files of this machine.
+    """
+
+    named: tuple[Path, ...] = ()
+    max_file_mb: int = MAX_FILE_MB
+
+    def read(self, path: Path) -> bytes:
+        """Return a file's content. Raises RefusedFileError for a file that must not be read, and OSError for one that cannot be."""
+        if reason := self.refusal(path):
+            raise RefusedFileError(reason)
+        with path.open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            raw = stream.read(size + 1)
+        if len(raw) != size:
+            raise RefusedFileError("changed while it was read; wait until nothing writes to it")
+        return raw
+
+    def refusal(self, path: Path) -> str:
+        """Return the reason not to read a file, or an empty text."""
+        if outside := self.outside(path):
+            return outside
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            return f"is {special_kind(path)}, not a file; put a file in its place"
+        return self.too_large(found.st_size)
+
+    def outside(self, path: Path) -> str:
+        """Return the fault of a file or folder that a link places outside of its named folder, or an empty text."""
+        above = [named for named in self.named if path.is_relative_to(named)]
+        if not above or path in above:
+            return ""
+        root = max(above, key=lambda named: len(named.parts))
+        target = Path(os.path.realpath(path))
+        if target.is_relative_to(os.path.realpath(root)):
+            return ""
+        return f"is a link to {target}, outside of {root}; put a copy in its place"
+
+    def too_large(self, size: int) -> str:
+        """Return the fault of content of more bytes than allowed, or an empty text."""
+        if size <= self.max_file_mb * MEGABYTE:
+            return ""
+        most = count(self.max_file_mb)
+        return f"has {count(size / MEGABYTE)} MB, more than max_file_mb allows ({most}); split it, or raise max_file_mb (--max-file-mb)"
+
+
+def special_kind(path: Path) -> str:
+    """Name the kind of an existing path that is not a regular file: a folder, a device, a pipe or a socket. Otherwise return an empty text."""
+    return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "")
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn the failure to read a path into an InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
 
 
 def require(path: Path, what: str) -> Path:

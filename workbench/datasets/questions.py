@@ -12,8 +12,7 @@ from typing import Any
 from workbench.core.display import excerpt
 from workbench.core.fingerprint import fingerprint
 from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split
-from workbench.datasets.expected_answers import VARIANTS
-from workbench.datasets.fields import LABEL_FIELDS, check_fields, doubt_fields, text_field
+from workbench.datasets.fields import LABEL_FIELDS, VARIANTS, check_fields, doubt_fields, text_field
 from workbench.datasets.formats.beir import SPAN, append_evidence, query_of
 from workbench.datasets.lines import json_kind
 from workbench.records import Qrel

@@ -11,17 +11,14 @@ from workbench.core.environment import expand
 from workbench.core.formatting import meant
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.file_access import MAX_FILE_MB, FileAccess, readable
-from workbench.datasets.files import first_file, require
+from workbench.datasets.files import MAX_FILE_MB, FileAccess, first_file, readable, require
 from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden
 from workbench.datasets.formats.nfcorpus import read_nfcorpus
 from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
 from workbench.datasets.formats.trec import QRELS, TOPICS, read_trec
-from workbench.datasets.labels.anchoring import anchor, with_recurrences
-from workbench.datasets.labels.ids import match_unicode
-from workbench.datasets.labels.missing import keep_missing
+from workbench.datasets.labels import anchor, keep_missing, match_unicode, with_recurrences
 from workbench.errors import InputError
 from workbench.records import Dataset
 

@@ -15,8 +15,8 @@ from workbench.analysis.pairwise import comparisons_table
 from workbench.context.conditions import RETRIEVED
 from workbench.core.component import Component, inner_components
 from workbench.core.environment import installed_version
-from workbench.datasets.repeats import repeats
-from workbench.datasets.unread_files import unread_files
+from workbench.datasets.checks import repeats
+from workbench.datasets.files import unread_files
 from workbench.execution.dataset_tables import (
     documents_table,
     evidence_table,

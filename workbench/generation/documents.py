@@ -5,8 +5,7 @@ from pathlib import Path
 from workbench.core.environment import expand
 from workbench.datasets.checks import checked
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.file_access import MAX_FILE_MB, FileAccess, readable
-from workbench.datasets.files import require
+from workbench.datasets.files import MAX_FILE_MB, FileAccess, readable, require
 from workbench.datasets.formats.documents import read_documents
 from workbench.datasets.formats.golden import QUESTION_FILES
 from workbench.datasets.formats.table import QUESTIONS

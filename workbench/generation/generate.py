@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from workbench.datasets.labels.anchoring import TextSearch
+from workbench.datasets.labels import TextSearch
 from workbench.generation.asking import Asker
 from workbench.generation.candidates import Candidate
 from workbench.generation.checking.verification import Verification

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.datasets.labels.anchoring import TextSearch
+from workbench.datasets.labels import TextSearch
 from workbench.generation.asking import Asker, NoReply
 from workbench.generation.candidates import Candidate
 from workbench.generation.checking.evidence import find_evidence, fits

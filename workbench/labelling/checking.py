@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.core.display import excerpt
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.formatting import meant, plural
-from workbench.datasets.labels.ids import IdLookup
+from workbench.datasets.labels import IdLookup
 from workbench.errors import InputError
 from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator, with_added_questions
 from workbench.labelling.adjudication import NO_EVIDENCE

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from workbench.core.files import write_text
-from workbench.datasets.file_access import special_kind
+from workbench.datasets.files import special_kind
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.labelling.actions import LabelAction, is_number, numbered, parse_action, standing_actions
 

@@ -12,7 +12,7 @@ from workbench.conversion.text import ConvertedText, UnreadableFileError
 from workbench.core.files import write_atomically
 from workbench.core.fingerprint import file_digest
 from workbench.core.progress import ProgressBar
-from workbench.datasets.file_access import FileAccess
+from workbench.datasets.files import FileAccess
 from workbench.new_experiment.document_ids import document_id, same_id
 from workbench.new_experiment.origins import DocumentOrigin, Origins, SkippedFile, text_digest
 

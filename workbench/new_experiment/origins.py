@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from pydantic import BaseModel, ConfigDict
 
 from workbench.core.files import write_text
-from workbench.datasets.unread_files import ORIGINS
+from workbench.datasets.files import ORIGINS
 from workbench.errors import InputError
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from workbench.answering.base import AnswerResources
 from workbench.core.files import require_folder
 from workbench.core.fingerprint import fingerprint
+from workbench.datasets.checks import corpus_fingerprint
 from workbench.datasets.filters import matches
-from workbench.datasets.fingerprints import corpus_fingerprint
 from workbench.embedding.base import Usage
 from workbench.judging.base import Judge, Task
 from workbench.judging.settings import Judging

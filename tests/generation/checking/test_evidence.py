@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.datasets.labels.anchoring import TextSearch
+from workbench.datasets.labels import TextSearch
 from workbench.generation.checking.evidence import MOST_PLACES, find_evidence, fits, without_evidence
 from workbench.records import Chunk, Document, Span
 

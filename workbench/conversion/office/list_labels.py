@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.conversion.office.markup import all_named, attribute, child_of, name_of, style_chain, value_of
-from workbench.datasets.formats.list_numbers import list_number
+from workbench.datasets.formats.markup import list_number
 
 _FORMS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
 _PLACE = re.compile("%([1-9])")

@@ -9,7 +9,7 @@ from workbench.conversion.equations import linear, lowered, raised, struck
 from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.markup import all_named, attribute, child_of, choose_alternatives, parser, remove, replace, text_of
 from workbench.conversion.text import ConvertedText, UnreadableFileError, unread_note
-from workbench.datasets.formats.list_numbers import list_number
+from workbench.datasets.formats.markup import list_number
 
 # Shapes of a row of a slide differ a little in height: 0.1 inches in English Metric Units.
 _ROW = 91_440

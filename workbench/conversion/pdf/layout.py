@@ -10,8 +10,8 @@ from workbench.conversion.pdf.lines import PrintedLine, body_height
 
 # A document in which more of the text is of one width was written with a typewriter, or is a terminal's.
 _MOSTLY = 0.7
-# The distance of two lines of a paragraph, and between lines of one listing, in heights of a line.
-_WITHIN_CODE, _APART = 1.45, 3.5
+# The distance between lines of one listing, in heights of a line.
+_APART = 3.5
 # The usual distance of lines, in heights.
 _SPACING = 1.15
 # The difference of two left edges that are the same, and the deepest indentation that is kept.
@@ -50,7 +50,7 @@ def code_lines(lines: Sequence[PrintedLine]) -> frozenset[int]:
 
 def _inside(above: PrintedLine, line: PrintedLine) -> bool:
     """Return whether a line continues the sentence of the line above it."""
-    near = above.page == line.page and 0 < above.bottom - line.bottom <= _WITHIN_CODE * max(line.height, above.height)
+    near = above.page == line.page and 0 < above.bottom - line.bottom <= _WITHIN * max(line.height, above.height)
     return near and abs(above.left - line.left) < _SAME_EDGE and not re.search(r"[.!?:]$", above.text)
 
 

@@ -8,10 +8,8 @@ from typing import Any
 
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split
-from workbench.datasets.expected_answers import VARIANTS, pop_expected_answers
-from workbench.datasets.fields import check_fields, doubt_fields, opposites, text_field
-from workbench.datasets.file_access import FileAccess
-from workbench.datasets.files import find_in, require
+from workbench.datasets.fields import VARIANTS, check_fields, doubt_fields, opposites, pop_expected_answers, text_field
+from workbench.datasets.files import FileAccess, find_in, require
 from workbench.datasets.formats.documents import read_documents
 from workbench.datasets.lines import json_kind, json_lines, tabbed_lines
 from workbench.errors import InputError

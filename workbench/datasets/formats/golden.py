@@ -5,6 +5,7 @@ A golden dataset is a folder with `documents/` (Markdown, text or HTML; the doc_
 A plain list is a JSON file of questions, with documents given separately. `questions` lists the fields of a question.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,19 +15,48 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workbench.core.files import sync
+from workbench.core.files import parsed_json, sync
+from workbench.core.fingerprint import file_digests
 from workbench.datasets.draft import DatasetDraft, Rows
-from workbench.datasets.expected_answers import VARIANTS
-from workbench.datasets.fields import check_fields, misspelt, opposites
-from workbench.datasets.file_access import FileAccess
-from workbench.datasets.files import find_in, require, without_documents
+from workbench.datasets.fields import VARIANTS, check_fields, misspelt, opposites
+from workbench.datasets.files import FileAccess, find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
 from workbench.datasets.lines import json_kind, json_lines, objects, parse_json, read_text, reason
 from workbench.datasets.questions import FIELDS, LABELS, REFUSED, read_questions
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Need, Qrel, Span
 
+# What a save leaves beside the dataset, to know the folder again: the name of the dataset and the digests of its files.
+RECORD = "saved.json"
+
 QUESTION_FILES = ("questions.jsonl", "questions.json")
+
+
+def save_golden(dataset: Dataset, folder: Path, replace: bool = False) -> None:
+    """Write a dataset to a folder, with a record of what was written.
+
+    The folder is new or empty, or with `replace` one that holds only what an earlier save of a dataset with this name wrote. Raises InputError.
+    """
+    replaces = replace and folder.is_dir() and any(folder.iterdir())
+    if replaces and not _untouched(folder, dataset.name):
+        raise InputError(
+            f"{folder} has something else than this dataset as it was saved there", "name a new folder, so that nothing is lost"
+        )
+    texts = {"documents.jsonl": jsonl(document_rows(dataset)), QUESTION_FILES[0]: jsonl(question_rows(dataset))}
+    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    record = json.dumps({"dataset": dataset.name, "files": digests}, indent=2, ensure_ascii=False) + "\n"
+    write_golden(dataset, folder, {RECORD: record}, replace=replaces)
+
+
+def _untouched(folder: Path, name: str) -> bool:
+    """Return whether a folder has exactly the files that a save of this dataset wrote."""
+    try:
+        record = parsed_json((folder / RECORD).read_bytes())
+        found = file_digests(folder, "*")
+        del found[RECORD]
+        return bool(record == {"dataset": name, "files": found}) and {path.name for path in folder.iterdir()} == {*found, RECORD}
+    except (OSError, ValueError, KeyError):
+        return False
 
 
 def read_golden(path: Path, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:

@@ -15,7 +15,7 @@ from workbench.core.environment import cache_folder, data_folder
 from workbench.core.fingerprint import file_digest
 from workbench.core.progress import ProgressBar
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.file_access import FileAccess
+from workbench.datasets.files import FileAccess
 from workbench.datasets.formats.beir import read_beir
 from workbench.errors import InputError
 from workbench.printable import printable_line

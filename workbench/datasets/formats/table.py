@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.expected_answers import VARIANTS
-from workbench.datasets.file_access import FileAccess
-from workbench.datasets.files import find_in, require, without_documents
+from workbench.datasets.fields import VARIANTS
+from workbench.datasets.files import FileAccess, find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
 from workbench.datasets.lines import parse_json, reason

@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import date, time
@@ -14,9 +15,21 @@ from typing import Any
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.fields import misspelt, rename
-from workbench.datasets.formats.parquet_metadata import read_metadata
 from workbench.datasets.lines import read_text
 from workbench.errors import InputError
+
+_MAGIC = b"PAR1"
+# The length of the metadata and the magic bytes.
+_ENDING = 8
+_SECONDS = 60
+_READ = """
+import sys
+from pyarrow import BufferReader, parquet
+about = parquet.read_metadata(BufferReader(sys.stdin.buffer.read()))
+for row in range(about.num_row_groups):
+    for column in range(about.num_columns):
+        about.row_group(row).column(column)
+"""
 
 SUFFIXES = (".csv", ".parquet")
 # As messages name them. Excel separates by semicolons where the comma is the decimal point.
@@ -26,6 +39,23 @@ _SEPARATORS = {",": "a comma", ";": "semicolons", "\t": "tabs", "|": "vertical b
 _BATCH = 1000
 # What a value costs in memory in addition to its content, in bytes. Nulls cost it too, though a file of them is tiny.
 _CELL = 100
+
+
+def read_metadata(raw: bytes) -> Any:
+    """Return pyarrow's metadata of a parquet file. Raises ArrowException, OSError or ValueError if they are malformed."""
+    from pyarrow import BufferReader, parquet  # heavy
+
+    size = int.from_bytes(raw[-_ENDING : -len(_MAGIC)], "little") + _ENDING
+    # -P keeps the modules of the working directory out.
+    command = [sys.executable, "-P", "-c", _READ]
+    try:
+        ended = subprocess.run(command, input=_MAGIC + raw[-size:], capture_output=True, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise ValueError("its metadata cannot be read in a minute") from None
+    if ended.returncode < 0:
+        reason = ended.stderr.decode("utf-8", "replace").rpartition("what():")[2].strip()
+        raise ValueError(reason.splitlines()[0] if reason else "its metadata is malformed")
+    return parquet.read_metadata(BufferReader(raw))
 
 
 def is_table(path: Path) -> bool:

@@ -13,10 +13,8 @@ from typing import Any, TypeVar
 
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows, check_split
-from workbench.datasets.expected_answers import VARIANTS
-from workbench.datasets.fields import LABEL_FIELDS, check_fields, misspelt, text_field
-from workbench.datasets.file_access import FileAccess, readable
-from workbench.datasets.files import find_in, require
+from workbench.datasets.fields import LABEL_FIELDS, VARIANTS, check_fields, misspelt, text_field
+from workbench.datasets.files import FileAccess, find_in, readable, require
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.lines import Column, json_lines, tabbed_lines

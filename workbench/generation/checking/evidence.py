@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from workbench.datasets.labels.anchoring import TextSearch
+from workbench.datasets.labels import TextSearch
 from workbench.records import Chunk, Span
 
 # Characters of evidence. Shorter texts recur by chance.

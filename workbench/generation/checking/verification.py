@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.datasets.labels.anchoring import TextSearch
+from workbench.datasets.labels import TextSearch
 from workbench.generation.asking import Asker, NoReply
 from workbench.generation.candidates import Candidate
 from workbench.generation.checking.agreement import answers_agree

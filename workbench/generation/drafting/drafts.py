@@ -7,7 +7,7 @@ from itertools import islice, pairwise, zip_longest
 from typing import Self
 
 from workbench.core.fingerprint import fingerprint
-from workbench.datasets.labels.anchoring import TextSearch
+from workbench.datasets.labels import TextSearch
 from workbench.generation.drafting.english import english_questions, english_topic
 from workbench.generation.drafting.german import german_questions, german_topic
 from workbench.generation.drafting.phrasing import Language, Phrasing, content_words, function_words, language_of

@@ -18,7 +18,7 @@ from pydantic_core import ValidationError
 
 from workbench.core.files import sync, table_fault, write_atomically
 from workbench.core.formatting import count
-from workbench.datasets.file_access import readable
+from workbench.datasets.files import readable
 from workbench.errors import InputError
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field
 from workbench.monitor.log.log_table import DERIVED, SCHEMA, SOURCES, faulty_rows, record_batch

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from workbench.datasets.fingerprints import corpus_fingerprint
+from workbench.datasets.checks import corpus_fingerprint
 from workbench.errors import InputError, WorkbenchError
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.pipeline.chunk_table import chunk_tables
