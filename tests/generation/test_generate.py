@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from tests.reading_model import ReadingModel
-from workbench.generation.asking import Asker
-from workbench.generation.candidates import REASONS, Candidate
+from workbench.generation.candidates import REASONS, Candidate, GenerationSettings
 from workbench.generation.generate import Generated, answer_questions, generate
+from workbench.generation.model import Asker
 from workbench.generation.output import answered_dataset
 from workbench.generation.passages import PassageIndex
-from workbench.generation.settings import GenerationSettings
 from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallResources
 from workbench.records import Dataset, Document, Query

@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.generation.prompts import ANSWER, FACTOID, MULTI_HOP, REFERENCE, UNANSWERABLE, prompt_named
+from workbench.generation.model import ANSWER, FACTOID, MULTI_HOP, REFERENCE, UNANSWERABLE, prompt_named
 
 NAMES = (FACTOID, MULTI_HOP, UNANSWERABLE, ANSWER, REFERENCE)
 

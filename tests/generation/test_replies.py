@@ -1,4 +1,4 @@
-from workbench.generation.replies import PassageAnswer, ProposedFactoid, ProposedUnanswerable, parse_reply
+from workbench.generation.model import PassageAnswer, ProposedFactoid, ProposedUnanswerable, parse_reply
 
 
 def test_an_object_is_read_also_from_a_block_of_code() -> None:

@@ -1,10 +1,10 @@
 import pytest
 
 from workbench.errors import InputError
-from workbench.llm.defaults import client_of, provider_of
 from workbench.llm.providers.anthropic import AnthropicClient
 from workbench.llm.providers.ollama import OllamaClient
 from workbench.llm.providers.openai import OpenAIClient
+from workbench.llm.registry import client_of, provider_of
 
 from .conftest import KEY
 

@@ -5,8 +5,7 @@ from collections import Counter
 from tests.chat_provider import ChatProvider
 from tests.loopback import closed_port
 from workbench.llm.base import CallFailure, Reply
-from workbench.llm.outages import Outage
-from workbench.llm.session import CallResources, ask_all
+from workbench.llm.session import CallResources, Outage, ask_all
 
 from .conftest import call, make
 

@@ -12,8 +12,7 @@ import pytest
 
 from tests.chat_provider import ChatProvider
 from workbench.errors import InputError, ModelError
-from workbench.llm.base import CallFailure, ChatCall, Message, Reply
-from workbench.llm.client import ChatClient
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message, Reply
 from workbench.llm.registry import CLIENTS
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all, call_key
 from workbench.llm.tokens import most_prompt_tokens

@@ -1,6 +1,6 @@
 """Ids of documents are readable, unique, and names of files."""
 
-from workbench.new_experiment.document_ids import document_id, same_id
+from workbench.new_experiment.documents import document_id, same_id
 
 
 def test_an_id_is_the_path_without_its_suffix_and_blanks():

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from workbench.conversion.process import ConverterProcess
-from workbench.new_experiment.documents import convert_folder
-from workbench.new_experiment.origins import Origins
+from workbench.new_experiment.documents import Origins, convert_folder
 
 
 def test_of_equal_files_the_one_with_the_plainer_path_is_kept(tmp_path: Path):

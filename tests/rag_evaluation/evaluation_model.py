@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from workbench.llm.base import CallFailure, ChatCall, Message
-from workbench.llm.client import ChatClient
-from workbench.llm.defaults import client_of
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message
 from workbench.llm.providers.local import LocalClient
+from workbench.llm.registry import client_of
 
 OLLAMA = "http://localhost:11434"
 _TOKENS = 500

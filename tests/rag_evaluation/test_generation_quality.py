@@ -7,7 +7,7 @@ import pytest
 from tests.chat_provider import ChatProvider
 from tests.rag_evaluation.conftest import NfcorpusTestData
 from tests.rag_evaluation.evaluation_model import EvaluationModel, configured, verdict
-from workbench.llm.defaults import client_of
+from workbench.llm.registry import client_of
 
 PROMPT = """Reference answer: {reference}
 

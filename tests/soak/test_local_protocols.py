@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.llm.base import CallFailure, ChatCall, Message, Reply
-from workbench.llm.client import ChatClient
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message, Reply
 from workbench.llm.providers.anthropic import AnthropicClient
 from workbench.llm.providers.local import LocalClient
 from workbench.llm.providers.openai import OpenAIClient

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from workbench.answering.prompted import PromptedGenerator
-from workbench.llm.chat_model import ChatModel
 from workbench.llm.providers.openai import OPENAI_ADDRESS, OpenAIClient
+from workbench.llm.registry import ChatModel
 from workbench.models.tokenizers import BUDGET_VOCABULARY, CL100K
 
 

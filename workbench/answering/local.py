@@ -3,7 +3,7 @@
 from typing import Literal
 
 from workbench.answering.prompted import PromptedGenerator
-from workbench.llm.chat_model import GgufChatModel
+from workbench.llm.registry import GgufChatModel
 
 
 class LocalGenerator(GgufChatModel, PromptedGenerator):

@@ -11,8 +11,7 @@ from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
 from workbench.context.conditions import NONE
-from workbench.llm.base import CallFailure, ChatCall, Message, Reply, use_of
-from workbench.llm.client import ChatClient
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message, Reply, use_of
 from workbench.llm.session import ask_all
 from workbench.models.tokenizers import count
 

@@ -13,9 +13,9 @@ from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.generation.asking import Asker
     from workbench.generation.generate import Generated
-    from workbench.llm.client import ChatClient
+    from workbench.generation.model import Asker
+    from workbench.llm.base import ChatClient
 
 _CLIENT = (
     "provider",
@@ -99,13 +99,13 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     FOLDER is a golden folder; references.jsonl, dropped.jsonl and generation.json are beside the questions. Every question is marked as synthetic
     until a person accepts it. The same command again makes only the calls that are missing. Exit 1 if no question was accepted, 3 if calls failed.
     """
-    from workbench.generation.asking import Asker
+    from workbench.generation.candidates import GenerationSettings
     from workbench.generation.documents import read_sources
     from workbench.generation.generate import answer_questions
     from workbench.generation.generate import generate as generate_questions
+    from workbench.generation.model import Asker
     from workbench.generation.output import answered_dataset, check_folder, generated_dataset, write_generated
     from workbench.generation.passages import PassageIndex
-    from workbench.generation.settings import GenerationSettings
     from workbench.llm.session import CallBudget, CallLimits, CallResources
     from workbench.pipeline.context import Workspace
 
@@ -133,8 +133,8 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
 
 def client_from(options: dict[str, Any]) -> "ChatClient":
     """Return the client of the options, which are removed. Raises InputError if something that it needs is missing."""
-    from workbench.llm.defaults import client_of
     from workbench.llm.providers.local import LocalClient
+    from workbench.llm.registry import client_of
 
     given = {name: options.pop(name) for name in _CLIENT}
     path, threads = options.pop("local"), options.pop("threads")

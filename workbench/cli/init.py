@@ -15,7 +15,7 @@ from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.generation.asking import Asker
+    from workbench.generation.model import Asker
     from workbench.new_experiment.start import StartedExperiment, Writer
     from workbench.records import Document
 
@@ -60,8 +60,8 @@ def init(
 
 def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
     """Return what lets a model write the questions."""
-    from workbench.generation.asking import Asker
-    from workbench.generation.settings import GenerationSettings
+    from workbench.generation.candidates import GenerationSettings
+    from workbench.generation.model import Asker
     from workbench.llm.session import CallBudget, CallLimits, CallResources
     from workbench.pipeline.context import Workspace
 
@@ -137,8 +137,8 @@ def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
 
 
 def _say_next(started: "StartedExperiment") -> None:
-    from workbench.new_experiment.advice import advice_lines
-    from workbench.new_experiment.experiment_text import PROPOSED_DIFFERENCE
+    from workbench.new_experiment.proposal import PROPOSED_DIFFERENCE
+    from workbench.new_experiment.start import advice_lines
 
     accepted = sum(not query.is_draft for query in started.queries)
     comparisons = started.spec.comparisons if started.spec else 1

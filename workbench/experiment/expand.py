@@ -16,7 +16,7 @@ from workbench.core.formatting import meant, name_fault
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.components import Settings, component, is_mapping, unknown, usable
 from workbench.experiment.naming import named
-from workbench.llm.defaults import provider_of
+from workbench.llm.registry import provider_of
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS

@@ -1,11 +1,14 @@
-"""A candidate for a question, and why candidates are dropped."""
+"""The settings of a generation, a candidate for a question, and why candidates are dropped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Literal, Self
 
-from workbench.generation.settings import QuestionKind
+from pydantic import BaseModel, ConfigDict, Field
+
 from workbench.records import Chunk, Span
+
+QuestionKind = Literal["factoid", "multi_hop", "unanswerable"]
 
 # Why a candidate is dropped, in the order of the checks.
 REASONS: Mapping[str, str] = {
@@ -23,6 +26,40 @@ REASONS: Mapping[str, str] = {
     "answerable": "passages answer the question, which should be unanswerable",
     "no_reference": "the most similar documents do not contain an answer to the question",
 }
+
+
+class GenerationSettings(BaseModel):
+    """What to generate, and how strictly it is checked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    questions: int = Field(default=50, ge=1, le=100_000)
+    seed: int = Field(default=0, ge=0)
+    # Shares of the questions. The rest are factoid.
+    multi_hop: float = Field(default=0.1, ge=0, le=1)
+    unanswerable: float = Field(default=0.1, ge=0, le=1)
+    # How many candidates are made for each question that is requested, at most.
+    tries: int = Field(default=3, ge=1, le=20)
+    # Size of a passage in the embedder's tokens.
+    passage_tokens: int = Field(default=256, ge=64, le=512)
+    # Passages found by search that must not answer the question, besides the neighbours.
+    retrieved: int = Field(default=4, ge=0, le=20)
+    # Places besides the evidence that may answer a question. With more, it is dropped.
+    alternatives: int = Field(default=2, ge=0, le=10)
+    # Cosine from which two questions are near-duplicates.
+    duplicate_cosine: float = Field(default=0.9, gt=0, le=1)
+    # Documents that the reference answer is written from, and passages of each.
+    reference_documents: int = Field(default=4, ge=3, le=5)
+    reference_passages: int = Field(default=6, ge=1, le=20)
+    # Tokens of a reply.
+    max_tokens: int = Field(default=512, ge=64, le=8192)
+
+    @property
+    def targets(self) -> dict[QuestionKind, int]:
+        """Return how many questions of each kind are wanted."""
+        unanswerable = round(self.questions * self.unanswerable)
+        multi_hop = min(self.questions - unanswerable, round(self.questions * self.multi_hop))
+        return {"factoid": self.questions - unanswerable - multi_hop, "multi_hop": multi_hop, "unanswerable": unanswerable}
 
 
 @dataclass(frozen=True)

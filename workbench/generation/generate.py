@@ -8,13 +8,11 @@ from typing import Self
 import numpy as np
 
 from workbench.datasets.labels import TextSearch
-from workbench.generation.asking import Asker
-from workbench.generation.candidates import Candidate
-from workbench.generation.checking.verification import Verification
+from workbench.generation.candidates import Candidate, GenerationSettings, QuestionKind
+from workbench.generation.model import Asker
 from workbench.generation.passages import PassageIndex, cosines
-from workbench.generation.proposals import locate, propose
-from workbench.generation.references import with_references
-from workbench.generation.settings import GenerationSettings, QuestionKind
+from workbench.generation.proposals import locate, propose, with_references
+from workbench.generation.verification import Verification
 from workbench.records import Chunk, Document, Query
 
 Stage = Callable[[Sequence[Candidate]], Sequence[Candidate]]

@@ -8,9 +8,7 @@ from typing import Any
 
 from workbench.core.files import parsed_json, write_text
 from workbench.errors import InputError
-from workbench.generation.asking import Asker, NoReply
-from workbench.generation.prompts import REFERENCE, prompt_named
-from workbench.generation.replies import ReferenceAnswer
+from workbench.generation.model import REFERENCE, Asker, NoReply, ReferenceAnswer, prompt_named
 from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Document, Query
 
 # The most tokens of a reference answer.

@@ -13,10 +13,9 @@ from workbench.core.files import parsed_json
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.datasets.formats.golden import QUESTION_FILES, jsonl, question_rows, write_golden
 from workbench.errors import InputError
-from workbench.generation.asking import Asker
 from workbench.generation.candidates import REASONS, Candidate
 from workbench.generation.generate import Generated
-from workbench.generation.prompts import ANSWER, REFERENCE, prompt_named
+from workbench.generation.model import ANSWER, REFERENCE, Asker, prompt_named
 from workbench.generation.proposals import PROMPTS
 from workbench.llm.families import model_family
 from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Need, Qrel, Query

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from workbench.judging.prompted import PromptedJudge
-from workbench.llm.chat_model import ChatModel
+from workbench.llm.registry import ChatModel
 
 
 class ChatJudge(ChatModel, PromptedJudge):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from workbench.judging.prompted import PromptedJudge
 from workbench.judging.prompting.prompt_file import ReplyForm
-from workbench.llm.chat_model import GgufChatModel
+from workbench.llm.registry import GgufChatModel
 
 
 class LocalJudge(GgufChatModel, PromptedJudge):

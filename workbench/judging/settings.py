@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 from workbench.core.component import Component, code_named_by, inner_components
 from workbench.judging.base import Judge, Task
 from workbench.judging.claims.base import ClaimSplitter
-from workbench.llm.base import ChatCall
-from workbench.llm.client import ChatClient
+from workbench.llm.base import ChatCall, ChatClient
 
 
 @runtime_checkable

@@ -1,9 +1,14 @@
-"""A call of a chat model, and its outcome."""
+"""A call of a chat model, its outcome, and the base of the clients that make calls."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from workbench.core.component import Component
 
 # Why replies end, by the names of all providers.
 _ENDS: Mapping[str, re.Pattern[str]] = {
@@ -161,3 +166,64 @@ def unfinished(finish: str) -> CallFailure | None:
 def end_of(finish: Any, message: Mapping[str, Any]) -> str:
     """Return why a message ended, as `finish_of` names it. A message that calls a tool is no answer, whatever the server says."""
     return "tool_calls" if message.get("tool_calls") or message.get("function_call") else finish_of(finish)
+
+
+class ChatClient(Component, ABC):
+    """A chat model. Raise `version` when equal calls begin to get other replies.
+
+    `concurrency`, prices and everything else about how a reply is fetched are not part of `identity`, so they can change without repeating
+    calls.
+    """
+
+    # The stage of an experiment whose settings errors name.
+    stage: ClassVar[str] = "answering"
+    version: ClassVar[int] = 1
+
+    concurrency: int = Field(default=8, ge=1, le=256, description="How many calls are made at once.")
+    context_window: int | None = Field(default=None, ge=1, description="The tokens that prompt and answer may have together.")
+    price_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The price of a million tokens of prompts.")
+    price_output: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The price of a million tokens of answers.")
+
+    def check(self) -> None:
+        """Raise InputError if a file, a package or a key that the settings need is missing. Makes no call."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Describe the model for errors."""
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the key that calls are made with. A reply that repeats it is kept without it."""
+        return ()
+
+    @property
+    def billed(self) -> bool:
+        """Return whether calls may cost money."""
+        return False
+
+    @property
+    def most_tries(self) -> int:
+        """Return how often a call may be sent."""
+        return 1
+
+    @property
+    def longest_call(self) -> float:
+        """Return the seconds after which a call has ended with certainty."""
+        return 3600
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """Return everything that determines a reply besides the call, as canonical JSON: provider, model and version."""
+
+    @abstractmethod
+    async def ask(self, call: ChatCall) -> Reply | CallFailure:
+        """Make a call, with retries, and count lost ones. Raises ModelError for a fault that every other call would share, such as a wrong key."""
+
+    async def close(self) -> None:
+        """Close the connections that the running event loop has opened."""
+
+    def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
+        """Return the cost of a call, or None if a price or a count is unknown."""
+        if self.price_input is None or self.price_output is None or input_tokens is None or output_tokens is None:
+            return None
+        return (input_tokens * self.price_input + output_tokens * self.price_output) / 1e6

@@ -1,24 +1,134 @@
 """Bring the files of a folder into an experiment as documents: new ones are added, and nothing that exists is changed."""
 
+import hashlib
+import json
 import re
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePath, PurePosixPath
+
+from pydantic import BaseModel, ConfigDict
 
 from workbench.conversion.folder import FoundFile, find_files
 from workbench.conversion.process import ConverterProcess
-from workbench.conversion.registry import BY_SUFFIX
+from workbench.conversion.registry import BY_SUFFIX, FORMATS
 from workbench.conversion.text import ConvertedText, UnreadableFileError
-from workbench.core.files import write_atomically
+from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import file_digest
 from workbench.core.progress import ProgressBar
-from workbench.datasets.files import FileAccess
-from workbench.new_experiment.document_ids import document_id, same_id
-from workbench.new_experiment.origins import DocumentOrigin, Origins, SkippedFile, text_digest
+from workbench.datasets.files import ORIGINS, FileAccess
+from workbench.errors import InputError
+
+# Letters and digits of all scripts stay. Blanks would end the id in a run file of TREC.
+_REPLACED = re.compile(r"[^\w.+-]+")
+# File systems allow 255 bytes for a name, and files are written beside it under longer names.
+_BYTES = 160
+_SUFFIXES = frozenset(each.to for each in FORMATS)
 
 DOCUMENTS = "documents"
 # What programs and persons add to the name of a copy.
 _COPY = re.compile(r"(?:\b|_)(?:copy|kopie|copie|copia|backup|bak|old|alt)(?:\b|_)|\(\d+\)$", re.IGNORECASE)
+
+
+def document_id(relative: str, taken: Collection[str]) -> str:
+    """Return the id of a file by its path: `hr/Leave policy.docx` becomes `hr/Leave-policy`.
+
+    `taken` are the ids of other documents in the form of `same_id`. If the id is taken, the suffix is added (`hr/Leave-policy-docx`), then a number.
+    """
+    path = PurePosixPath(unicodedata.normalize("NFC", relative))
+    folders = [_folder(part) for part in path.parts[:-1]]
+    stem, suffix = _plain(path.stem), path.suffix.lower().strip(".")
+    for name in chain((stem, f"{stem}-{suffix}"), (f"{stem}-{suffix}-{number}" for number in range(2, len(taken) + 3))):
+        doc_id = "/".join([*folders, name])
+        if same_id(doc_id) not in taken:
+            return doc_id
+    raise AssertionError("more names than documents")
+
+
+def same_id(doc_id: str) -> str:
+    """Return an id for comparison: some file systems do not distinguish capitals."""
+    return unicodedata.normalize("NFC", doc_id).casefold()
+
+
+def _folder(name: str) -> str:
+    """Return the name of a folder in an id. With a suffix of documents it would be the path of another one: `a.md/b` beside `a`."""
+    plain = _plain(name)
+    return plain.replace(".", "-") if PurePosixPath(plain).suffix.lower() in _SUFFIXES else plain
+
+
+def _plain(name: str) -> str:
+    plain = _REPLACED.sub("-", name).strip("-.")
+    return plain.encode()[:_BYTES].decode("utf-8", "ignore") or "document"
+
+
+class DocumentOrigin(BaseModel):
+    """The file that a document was made from, with the hashes of both."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    doc_id: str
+    file: str
+    document: str
+    sha256: str
+    converter: str
+    text_sha256: str
+    notes: tuple[str, ...] = ()
+
+
+class SkippedFile(BaseModel):
+    """A file of the folder that is no document, and why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str
+    reason: str
+
+
+class Origins(BaseModel):
+    """Where the documents of an experiment come from. `source` is the folder, relative to the experiment's folder if possible."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str
+    documents: tuple[DocumentOrigin, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+
+    @property
+    def by_file(self) -> Mapping[str, DocumentOrigin]:
+        """Return the origins by the path of their file."""
+        return {origin.file: origin for origin in self.documents}
+
+
+def read_origins(folder: Path) -> Origins | None:
+    """Return the record in an experiment's folder, or None without one. Raises InputError for a damaged one."""
+    file = folder / ORIGINS
+    if not file.is_file():
+        return None
+    try:
+        origins = Origins.model_validate_json(file.read_bytes())
+        if wrong := next((origin.document for origin in origins.documents if not _is_below(origin.document)), None):
+            raise ValueError(f"{wrong!r} is no path below {folder}")
+        if "\0" in origins.source:
+            raise ValueError("its source is no path")
+    except (ValueError, OSError) as error:
+        raise InputError(f"{file} cannot be read ({str(error).splitlines()[0]})", "restore it, or give another --name") from None
+    return origins
+
+
+def _is_below(path: str) -> bool:
+    return "\0" not in path and not PurePath(path).is_absolute() and ".." not in PurePath(path).parts
+
+
+def write_origins(folder: Path, origins: Origins) -> None:
+    """Write the record, atomically."""
+    write_text(folder / ORIGINS, json.dumps(origins.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n")
+
+
+def text_digest(text: str) -> str:
+    """Return the hash of a text, as that of its file."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.conversion.process import ConverterProcess
 from workbench.core.files import write_text
-from workbench.core.formatting import plain_name
+from workbench.core.formatting import approximate, number, plain_name, plural
 from workbench.core.terminal import say_aside
 from workbench.datasets.checks import faults
 from workbench.datasets.formats.golden import QUESTION_FILES
@@ -21,17 +21,39 @@ from workbench.errors import InputError
 from workbench.experiment.json_schema import SCHEMA_FILE, schema_text
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
-from workbench.new_experiment.documents import FolderConversion, convert_folder, texts_of
-from workbench.new_experiment.experiment_text import experiment_text
+from workbench.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
 from workbench.new_experiment.measures import measure
-from workbench.new_experiment.origins import Origins, read_origins, write_origins
-from workbench.new_experiment.proposal import Proposal, ProposedSetting, propose
+from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, propose
 from workbench.new_experiment.questions import append_questions, existing_questions, overlap_sentence, question_row
 from workbench.records import Document, Query
+from workbench.report.text.drafts import drafts_of
+from workbench.statistics.power import expected_difference, expected_questions
+
+FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30
 
 _LONGEST_NAME = 60
 # Writes questions about new documents, as lines of questions.jsonl, in place of the rules. It gets the questions that exist.
 Writer = Callable[[Sequence[Document], Sequence[str]], Sequence[Mapping[str, Any]]]
+
+
+def advice_lines(documents: int, questions: int, accepted: int, comparisons: int, smallest: float) -> Iterator[str]:
+    """Yield what to add: documents, questions, and acceptance by a person.
+
+    `accepted` questions are not drafts, or accepted ones. `comparisons` are those of the experiment, all pairs or all with its baseline. `smallest` is the experiment's smallest difference that matters.
+    """
+    if documents < FEWEST_DOCUMENTS:
+        yield (
+            f"{plural(documents, 'document')} cannot show which chunking is better: questions about one document hang together, and a claim "
+            f"needs at least {FEWEST_DOCUMENTS} documents, better 30; add documents and run the same command again"
+        )
+    if questions < FEWEST_QUESTIONS:
+        yield f"{plural(questions, 'question')} are too few to name a winner; write at least {FEWEST_QUESTIONS - questions} more"
+    elif questions:
+        shown, needed = expected_difference(questions, comparisons), expected_questions(smallest, comparisons)
+        more = f"; a difference of {number(smallest, 2)} needs about {approximate(needed)}" if needed > questions else ""
+        yield f"{plural(questions, 'question')} show differences in span recall from about {number(shown, 2)}{more} (the report computes both from your data)"
+    if accepted < questions:
+        yield drafts_of(questions - accepted, questions)
 
 
 @dataclass(frozen=True)

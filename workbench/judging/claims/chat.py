@@ -16,8 +16,8 @@ from workbench.judging.prompting.fence import fence_of
 from workbench.judging.prompting.prompt_file import PROMPTS
 from workbench.judging.prompting.replies import UnreadableReplyError, entries, strict_object, whole_number
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply, use_of
-from workbench.llm.chat_model import ChatModel
 from workbench.llm.prompt_files import PromptLayout, filled, names_in, read_prompt
+from workbench.llm.registry import ChatModel
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.llm.session import ask_all
 from workbench.records import Claim

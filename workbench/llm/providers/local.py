@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workbench.llm.base import CallFailure, ChatCall, Reply, finish_of
-from workbench.llm.client import ChatClient
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply, finish_of
 from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, first_alternatives
 from workbench.models.gguf import GgufModel, check_gguf, default_threads, gguf_digest, load, without_control_tokens

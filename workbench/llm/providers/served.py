@@ -15,8 +15,7 @@ from pydantic import Field
 from workbench.core.environment import advice
 from workbench.core.formatting import plural
 from workbench.errors import ModelError
-from workbench.llm.base import CallFailure, ChatCall, LostTries, Reply, unfinished
-from workbench.llm.client import ChatClient
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, LostTries, Reply, unfinished
 from workbench.llm.replies.answers import UnreadableContentError
 from workbench.llm.replies.rejections import error_text, refused_parameter, rejection, reported_error
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying

@@ -6,8 +6,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from workbench.core.component import Component
-from workbench.llm.chat_model import ChatModel, GgufChatModel
-from workbench.llm.client import ChatClient
+from workbench.llm.base import ChatClient
+from workbench.llm.registry import ChatModel, GgufChatModel
 
 
 class SamplingModel(Component, ABC):

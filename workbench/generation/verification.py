@@ -4,15 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.datasets.labels import TextSearch
-from workbench.generation.asking import Asker, NoReply
-from workbench.generation.candidates import Candidate
-from workbench.generation.checking.agreement import answers_agree
-from workbench.generation.checking.evidence import find_evidence, fits, without_evidence
+from workbench.generation.candidates import Candidate, GenerationSettings
+from workbench.generation.evidence import answers_agree, find_evidence, fits, without_evidence
+from workbench.generation.model import ANSWER, Asker, NoReply, PassageAnswer, prompt_named
 from workbench.generation.passages import PassageIndex
-from workbench.generation.prompts import ANSWER, prompt_named
 from workbench.generation.proposals import shown
-from workbench.generation.replies import PassageAnswer
-from workbench.generation.settings import GenerationSettings
 from workbench.records import Chunk, Span
 
 
