@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.context.assembly import PackedContext, PromptTokens, pack_context
-from workbench.context.context_packing import ContextPacking
+from workbench.context.context_packing import ContextPacking, PackedContext, PromptTokens, pack_context
 from workbench.context.packing import BEYOND_K, NEAR_DUPLICATE, OVER_BUDGET, REPEATED, jaccard, ordered, shingles
 from workbench.records import Passage
 

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from workbench.context import contexts
-from workbench.context.assembly import PromptTokens
 from workbench.context.conditions import CONDITIONS, PERTURBATIONS
-from workbench.context.context_packing import ContextPacking
+from workbench.context.context_packing import ContextPacking, PromptTokens
 from workbench.context.contexts import ContextMaker
 from workbench.context.delivered_slices import DeliveredSlices
 from workbench.context.question_labels import QuestionLabels

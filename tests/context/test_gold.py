@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from workbench.context.contexts import best_of_documents, gold_passages
 from workbench.context.delivered_slices import DeliveredSlices, fewest_covering, passage_of
-from workbench.context.gold import best_of_documents, gold_passages
 from workbench.context.question_labels import QuestionLabels, missing_characters, question_labels
 from workbench.records import Dataset, Document, Need, Passage, Qrel, Query, Span
 

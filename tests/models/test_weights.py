@@ -7,8 +7,7 @@ from tempfile import mkdtemp
 import pytest
 
 from workbench.errors import ModelError
-from workbench.models.files import model_fingerprint, require_safetensors
-from workbench.models.weights import loaded_files, loading_options, pickles
+from workbench.models.files import loaded_files, loading_options, model_fingerprint, pickles, require_safetensors
 
 
 def model_folder(folder: Path, *names: str, **contents: object) -> Path:

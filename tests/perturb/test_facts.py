@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.perturb.facts import altered
+from workbench.perturb.counterfactual import altered
 
 PAGE = "Claims are due within 30 days of the trip. After 30 days Marta Quill decides. A hall has 30 seats. Trips to Cork end on 1 May."
 EVIDENCE = [(0, 42)]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import InputError
-from workbench.perturb.injection import FAMILIES, attack_on, attack_texts, canary_of, injected
 from workbench.perturb.outcomes import injection_outcome
+from workbench.perturb.planting import FAMILIES, attack_on, attack_texts, canary_of, injected
 from workbench.records import Passage
 
 FOLDER = Path(__file__).parents[2] / "workbench" / "perturb" / "attacks"

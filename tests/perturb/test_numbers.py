@@ -1,8 +1,6 @@
 from decimal import Decimal
 
-from workbench.perturb.dates import moments_in
-from workbench.perturb.numbers import numbers_in
-from workbench.perturb.polarity import opposite, polarity
+from workbench.perturb.values import moments_in, numbers_in, opposite, polarity
 
 
 def values(text: str) -> list[tuple[str, str]]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.perturb.numbers import numbers_in
 from workbench.perturb.outcomes import counterfactual_outcome, injection_outcome, outcome_of
-from workbench.perturb.planted import Planted
+from workbench.perturb.planting import Planted
+from workbench.perturb.values import numbers_in
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
 DAYS = Planted("counterfactual", "before", 0, "number", "30", "45")

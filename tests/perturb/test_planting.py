@@ -5,12 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from workbench.context.assembly import PackedContext, PromptTokens, pack_context
-from workbench.context.context_packing import ContextPacking
+from workbench.context.context_packing import ContextPacking, PackedContext, PromptTokens, pack_context
 from workbench.context.question_labels import QuestionLabels
 from workbench.perturb import planting
-from workbench.perturb.injection import FAMILIES, attack_on, canary_of
-from workbench.perturb.planting import plant
+from workbench.perturb.planting import FAMILIES, attack_on, canary_of, plant
 from workbench.records import Passage, Query, Variant
 
 FERRIES, BOATS = Passage("harbour", 0, 25, "Ferries leave at 9 o'clock"), Passage("harbour", 30, 40, "Boats dock")

@@ -23,8 +23,8 @@ from workbench.retrieval.chroma_index import (
     index_recipe,
     open_client,
     open_collection,
+    verified_index,
 )
-from workbench.retrieval.index_manifest import verified_index
 from workbench.storage.stored_files import digest
 from workbench.storage.vector_cache import Vectors
 

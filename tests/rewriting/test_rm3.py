@@ -11,7 +11,7 @@ from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.filtered import search
 from workbench.retrieval.hybrid import HybridRetriever
-from workbench.rewriting.feedback import expanded_queries
+from workbench.rewriting.base import expanded_queries
 from workbench.rewriting.rm3 import RM3Rewriter
 from workbench.testing.small_corpus import TEXTS, small_corpus, small_queries
 

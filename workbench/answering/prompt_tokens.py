@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from workbench.answering.base import Generator
-from workbench.context.assembly import PromptTokens
+from workbench.context.context_packing import PromptTokens
 from workbench.models.tokenizers import Places, tokenise
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from workbench.core import batching
 from workbench.embedding.base import Embedder, Role, Usage
-from workbench.embedding.checks import shown_text
+from workbench.embedding.embed import shown_text
 from workbench.errors import ModelError, RunError
 from workbench.models.files import MINILM
 from workbench.models.server import ServedModel

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.embedding.base import NO_WINDOW
 from workbench.errors import ModelError
-from workbench.models.files import locate, verified
+from workbench.models.files import loading_options, locate, verified
 from workbench.models.tokenizers import padded
-from workbench.models.weights import loading_options
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from workbench.execution.dataset_tables import (
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
 from workbench.metrics.families.margins import answerable_auroc
-from workbench.models.files import locate
-from workbench.models.weights import pickles
+from workbench.models.files import locate, pickles
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.target_tables import unknown_questions

@@ -14,7 +14,7 @@ from workbench.errors import InputError, StoreError
 from workbench.pipeline.context import Workspace
 from workbench.results.history import history_path, read_history
 from workbench.results.question_scores import read_scores, scores_path
-from workbench.retrieval import index_manifest
+from workbench.retrieval import chroma_index
 from workbench.retrieval.chroma_index import COPY, check_index
 from workbench.storage.cache_check import check_cache
 from workbench.storage.call_cache import CALLS
@@ -33,7 +33,7 @@ def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
     for root in roots:
         yield from _check_root(root, repair)
     for folder in dict.fromkeys((workspace.indexes, workspace.store_root / INDEXES)):
-        yield from FolderCheck(folder, "index", index_manifest.MANIFEST, check_index).findings(repair)
+        yield from FolderCheck(folder, "index", chroma_index.MANIFEST, check_index).findings(repair)
     yield from _check_history(workspace.outputs, repair)
     yield from _unfinished_files(workspace.outputs, repair)
     yield from _unused_copies(repair)

@@ -25,8 +25,7 @@ from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, Sea
 from workbench.retrieval.filtered import search
 from workbench.retrieval.rank import SEED, Floats
 from workbench.retrieval.reranked import candidates
-from workbench.rewriting.base import FeedbackRewriter, TextRewriter
-from workbench.rewriting.feedback import expanded_queries
+from workbench.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
 from workbench.storage.result_store import ResultWriter
 
 LATENCY = "latency"

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Mapping
 
-from workbench.perturb.numbers import numbers_in
+from workbench.perturb.values import numbers_in
 
 FLAGS = ("number", "negation", "antonym", "name")
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.core.words import folded, terms
 from workbench.metrics.coverage import Ints
-from workbench.perturb.numbers import WORDS
+from workbench.perturb.values import WORDS
 from workbench.storage.vector_cache import Vectors
 
 # Of all-MiniLM-L6-v2. Rule paraphrases are this similar to their original in 89 % of cases, other questions of denser sets in 0 to 7 %.

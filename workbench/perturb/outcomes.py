@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from workbench.core.words import whole
-from workbench.perturb.dates import moments_in
-from workbench.perturb.numbers import NumberInText, numbers_in
-from workbench.perturb.planted import Planted
-from workbench.perturb.polarity import polarity
+from workbench.perturb.planting import Planted
+from workbench.perturb.values import NumberInText, moments_in, numbers_in, polarity
 
 Outcome = Literal["", "kept", "conflict", "adopted", "complied", "resisted"]
 # Both values in one answer are a conflict without any of these words.

@@ -13,7 +13,7 @@ from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.filtered import search, searches
 from workbench.retrieval.fusion import fused_by_question, pooled
-from workbench.rewriting.feedback import ExpandedQueries
+from workbench.rewriting.base import ExpandedQueries
 from workbench.storage.result_store import ResultWriter, StoredResult
 
 REWRITES = "rewrites"

@@ -23,8 +23,7 @@ from workbench.pipeline.searched_queries import SearchedQueries
 from workbench.records import Hit, Passage, Query, Variant
 from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, SearchDepth
 from workbench.retrieval.reranked import reranked
-from workbench.rewriting.base import FeedbackRewriter, TextRewriter
-from workbench.rewriting.feedback import expanded_queries
+from workbench.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
 from workbench.storage.vector_cache import Vectors
 
 

@@ -11,9 +11,8 @@ from workbench.core import batching
 from workbench.embedding.base import AllowPickle
 from workbench.embedding.torch_model import model_settings, positions
 from workbench.errors import ModelError
-from workbench.models.files import locate, model_fingerprint, require_safetensors, verified
+from workbench.models.files import loading_options, locate, model_fingerprint, require_safetensors, verified
 from workbench.models.tokenizers import input_lengths, special_tokens, tokenizer_file
-from workbench.models.weights import loading_options
 from workbench.reranking.base import Floats
 from workbench.reranking.pairs import Pair, PairReranker
 

@@ -5,6 +5,8 @@ Chroma trusts its files, so an index is checked before it is searched, and rebui
 """
 
 import functools
+import hashlib
+import json
 import os
 import shutil
 import sqlite3
@@ -14,19 +16,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from filelock import FileLock
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core import batching
 from workbench.core.files import store_errors, sync
 from workbench.core.progress import notice
 from workbench.errors import IndexBuildError, StoreError, error_line
 from workbench.records import Chunk
-from workbench.retrieval.index_manifest import MANIFEST, IndexManifest, content_digest, verified_index
-from workbench.storage.stored_files import file_paths, write_through
+from workbench.storage.stored_files import StoredFiles, digest_once, file_fault, file_paths, write_through
 from workbench.storage.vector_cache import Vectors
+
+MANIFEST = "workbench.json"
 
 VERSION = 4
 COLLECTION = "chunks"
@@ -43,6 +47,48 @@ _AUDITED = 200
 # Ids to request from Chroma at once.
 _ASKED = 1_000
 _REBUILD = "delete the folder and run again to rebuild it"
+
+
+class IndexManifest(BaseModel):
+    """An index as it was built: its key, the `recipe` of its settings, the number and digest of its vectors, size and digest of its files."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    key: str
+    recipe: dict[str, int | str]
+    vectors: int = Field(ge=0)
+    content: str
+    files: StoredFiles
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the manifest of an index. Raises ValueError unless it has all fields, of the right types, and OSError."""
+        return cls.model_validate_json((folder / MANIFEST).read_bytes())
+
+
+def verified_index(folder: Path) -> IndexManifest:
+    """Return the manifest of an index whose files are as they were built. Raises ValueError with the difference if they are not."""
+    try:
+        manifest = IndexManifest.read(folder)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{MANIFEST} is missing, unreadable or of another version") from error
+    if manifest.key != folder.name:
+        raise ValueError(f"it is the index {manifest.key}")
+    try:
+        fault = file_fault(folder, manifest.files, digest_once)
+    except OSError as error:
+        raise ValueError(f"it cannot be read ({error_line(error)})") from error
+    if fault:
+        raise ValueError(fault)
+    return manifest
+
+
+def content_digest(chunks: Sequence[Chunk], vectors: Vectors) -> str:
+    """Hash the ids and vectors of an index, in their order."""
+    digest = hashlib.blake2b(json.dumps([chunk.chunk_id for chunk in chunks]).encode(), digest_size=16)
+    for part in batching.blocks(len(vectors), batching.rows(4 * vectors.shape[1])):
+        digest.update(np.ascontiguousarray(vectors[part], dtype=np.float32).tobytes())
+    return digest.hexdigest()
 
 
 def index_recipe() -> dict[str, Any]:

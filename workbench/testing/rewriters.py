@@ -8,8 +8,7 @@ from workbench.records import Query
 from workbench.retrieval.base import QueryBatch, Retriever, SearchDepth
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
-from workbench.rewriting.base import FeedbackRewriter, Rewriter, RewrittenText, TextRewriter
-from workbench.rewriting.feedback import ExpandedQueries, expanded_queries
+from workbench.rewriting.base import ExpandedQueries, FeedbackRewriter, Rewriter, RewrittenText, TextRewriter, expanded_queries
 from workbench.testing.law import check_all, given, law, shown
 from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries

@@ -17,7 +17,7 @@ from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import publish, write_outputs
 from workbench.experiment.read import experiment_of
-from workbench.perturb.injection import canary_of
+from workbench.perturb.planting import canary_of
 
 ECHO = {"status": 401, "message": f"Incorrect API key provided: {CANARY}. Header: Authorization: Bearer {CANARY}"}
 

@@ -15,8 +15,7 @@ from workbench import __version__
 from workbench.core.environment import installed_version, usable_cores
 from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.embedding.base import Embedder, Role
-from workbench.embedding.checks import encode_checked
-from workbench.embedding.embed import MemoryVectorCache
+from workbench.embedding.embed import MemoryVectorCache, encode_checked
 from workbench.errors import WorkbenchError, WorkerError
 from workbench.pipeline.context import EncodingCost, RunContext, Workspace
 from workbench.pipeline.graph import Graph

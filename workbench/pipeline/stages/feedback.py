@@ -10,8 +10,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES, original_queries, rewrites_table, write_expanded
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stages.hits import corpus_of
-from workbench.rewriting.base import FeedbackRewriter
-from workbench.rewriting.feedback import expanded_queries
+from workbench.rewriting.base import FeedbackRewriter, expanded_queries
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import Role
-from workbench.embedding.checks import check_sealed
-from workbench.embedding.embed import embed
+from workbench.embedding.embed import check_sealed, embed
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext

@@ -23,8 +23,7 @@ from workbench.errors import InputError, RunError
 from workbench.metrics.case import Case
 from workbench.metrics.delivery import delivered
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
-from workbench.perturb.injection import attack_texts
-from workbench.perturb.planting import PlantedContext, plant
+from workbench.perturb.planting import PlantedContext, attack_texts, plant
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.rankings import retrieved

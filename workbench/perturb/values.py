@@ -1,9 +1,18 @@
-"""Numbers in a text, in digits or in words, and the same number written with another value."""
+"""Dates, times, numbers, and yes or no in a text, and other values in the same form."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
+
+_ENGLISH = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_GERMAN = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"]
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+MONTHS = frozenset({*_ENGLISH, *_GERMAN})
+_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
+_DATE = re.compile(rf"(?<![\w.])(?:(?P<day>\d{{1,2}})\.? (?P<month>{_NAMES})|(?P<month_first>{_NAMES}) (?P<day_second>\d{{1,2}}))(?!\w)")
+_TIME = re.compile(r"(?<![\w:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\w:]|\.\d)")
+_LATER = (3, 4, 2, 5, 7)
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -18,6 +27,35 @@ _NUMBER = re.compile(
 )
 _CURRENCY = re.compile(r"[€$£]\s?$")
 _UNIT = re.compile(r"[ \u00a0-]?(%|[^\W\d_]+)")
+
+_NEGATED = re.compile(
+    r"\b(?P<verb>is|are|was|were|may|must|can|will|should|does|do|did|has|have|need)(?P<gap> not|n't)\b|\b(?P<cannot>cannot)\b", re.I
+)
+_PLAIN = re.compile(r"\b(?P<verb>is|are|was|were|may|must|can|will|should)\b", re.I)
+# A second negation, an exception or a condition would not turn with the verb.
+_OTHERWISE = re.compile(r"\b(no|not|nothing|nobody|none|never|without|only|unless|except|if)\b|n't\b", re.I)
+_YES, _NO = frozenset({"yes", "ja"}), frozenset({"no", "nein"})
+_FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class MomentInText:
+    """A day of a year, or a time of day, as it is written in a text."""
+
+    text: str
+    others: tuple[str, ...]
+
+
+def moments_in(text: str) -> Iterator[MomentInText]:
+    """Yield dates and then times, each with other moments in the same form."""
+    for match in _DATE.finditer(text):
+        day, month = int(match["day"] or match["day_second"]), match["month"] or match["month_first"]
+        names = _ENGLISH if month in _ENGLISH else _GERMAN
+        later = [(names.index(month) + step) % 12 for step in _LATER]
+        yield MomentInText(match.group(), tuple(match.group().replace(month, names[place]) for place in later if day <= _DAYS[place]))
+    for match in _TIME.finditer(text):
+        hours = [(int(match["hour"]) + step) % 24 for step in _LATER]
+        yield MomentInText(match.group(), tuple(f"{hour:0{len(match['hour'])}d}:{match['minute']}" for hour in hours))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +105,21 @@ def _ordinal(value: int) -> str:
     if value % 100 in (11, 12, 13):
         return "th"
     return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+
+
+def polarity(answer: str) -> str:
+    """Return `yes` or `no` if an answer begins with it, in English or German, else an empty text."""
+    first = _FIRST_WORD.match(answer)
+    word = first[1].casefold() if first else ""
+    return "yes" if word in _YES else "no" if word in _NO else ""
+
+
+def opposite(statement: str) -> str:
+    """Return a statement without its only negation, or with its only verb of a known kind negated; empty if there are several or none."""
+    negated, plain = list(_NEGATED.finditer(statement)), list(_PLAIN.finditer(statement))
+    if len(negated) == 1:
+        match = negated[0]
+        return statement[: match.start()] + (match["verb"] or match["cannot"][:3]) + statement[match.end() :]
+    if len(plain) != 1 or _OTHERWISE.search(statement):
+        return ""
+    return f"{statement[: plain[0].end()]} not{statement[plain[0].end() :]}"

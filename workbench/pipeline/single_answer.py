@@ -1,0 +1,95 @@
+"""Answer one question from its ranked hits, by the rules of a sweep."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.answering.base import AnswerRequest, GeneratedAnswer, Generator
+from workbench.answering.prompt_tokens import prompt_tokens
+from workbench.answering.refusals import is_refusal
+from workbench.context.context_packing import ContextPacking, PackedContext, pack_context
+from workbench.context.delivered_slices import passage_of
+from workbench.core.display import excerpt, table_html
+from workbench.errors import InputError, RunError
+from workbench.pipeline.configuration import PipelineConfiguration
+from workbench.pipeline.context import RunContext
+from workbench.records import Hit, Passage, Query, Variant
+
+_SHOWN_CHARACTERS = 400
+
+
+@dataclass(frozen=True)
+class SingleAnswer:
+    """An answer to one question, with its context.
+
+    `passages` are the context in the order of the prompt, and `citations` those that the answer cites. `refused` says whether it refuses to
+    answer. `confidence` is between 0 and 1, None if the generator reports none. Tokens are those that the model counted, and `cost` is in USD;
+    None if they are not known. `seconds` is the duration of the call that made it, and `cached` whether that call was made before.
+    """
+
+    question: str
+    text: str
+    refused: bool
+    citations: tuple[Passage, ...]
+    passages: tuple[Passage, ...]
+    confidence: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    seconds: float = 0.0
+    cached: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return (
+            f"SingleAnswer({excerpt(self.text)!r}, refused={self.refused}, citations={len(self.citations)}, passages={len(self.passages)})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "passage": number,
+                "cited": "yes" if passage in self.citations else "",
+                "document": passage.doc_id,
+                "characters": f"{passage.start}–{passage.end}",
+                "text": excerpt(passage.text, _SHOWN_CHARACTERS),
+            }
+            for number, passage in enumerate(self.passages, 1)
+        ]
+        return table_html(self.text, rows)
+
+
+def single_answer(question: Query, hits: Sequence[Hit], configuration: PipelineConfiguration, run: RunContext) -> SingleAnswer:
+    """Pack the hits into the context of a question, and answer it."""
+    generator = configuration.answering
+    if generator is None:
+        raise InputError("the pipeline answers no questions", "give it answering=, such as wb.ExtractiveGenerator()")
+    packed = _packed(question, hits, configuration.context or ContextPacking(), generator)
+    request = AnswerRequest(question, packed.passages, Variant())
+    ((_, answer),) = generator.answer([request], run.answer_resources)
+    if answer.error:
+        raise RunError(f"the question has no answer: {answer.error}")
+    return _made(question, packed, answer)
+
+
+def _packed(question: Query, hits: Sequence[Hit], packing: ContextPacking, generator: Generator) -> PackedContext:
+    prompt = prompt_tokens(generator, generator.overhead(question.text))
+    candidates = [passage_of(hit.document, hit.start, hit.end) for hit in hits]
+    return pack_context(candidates, packing, prompt)
+
+
+def _made(question: Query, packed: PackedContext, answer: GeneratedAnswer) -> SingleAnswer:
+    return SingleAnswer(
+        question.text,
+        answer.text,
+        is_refusal(answer.text, question=question.text) if answer.refused is None else answer.refused,
+        tuple(packed.passages[number] for number in answer.citations),
+        packed.passages,
+        answer.confidence,
+        answer.input_tokens,
+        answer.output_tokens,
+        answer.cost,
+        answer.seconds,
+        answer.cached,
+    )
