@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.core.code import imported, module_identity, require_current, require_permission, source_identity
+from workbench.core.imported_functions import imported, module_identity, require_current, require_permission, source_identity
 from workbench.errors import InputError
 
 

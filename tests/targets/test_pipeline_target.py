@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from workbench.core.code import source_identity
+from workbench.core.imported_functions import source_identity
 from workbench.llm.session import CallResources
 from workbench.models.files import MINILM, model_fingerprint
 from workbench.records import Document, Query

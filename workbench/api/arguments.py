@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.code import imported_object
 from workbench.core.component import Component
+from workbench.core.imported_functions import imported_object
 from workbench.errors import InputError
 from workbench.records import Document
 

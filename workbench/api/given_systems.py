@@ -11,8 +11,8 @@ import pandas as pd
 from workbench.api.arguments import require_k
 from workbench.api.pipeline import Hits, Index, Pipeline
 from workbench.api.results import Results
-from workbench.core.code import imported_object
 from workbench.core.component import Component
+from workbench.core.imported_functions import imported_object
 from workbench.errors import InputError
 from workbench.metrics.names import MOST_K
 from workbench.pipeline.single_question import SingleAnswer

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
-from workbench.core.code import require_current, require_permission
 from workbench.core.formatting import plural
+from workbench.core.imported_functions import require_current, require_permission
 from workbench.core.progress import current_sweep, reporting
 from workbench.core.sweep_progress import SweepProgress
 from workbench.errors import ExperimentError, InputError, RunError, error_line

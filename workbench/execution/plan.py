@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.context.conditions import RETRIEVED
-from workbench.core.code import PERMISSION
 from workbench.core.display import table_html
 from workbench.core.formatting import aligned, approximate, capitalised, in_words, listed, plural
+from workbench.core.imported_functions import PERMISSION
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing

@@ -7,8 +7,8 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from workbench.core.code import require_permission
 from workbench.core.fingerprint import fingerprint, require_unchanged
+from workbench.core.imported_functions import require_permission
 from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext

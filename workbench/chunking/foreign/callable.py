@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workbench.chunking.foreign.base import ForeignChunker
 from workbench.chunking.text.headers import Headers
-from workbench.core.code import FunctionName, imported, source_identity
+from workbench.core.imported_functions import FunctionName, imported, source_identity
 from workbench.errors import InputError
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from workbench.core.code import FunctionName, imported_object, module_identity
+from workbench.core.imported_functions import FunctionName, imported_object, module_identity
 from workbench.errors import InputError
 from workbench.targets.base import System, Target, TargetResources
 from workbench.targets.callable.interfaces import Role, interface_of, is_factory, parameters_of
