@@ -114,7 +114,6 @@ class SlidingChunker(CuttingChunker, ABC):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Return size and overlap in tokens."""
         return self.size, self.overlap
 
     @model_validator(mode="after")

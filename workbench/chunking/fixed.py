@@ -21,7 +21,6 @@ class FixedChunker(SlidingChunker):
     kind: Literal["fixed"] = "fixed"
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return windows of at most `size` tokens."""
         tokens, room = self._tokens(document), self._room(self.size, headers)
         for start, run_end, after in packed_words(tokens, 0, len(document.text), room, self.overlap):
             end = trimmed(document.text, start, run_end)[1]

@@ -27,7 +27,6 @@ class HierarchicalChunker(CuttingChunker):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Return the size of the children, which do not overlap."""
         return self.child, 0
 
     @model_validator(mode="after")
@@ -37,7 +36,6 @@ class HierarchicalChunker(CuttingChunker):
         return self
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return each child with its parent."""
         text, tokens = document.text, self._tokens(document)
         children = Splitter(text, tokens, self._room(self.child, headers))
         for parent in Splitter(text, tokens, TokenBudget(self.parent)).split(0, len(text)):

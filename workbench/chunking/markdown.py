@@ -75,16 +75,13 @@ class MarkdownChunker(CuttingChunker):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Return the size. Chunks do not overlap."""
         return self.size, 0
 
     @property
     def name(self) -> str:
-        """Return the name, such as `markdown-256`."""
         return f"{self.kind}-{self.size}"
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return runs of blocks that fit into `size`, section by section."""
         cutter = _MarkdownCutter(document.text, self._tokens(document), self._room(self.size, headers))
         for section in _sections(blocks(document.text)):
             for start, end in slices(pieces(cutter.tokens, cutter.atoms(section)), cutter.room):

@@ -29,7 +29,6 @@ class RecursiveChunker(SlidingChunker):
     kind: Literal["recursive"] = "recursive"
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return the pieces of the coarsest separator that fit into `size`."""
         text = document.text
         splitter = Splitter(text, self._tokens(document), self._room(self.size, headers), self.overlap)
         return [(start, end, None) for start, end in splitter.split(0, len(text))]

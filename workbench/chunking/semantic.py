@@ -54,11 +54,9 @@ class SemanticChunker(CuttingChunker):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Return the size that no chunk exceeds. Chunks do not overlap."""
         return self.size, 0
 
     def identity(self) -> dict[str, Any]:
-        """Return the settings and everything that determines a sentence's vector: the model's files, its window and prompt."""
         return super().identity() | {"embedding": self.compared_by.identity("document")}
 
     @property
@@ -73,7 +71,6 @@ class SemanticChunker(CuttingChunker):
         return _compared(document.text, sentences(document.text))
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return the parts between topic changes."""
         room, spans = self._room(self.size, headers), sentences(document.text)
         texts = _compared(document.text, spans)
         distance = distances(text_vectors(texts, self.compared_by), self.window) if texts else np.zeros(max(0, len(spans) - 1))

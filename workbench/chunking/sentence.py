@@ -25,7 +25,6 @@ class SentenceChunker(SlidingChunker):
         return f"{self.kind}-{self.size}-{self.overlap}" if self.overlap else f"{self.kind}-{self.size}"
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return runs of sentences that fit into `size`."""
         room = self._room(self.size, headers)
         parts = cut_long(document.text, self._tokens(document), sentences(document.text), room)
         return [(start, end, None) for start, end in slices(parts, room, self.overlap)]

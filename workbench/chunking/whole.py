@@ -16,5 +16,4 @@ class WholeChunker(CuttingChunker):
     kind: Literal["whole"] = "whole"
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return the whole text as one slice."""
         return [(0, len(document.text), None)]

@@ -70,7 +70,6 @@ class EvidenceSource(Source):
     recurrences: bool = Field(default=False, description="Whether other verbatim occurrences of evidence become alternatives.")
 
     def dataset(self, draft: DatasetDraft, unlabelled: bool = False) -> Dataset:
-        """Make the dataset of a draft, with recurrences if requested. Raises DatasetError with every fault."""
         dataset = super().dataset(draft, unlabelled)
         return with_recurrences(dataset) if self.recurrences else dataset
 

@@ -218,32 +218,26 @@ class MemoryVectorCache(VectorCache):
 
     @contextmanager
     def open_connection(self) -> Iterator[None]:
-        """Do nothing, since this cache has no file."""
         yield
 
     @property
     def way_to_empty(self) -> str:
-        """Return the instruction for emptying the cache."""
         return "start Python anew"
 
     @contextmanager
     def lock(self, *names: str) -> Iterator[None]:
-        """Do nothing, since no other process has this cache."""
         yield
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Add a batch to the cache."""
         self._held.update(zip(keys, vectors, strict=True))
 
     def present(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return the keys that the cache contains."""
         # Empty the cache here, not in `put`: keys that `embed` has found present must stay until it reads their vectors.
         if len(self._held) > _MOST:
             self._held.clear()
         return self._held.keys() & keys
 
     def get(self, keys: Sequence[bytes], dimension: int = 0) -> dict[bytes, Vectors]:
-        """Return the vectors of the keys that the cache contains."""
         return {key: self._held[key] for key in keys if key in self._held}
 
 

@@ -36,7 +36,6 @@ class OpenAIEmbedder(RemoteEmbedder, KeyedModel):
         return (self.base_url or os.environ.get("OPENAI_BASE_URL") or _OFFICIAL).rstrip("/")
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Return everything known to determine a vector."""
         return super().identity(role) | {"dimensions": self.dimensions}
 
     def _cost(self, tokens: int) -> float | None:

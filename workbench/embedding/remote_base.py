@@ -49,7 +49,6 @@ class RemoteEmbedder(Embedder, ServedModel, ABC):
 
     @property
     def vocabulary(self) -> str:
-        """Return `tokenizer`, or cl100k for models known to use it."""
         if self.tokenizer is not None:
             return self.tokenizer
         if self.model in self.known:
@@ -84,11 +83,9 @@ class RemoteEmbedder(Embedder, ServedModel, ABC):
         }
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """Return the tokens of each input with its prompt and special tokens, before truncation: int64 (n)."""
         return self._count([self.prompt(role) + text for text in texts])
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Return unit vectors, float32 (n, dimension), in the order of the texts. Raises RunError, or ModelError if the server refuses."""
         return self.encode_metered(texts, role)[0]
 
     def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:

@@ -139,7 +139,6 @@ class SentenceTransformerEmbedder(Embedder):
         return encoder_of(self.model, self.backend, output)
 
     def preparation(self) -> tuple[float, float]:
-        """Return the seconds of the conversion for OpenVINO, or zeros if the model is converted or runs with torch."""
         try:
             with without_preparing():
                 self.encoder()
@@ -173,12 +172,10 @@ class SentenceTransformerEmbedder(Embedder):
         return NO_WINDOW if self.pooling == "late" else self.window()
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """Return the tokens of each input with its prompt and special tokens, before truncation: int64 (n)."""
         prompt = self.prompt(role)
         return input_lengths([prompt + text for text in texts], self.model)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Return unit vectors, float32 (n, dimension), in the order of the texts."""
         if self._encoder("sentence").backend == "openvino":
             prompt = self.prompt(role)
             vectors = openvino_model.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())

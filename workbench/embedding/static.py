@@ -51,16 +51,13 @@ class StaticEmbedder(Embedder):
     allow_pickle: AllowPickle = False
 
     def check(self) -> None:
-        """Raise ModelError if the model has pickles or fewer dimensions."""
         require_safetensors(self.model, self.allow_pickle)
         super().check()
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Return the distilled weights, the distillation and the window."""
         return {"kind": self.kind, "table": _recipe(self.model, self.dimensions), "window": self.window()}
 
     def window(self) -> int:
-        """Return `max_tokens`, or NO_WINDOW by default."""
         hidden = model_settings(self.model, "config.json").get("hidden_size", self.dimensions)
         if self.dimensions > hidden:
             what = f"embedding dimensions {self.dimensions} is beyond the {hidden} of {self.model}"
@@ -68,15 +65,12 @@ class StaticEmbedder(Embedder):
         return self.max_tokens or NO_WINDOW
 
     def preparation(self) -> tuple[float, float]:
-        """Return the seconds of the distillation, or zeros if its table is in WORKBENCH_CACHE."""
         return (0.0, 0.0) if Store(cache_folder()).has("static", _recipe(self.model, self.dimensions)) else _DISTILLING
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """Return the tokens of each text, without special ones: int64 (n)."""
         return np.array([len(ids) for ids in self._ids(texts)], dtype=np.int64)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Return unit vectors, float32 (n, dimensions), in the order of the texts."""
         self.check()
         table = _table(self.model, self.dimensions)
         means = np.empty((len(texts), self.dimensions), dtype=np.float32)

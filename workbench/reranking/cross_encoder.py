@@ -40,7 +40,6 @@ class CrossEncoderReranker(PairReranker):
     allow_pickle: AllowPickle = False
 
     def models(self) -> tuple[str, ...]:
-        """Return the model."""
         return (self.model,)
 
     def window(self) -> int:
@@ -72,12 +71,10 @@ class CrossEncoderReranker(PairReranker):
             raise ModelError(f"{self.model} gives a pair {labels} scores, not one", _FIX)
 
     def identity(self) -> dict[str, Any]:
-        """Return the weights and the window."""
         model, window = model_fingerprint(self.model), self.window()
         return {"kind": self.kind, "version": self.version, "pool": self.pool, "model": model, "window": window}
 
     def batches(self, pairs: Sequence[Pair]) -> Iterable[Sequence[Pair]]:
-        """Divide pairs by the number of their tokens, longest first, so that a batch has little padding."""
         texts = list(dict.fromkeys(part for pair in pairs for part in pair))
         tokens = dict(zip(texts, (input_lengths(texts, self.model) - special_tokens(self.model)).tolist(), strict=True))
         lengths = np.array([tokens[query] + tokens[text] for query, text in pairs], dtype=np.int64)
@@ -85,7 +82,6 @@ class CrossEncoderReranker(PairReranker):
             yield [pairs[place] for place in batch.tolist()]
 
     def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the model's logits, float64 (n)."""
         import torch
 
         self.check()

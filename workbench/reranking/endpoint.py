@@ -40,11 +40,9 @@ class EndpointReranker(PairReranker, KeyedModel):
 
     @property
     def address(self) -> str:
-        """Return `base_url`."""
         return self.base_url.rstrip("/")
 
     def identity(self) -> dict[str, Any]:
-        """Return the address and the model's name."""
         return {"kind": self.kind, "version": self.version, "pool": self.pool, "model": self.model, "address": self.address}
 
     def batches(self, pairs: Sequence[Pair]) -> Iterable[Sequence[Pair]]:
@@ -54,7 +52,6 @@ class EndpointReranker(PairReranker, KeyedModel):
             yield from (texts[part] for part in batching.blocks(len(texts), self.batch_texts))
 
     def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the server's scores, float64 (n). Raises RunError, or ModelError if the server refuses."""
         scores = np.empty(len(pairs))
         for query in dict.fromkeys(query for query, _ in pairs):
             places = [place for place, pair in enumerate(pairs) if pair[0] == query]

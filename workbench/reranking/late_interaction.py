@@ -41,12 +41,10 @@ class LateInteractionReranker(PairReranker):
     embedder: Embedder | None = Field(default=None, exclude=True, repr=False, description="The embedder of the configuration.")
 
     def beside(self, embedder: Embedder) -> Self:
-        """Return the reranker with the configuration's embedder, unless the settings name a model."""
         return self if self.model else self.model_copy(update={"embedder": embedder})
 
     @property
     def fault(self) -> str:
-        """Return why the embedder has no token vectors, or an empty text."""
         named = f"name another model, such as rerank.model: {MINILM}"
         if not isinstance(self.embedder, SentenceTransformerEmbedder | None):
             return f"rerank {self.kind!r} needs token vectors, and embedding {self.embedder.kind!r} has none; {named}"
@@ -54,7 +52,6 @@ class LateInteractionReranker(PairReranker):
         return f"rerank {self.kind!r} is not possible with {self.token_embedder.model}: {reason}; {named}" if reason else ""
 
     def check(self) -> None:
-        """Raise ModelError if the named model is missing, has pickles or has no token vectors."""
         if self.model:
             self.token_embedder.check()
             if reason := _without_tokens(self.token_embedder):
@@ -70,7 +67,6 @@ class LateInteractionReranker(PairReranker):
         return SentenceTransformerEmbedder(model=self.model or MINILM, allow_pickle=self.allow_pickle)
 
     def models(self) -> tuple[str, ...]:
-        """Return the model."""
         return (self.token_embedder.model,)
 
     def identity(self) -> dict[str, Any]:
@@ -97,11 +93,9 @@ class LateInteractionReranker(PairReranker):
             yield [pair for place in batch.tolist() for pair in pairs_of[texts[place]]]
 
     def scorer(self) -> Scorer:
-        """Return a function that encodes each query once for all batches."""
         return _MaxSim(self.token_embedder).scores
 
     def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the mean of the largest cosines of each query's tokens to the text's, float64 (n)."""
         return self.scorer()(pairs)
 
 

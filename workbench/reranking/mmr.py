@@ -23,5 +23,4 @@ class MMRReranker(Reranker):
     relevance: float = Field(default=0.5, ge=0, le=1, description="The weight of relevance, λ; the rest is the weight of diversity.")
 
     def scores(self, pools: Sequence[Candidates], cache: VectorCache) -> list[Floats]:
-        """Return how many candidates were chosen after each candidate."""
         return [chosen_after(pool.query_vector, pool.vectors, self.relevance) for pool in pools]

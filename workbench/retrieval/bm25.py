@@ -31,11 +31,9 @@ class BM25Retriever(LexicalRetriever):
     stemmer: Literal["english", "none"] = Field(default="english", description="The language whose endings are removed from words.")
 
     def identity(self) -> dict[str, Any]:
-        """Return the settings with the version of the words."""
         return super().identity() | {"words": VERSION}
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
-        """Rank the chunks and documents for each query."""
         # A filter changes no statistics of words, as in Lucene.
         texts = corpus.texts if corpus.rows is None else corpus.all_texts
         index, rows = self._indexed(texts), slice(None) if corpus.rows is None else corpus.rows
@@ -69,7 +67,6 @@ class BM25Retriever(LexicalRetriever):
         return index
 
     def words(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the stemmed words of each text without those that are ignored."""
         return search_terms(texts, self.stopwords, self.stemmer)
 
 

@@ -21,11 +21,9 @@ class DenseRetriever(Retriever):
 
     @property
     def evaluated(self) -> str:
-        """Return the chosen search."""
         return self.search
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
-        """Rank the chunks and documents for each query."""
         return (approximate if self.search == "ann" else exact)(queries.vectors, corpus, depth, self.k)
 
     def searches(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> dict[str, Ranking]:

@@ -80,27 +80,22 @@ class HybridRetriever(Retriever):
 
     @property
     def members(self) -> Mapping[str, Retriever]:
-        """Return the retrievers by name."""
         return dict(self.retrievers)
 
     @property
     def needs_vectors(self) -> bool:
-        """Return whether one of the retrievers needs vectors."""
         return any(retriever.needs_vectors for _, retriever in self.retrievers)
 
     @property
     def fuses(self) -> bool:
-        """Return True."""
         return True
 
     @property
     def evaluated(self) -> str:
-        """Return `ann` if one of the retrievers searches an approximate index."""
         return "ann" if any(retriever.evaluated == "ann" for _, retriever in self.retrievers) else "exact"
 
     @property
     def fault(self) -> str:
-        """Return why the settings do not fit each other, or an empty text."""
         names = [name for name, _ in self.retrievers]
         if len(names) < 2:
             fix = f"use kind: {self.retrievers[0][1].kind}" if names else "leave it out for dense and bm25"
@@ -120,20 +115,16 @@ class HybridRetriever(Retriever):
         return ""
 
     def models(self) -> tuple[str, ...]:
-        """Return the models of all retrievers."""
         return tuple(model for _, retriever in self.retrievers for model in retriever.models())
 
     def identity(self) -> dict[str, Any]:
-        """Return the settings with the identity of every retriever."""
         return super().identity() | {"retrievers": {name: retriever.identity() for name, retriever in self.retrievers}}
 
     def settings(self) -> dict[str, Any]:
-        """Return the kind and the fields that differ from their defaults, as in an experiment file."""
         settings = super().settings()
         return settings | {name: {each: part.settings() for each, part in self.retrievers} for name in settings if name == "retrievers"}
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
-        """Rank the chunks and documents for each query."""
         shallow = SearchDepth(self.pool, 0, 1, queries=depth.queries)
         rankings = {name: retriever.retrieve(queries.of(name), corpus, shallow) for name, retriever in self.retrievers}
         pools = {name: ranking.hits[ranking.hits["rank"] <= self.pool] for name, ranking in rankings.items()}

@@ -46,11 +46,9 @@ class RecordedRewriter(TextRewriter):
     path: str = Field(min_length=1, description="The reply file, JSON Lines.")
 
     def check(self) -> None:
-        """Raise InputError if the file is missing, or for its first line that is no reply."""
         self._replies()
 
     def identity(self) -> dict[str, Any]:
-        """Return the hash of the file's content. Its path does not matter."""
         self.check()
         return {"kind": self.kind, "version": self.version, "content": file_digest(Path(self.path), "blake2b")}
 
@@ -76,7 +74,6 @@ class RecordedRewriter(TextRewriter):
         self.rewrite(questions)
 
     def rewrite(self, questions: Sequence[Query]) -> list[Sequence[RewrittenText]]:
-        """Return the texts of each question's reply. Raises InputError for questions without one."""
         by_id = {reply.query_id: reply for reply in self._replies() if reply.query_id is not None}
         by_text = {reply.query: reply for reply in self._replies() if reply.query_id is None}
         replies = [(question, by_id.get(question.query_id) or by_text.get(question.text)) for question in questions]

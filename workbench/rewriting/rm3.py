@@ -30,11 +30,9 @@ class RM3Rewriter(FeedbackRewriter):
     original: float = Field(default=0.5, ge=0, le=1, description="The weight of the question's own words; the rest is that of the chunks'.")
 
     def fits(self, retriever: Retriever) -> bool:
-        """Return whether a retriever searches words."""
         return isinstance(retriever, LexicalRetriever)
 
     def expand(self, queries: QueryBatch, hits: pd.DataFrame, retriever: Retriever, corpus: Corpus) -> QueryBatch:
-        """Return the queries with weighted words."""
         if not isinstance(retriever, LexicalRetriever):
             raise RunError(f"rewrite 'rm3' cannot expand queries of retrieval {retriever.kind!r}", "use bm25")
         chunks = np.unique(hits["chunk"].to_numpy(np.int64)).tolist()

@@ -24,11 +24,9 @@ class RocchioRewriter(FeedbackRewriter):
     beta: float = Field(default=0.75, ge=0, le=1000, description="The weight of the mean vector of the best chunks.")
 
     def fits(self, retriever: Retriever) -> bool:
-        """Return whether a retriever searches vectors."""
         return retriever.uses_vectors
 
     def expand(self, queries: QueryBatch, hits: pd.DataFrame, retriever: Retriever, corpus: Corpus) -> QueryBatch:
-        """Return the queries with moved vectors."""
         moved = self.alpha * queries.vectors.astype(np.float64)
         for query, rows in hits.groupby("query")["chunk"]:
             moved[int(str(query))] += self.beta * np.asarray(corpus.vectors[rows.to_numpy(np.int64)], dtype=np.float64).mean(axis=0)
@@ -38,7 +36,6 @@ class RocchioRewriter(FeedbackRewriter):
         return replace(queries, vectors=vectors.astype(np.float32))
 
     def describe(self, expanded: QueryBatch, hits: pd.DataFrame, corpus: Corpus) -> list[str]:
-        """Name the chunks towards which each query was moved, the best first."""
         chunks = hits.sort_values("rank").groupby("query")["chunk"].agg(list).to_dict()
         return [self._description([corpus.ids[chunk] for chunk in chunks.get(query, [])]) for query in range(len(expanded.texts))]
 

@@ -158,7 +158,6 @@ class ForeignChunker(CuttingChunker, ABC):
         return "-".join([self.kind, self._short, *(str(size) for size in self.sizes if size is not None), *argument_names(self.arguments)])
 
     def identity(self) -> dict[str, Any]:
-        """Return the settings and the version of the code that cuts."""
         return super().identity() | {"code": self._code()}
 
     @property

@@ -34,11 +34,9 @@ class CallableChunker(ForeignChunker):
 
     @property
     def named_code(self) -> tuple[str, ...]:
-        """Return the function."""
         return (self.callable,)
 
     def load_code(self) -> None:
-        """Import the function. Raises InputError if there is none, or if it cannot take a text and the arguments."""
         function = imported(self.callable)
         try:
             signature = inspect.signature(function)

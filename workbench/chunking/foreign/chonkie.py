@@ -38,7 +38,6 @@ class ChonkieChunker(LibraryChunker):
 
     @property
     def class_name(self) -> str:
-        """Return `chunker`."""
         return self.chunker
 
     @property

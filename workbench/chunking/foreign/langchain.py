@@ -38,7 +38,6 @@ class LangChainChunker(LibraryChunker):
 
     @property
     def class_name(self) -> str:
-        """Return `splitter`."""
         return self.splitter
 
     @property

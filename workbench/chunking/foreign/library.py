@@ -39,7 +39,6 @@ class LibraryChunker(ForeignChunker, ABC):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Return size and overlap, each None if the chunker has no such argument."""
         return self.size, None if self.size is None else self.overlap
 
     @classmethod
@@ -82,7 +81,6 @@ class LibraryChunker(ForeignChunker, ABC):
 
     @property
     def named_code(self) -> tuple[str, ...]:
-        """Return the class if it loads a model."""
         return (f"{self.module}:{self.class_name}",) if self.class_name in self.loads_model else ()
 
     def load_code(self) -> None:

@@ -200,7 +200,6 @@ class LateChunkEncoder(ChunkEncoder):
         """Return None, since whole documents are encoded."""
 
     def refuses_headers(self) -> str:
-        """Refuse headers, which are not part of the document."""
         return "pooling: late does not go with enrich: true, since a chunk's headings are already in its encoded document; leave one out"
 
 

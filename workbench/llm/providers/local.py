@@ -38,15 +38,12 @@ class LocalClient(GgufModel, ChatClient):
 
     @property
     def label(self) -> str:
-        """Describe the model for errors."""
         return f"{self.stage} {self.kind!r}: {Path(self.path).name}"
 
     def check(self) -> None:
-        """Raise ModelError if the file or xllamacpp is missing."""
         check_gguf(self.path, self.label)
 
     def identity(self) -> dict[str, Any]:
-        """Return the kind, the version, the file's sha256 and the context window. Raises ModelError without the file."""
         digest = gguf_digest(check_gguf(self.path, self.label))
         return {"provider": self.kind, "version": self.version, "model": digest, "context_window": self.context_window}
 

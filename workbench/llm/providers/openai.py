@@ -33,7 +33,6 @@ class OpenAIClient(ServedClient, KeyedModel):
 
     @property
     def billed(self) -> bool:
-        """Return whether the server is on another machine."""
         return not self.local
 
     def _endpoint(self) -> tuple[str, Mapping[str, str]]:

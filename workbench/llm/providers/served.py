@@ -83,7 +83,6 @@ class ServedClient(ServedModel, ChatClient, ABC):
 
     @property
     def most_tries(self) -> int:
-        """Return the first try and the retries."""
         return self.retries + 1
 
     @property
@@ -104,13 +103,11 @@ class ServedClient(ServedModel, ChatClient, ABC):
         """Read the answer to a good request. Raises KeyError, TypeError, IndexError or ValueError if it is none."""
 
     def check(self) -> None:
-        """Raise ModelError if the package or the key is missing."""
         if find_spec(self.package) is None:
             raise ModelError(f"{self.stage} {self.kind!r} needs the package {self.package}", advice(self.extra))
         self._key()
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the key, if one is set."""
         return (self._key(),)
 
     def identity(self) -> dict[str, Any]:
@@ -140,7 +137,6 @@ class ServedClient(ServedModel, ChatClient, ABC):
                 raise asyncio.CancelledError(lost) from None
 
     async def close(self) -> None:
-        """Close the connections that the running event loop has opened."""
         if connection := _connections.get(asyncio.get_running_loop(), {}).pop(self, None):
             await connection.http.aclose()
 
