@@ -1,7 +1,5 @@
 """The chunkers that an experiment can name. To add one, write its file and add a line here, or declare an entry point elsewhere."""
 
-from collections.abc import Mapping
-
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.foreign.callable import CallableChunker
@@ -13,18 +11,19 @@ from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.semantic import SemanticChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.chunking.whole import WholeChunker
-from workbench.core.registry import Registry
+from workbench.core.registry import Registry, components
 
-_BUILTIN: dict[str, type[Chunker]] = {
-    "whole": WholeChunker,
-    "fixed": FixedChunker,
-    "recursive": RecursiveChunker,
-    "sentence": SentenceChunker,
-    "semantic": SemanticChunker,
-    "hierarchical": HierarchicalChunker,
-    "markdown": MarkdownChunker,
-    "langchain": LangChainChunker,
-    "chonkie": ChonkieChunker,
-    "callable": CallableChunker,
-}
-CHUNKERS: Mapping[str, type[Chunker]] = Registry(_BUILTIN, "workbench.chunkers", Chunker)
+CHUNKERS: Registry[type[Chunker]] = components(
+    Chunker,
+    "workbench.chunkers",
+    WholeChunker,
+    FixedChunker,
+    RecursiveChunker,
+    SentenceChunker,
+    SemanticChunker,
+    HierarchicalChunker,
+    MarkdownChunker,
+    LangChainChunker,
+    ChonkieChunker,
+    CallableChunker,
+)

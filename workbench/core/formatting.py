@@ -52,6 +52,11 @@ def plural(how_many: int, noun: str, several: str = "") -> str:
     return f"{count(how_many)} {noun if how_many == 1 else several or noun + 's'}"
 
 
+def ordinal(value: int) -> str:
+    """Format a place in English: 1st, 2nd, 11th."""
+    return f"{value}{'th' if value % 100 in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(value % 10, 'th')}"
+
+
 def setting(value: object) -> str:
     """Format the value of a setting: `{"tokens": 2000}` as `2,000 tokens`, settings by name as `dense (kind dense, k 10), bm25 (kind bm25)`."""
     return ", ".join(_named_setting(str(name), part) for name, part in value.items()) if isinstance(value, Mapping) else str(value)
@@ -109,10 +114,10 @@ def spread(low: float, high: float) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> int:
-    """Return `least` digits, or `most` if two different values would otherwise look equal."""
-    known = {round(float(value), most) for value in values if math.isfinite(value)}
-    return least if len({number(value, least) for value in known}) == len({number(value, most) for value in known}) else most
+def fitting_digits(values: Iterable[float]) -> int:
+    """Return two digits, or three if two different values would otherwise look equal."""
+    known = {round(float(value), 3) for value in values if math.isfinite(value)}
+    return 2 if len({number(value, 2) for value in known}) == len({number(value, 3) for value in known}) else 3
 
 
 def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:

@@ -7,9 +7,11 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar, cast
 
+from workbench.core.component import Component
 from workbench.errors import InputError, error_line
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Component)
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -86,6 +88,11 @@ class Registry(Mapping[str, T], Generic[T]):
         declared = field.default if field else getattr(component, "name", name)
         if isinstance(declared, str) and declared != name:
             yield f"calls itself {declared!r}", f"use one name in the entry point and in {'kind' if field else 'name'}"
+
+
+def components(base: type[object], group: str, *builtin: type[C]) -> Registry[type[C]]:
+    """Make the registry of components, classes derived from `base`, by their kinds."""
+    return Registry({str(kind.model_fields["kind"].default): kind for kind in builtin}, group, base)
 
 
 def _package(offer: EntryPoint) -> str:

@@ -1,8 +1,6 @@
 """The embedders that an experiment can name. To add one, write its file and add a line here, or declare an entry point elsewhere."""
 
-from collections.abc import Mapping
-
-from workbench.core.registry import Registry
+from workbench.core.registry import Registry, components
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import ChunkEncoder
 from workbench.embedding.late.pooling import LateChunkEncoder
@@ -11,13 +9,9 @@ from workbench.embedding.openai import OpenAIEmbedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 
-_BUILTIN: dict[str, type[Embedder]] = {
-    "sentence-transformers": SentenceTransformerEmbedder,
-    "static": StaticEmbedder,
-    "openai": OpenAIEmbedder,
-    "ollama": OllamaEmbedder,
-}
-EMBEDDERS: Mapping[str, type[Embedder]] = Registry(_BUILTIN, "workbench.embedders", Embedder)
+EMBEDDERS: Registry[type[Embedder]] = components(
+    Embedder, "workbench.embedders", SentenceTransformerEmbedder, StaticEmbedder, OpenAIEmbedder, OllamaEmbedder
+)
 
 
 def chunk_encoder(embedder: Embedder) -> ChunkEncoder:

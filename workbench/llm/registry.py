@@ -1,4 +1,7 @@
-"""The clients of chat models that an experiment can name, and their settings, which the variables RAG_EVAL_* complete. To add a client, write its file and add a line here, or declare an entry point elsewhere."""
+"""The clients of chat models that an experiment can name, and their settings, which the variables RAG_EVAL_* complete.
+
+To add a client, write its file and add a line here, or declare an entry point elsewhere.
+"""
 
 import os
 from collections.abc import Mapping
@@ -7,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from workbench.core.formatting import meant
-from workbench.core.registry import Registry
+from workbench.core.registry import Registry, components
 from workbench.errors import InputError
 from workbench.llm.base import ChatClient
 from workbench.llm.providers.anthropic import AnthropicClient
@@ -25,8 +28,7 @@ VARIABLES: Mapping[str, Mapping[str, str]] = {
 }
 KEYS: Mapping[str, str] = {"anthropic": "RAG_EVAL_ANTHROPIC_API_KEY", "openai": "RAG_EVAL_OPENAI_API_KEY"}
 
-_BUILTIN: dict[str, type[ChatClient]] = {"openai": OpenAIClient, "anthropic": AnthropicClient, "ollama": OllamaClient}
-CLIENTS: Mapping[str, type[ChatClient]] = Registry(_BUILTIN, "workbench.clients", ChatClient)
+CLIENTS: Registry[type[ChatClient]] = components(ChatClient, "workbench.clients", OpenAIClient, AnthropicClient, OllamaClient)
 
 
 def provider_of(settings: Mapping[str, Any]) -> str | None:
