@@ -1,29 +1,21 @@
 """Embed with models of an Ollama server through its own /api/embed."""
 
 import functools
-import os
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.embedding.base import Role
 from workbench.embedding.remote_base import RemoteEmbedder
 from workbench.errors import ModelError, RunError
-from workbench.models.server import ollama_address
+from workbench.models.server import OllamaModel
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
 
-class OllamaEmbedder(RemoteEmbedder):
+class OllamaEmbedder(OllamaModel, RemoteEmbedder):
     """A model pulled with `ollama pull` and identified by its digest. If a later pull changes the weights, it is another embedder."""
 
-    extra: ClassVar[str] = "ollama"
-
     kind: Literal["ollama"] = "ollama"
-
-    @property
-    def address(self) -> str:
-        """Return `base_url`, or OLLAMA_HOST as Ollama reads it, or http://localhost:11434."""
-        return ollama_address(self.base_url or os.environ.get("OLLAMA_HOST") or "localhost")
 
     def identity(self, role: Role) -> dict[str, Any]:
         """Return everything that determines a vector. The weights are identified by their digest, on any server."""

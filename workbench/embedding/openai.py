@@ -1,6 +1,5 @@
 """Embed with any server that offers OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, text-embeddings-inference."""
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,8 +14,6 @@ from workbench.storage.vector_cache import Vectors
 if TYPE_CHECKING:
     from openai import OpenAI
 
-_OFFICIAL = "https://api.openai.com/v1"
-
 
 class OpenAIEmbedder(RemoteEmbedder, KeyedModel):
     """A model behind `/v1/embeddings`. With `price_per_million`, its cost is in timings.parquet.
@@ -29,11 +26,6 @@ class OpenAIEmbedder(RemoteEmbedder, KeyedModel):
     kind: Literal["openai"] = "openai"
     dimensions: int | None = Field(default=None, ge=1, description="The length of the vectors to request; by default the model's own.")
     price_per_million: float | None = Field(default=None, ge=0, description="The price of a million tokens, for the costs in timings.")
-
-    @property
-    def address(self) -> str:
-        """Return `base_url`, or OPENAI_BASE_URL, or OpenAI's address."""
-        return (self.base_url or os.environ.get("OPENAI_BASE_URL") or _OFFICIAL).rstrip("/")
 
     def identity(self, role: Role) -> dict[str, Any]:
         return super().identity(role) | {"dimensions": self.dimensions}

@@ -51,6 +51,13 @@ class ChatCall:
     top_logprobs: int | None = None
     repeat: int = 0
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the optional parameters that the call sets, by name."""
+        schema = dict(self.schema) if self.schema is not None else None
+        named = {"temperature": self.temperature, "seed": self.seed, "schema": schema, "top_logprobs": self.top_logprobs}
+        return {name: value for name, value in named.items() if value is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class LostTries:

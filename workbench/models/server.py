@@ -4,7 +4,7 @@ import atexit
 import functools
 import os
 import re
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 T = TypeVar("T")
+OPENAI_ADDRESS = "https://api.openai.com/v1"
 # How servers say that an input is beyond the window.
 TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
 _MESSAGE = 200
@@ -43,6 +44,9 @@ class ServedModel(Component, ABC):
     extra: ClassVar[str] = "openai"
     # What to change if the server finds an input too long.
     shorten: ClassVar[str]
+    # The variable with the address of a server without `base_url`, and the address without either.
+    address_variable: ClassVar[str] = "OPENAI_BASE_URL"
+    usual_address: ClassVar[str] = OPENAI_ADDRESS
 
     model: str = Field(min_length=1, description="The model's name on the server.")
     base_url: str | None = Field(
@@ -71,9 +75,9 @@ class ServedModel(Component, ABC):
         return self
 
     @property
-    @abstractmethod
     def address(self) -> str:
         """Return the address of the server, from `base_url`, the environment or the default."""
+        return (self.base_url or os.environ.get(self.address_variable) or self.usual_address).rstrip("/")
 
     def _key(self) -> str:
         """Return the key for the server, or an empty text if it needs none."""
@@ -142,12 +146,27 @@ class KeyedModel(ServedModel, ABC):
             raise ValueError("api_key_env is not the name of an environment variable such as OPENAI_API_KEY; never write a key here")
         return self
 
+    @property
+    def billed(self) -> bool:
+        """Return whether calls may cost money: the server is on another machine."""
+        return not self.local
+
     def _key(self) -> str:
         key = os.environ.get(self.api_key_env, "").strip()
         if not key and not self.local:
             fix = f"set {self.api_key_env}, or name another variable in {self.stage}.api_key_env"
             raise ModelError(f"{self.label} needs a key, and {self.api_key_env} is not set", fix)
         return key
+
+
+class OllamaModel(ServedModel, ABC):
+    """A model on an Ollama server, whose address is read as Ollama reads OLLAMA_HOST."""
+
+    extra: ClassVar[str] = "ollama"
+
+    @property
+    def address(self) -> str:
+        return ollama_address(self.base_url or os.environ.get("OLLAMA_HOST") or "localhost")
 
 
 def ollama_address(host: str) -> str:

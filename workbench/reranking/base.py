@@ -3,15 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from workbench.core.component import Component
 from workbench.embedding.base import Embedder
-from workbench.models.files import model_fingerprint
+from workbench.models.files import ModelComponent
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 Floats = NDArray[np.float64]
@@ -31,21 +30,15 @@ class Candidates:
     vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
 
 
-class Reranker(Component, ABC):
+class Reranker(ModelComponent, ABC):
     """A way to order the `pool` best chunks of a retriever again. Chunks after the pool keep their order."""
 
-    # Increased when the same settings begin to give other scores.
-    version: ClassVar[int] = 1
     # Whether the reranker needs the vectors of queries and chunks.
     uses_vectors: ClassVar[bool] = False
     # The fewest and the most candidates scored per second on a small machine, assumed by plans. None: too fast to count.
     assumed_speed: ClassVar[tuple[float, float] | None] = None
 
     pool: int = Field(default=50, ge=1, le=1000, description="The number of the retriever's best chunks to order again.")
-
-    def models(self) -> tuple[str, ...]:
-        """Return the models that the reranker loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
-        return ()
 
     def beside(self, embedder: Embedder) -> Self:
         """Return the reranker for a configuration with this embedder: itself, unless it uses the embedder's model."""
@@ -58,11 +51,6 @@ class Reranker(Component, ABC):
 
     def check(self) -> None:
         """Raise ModelError if a model that the settings name is missing or does not fit them, without loading it."""
-
-    def identity(self) -> dict[str, Any]:
-        """Return what determines a score besides query and text, as canonical JSON: settings, version and model files."""
-        identity = self.model_dump(mode="json") | {"version": self.version}
-        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @abstractmethod
     def scores(self, pools: Sequence[Candidates], cache: VectorCache) -> list[Floats]:

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from workbench.core.component import Component
-from workbench.models.files import model_fingerprint
+from workbench.models.files import ModelComponent
 from workbench.models.tokenizers import Ints
 from workbench.records import TokenCut
 from workbench.retrieval.rank import Bools, Floats, first_seen, order_keys, rounded
@@ -170,11 +169,9 @@ class Ranking:
     sources: pd.DataFrame = field(default_factory=lambda: NO_SOURCES)
 
 
-class Retriever(Component, ABC):
+class Retriever(ModelComponent, ABC):
     """A way to rank chunks for a query. `k` chunks are delivered, or a number of tokens (`Configuration.delivery`)."""
 
-    # Increased when the same settings begin to give other rankings.
-    version: ClassVar[int] = 1
     # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
@@ -207,17 +204,9 @@ class Retriever(Component, ABC):
         """Return why the settings do not fit each other, or an empty text."""
         return ""
 
-    def models(self) -> tuple[str, ...]:
-        """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
-        return ()
-
     def identity(self) -> dict[str, Any]:
-        """Return what determines a ranking besides chunks, vectors and queries, as canonical JSON: settings, version and model files.
-
-        Rankings do not depend on `deliver`, and `neighbours` are added to them later.
-        """
-        identity = self.model_dump(mode="json", exclude={"deliver", "neighbours"}) | {"version": self.version}
-        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
+        # Rankings do not depend on `deliver`, and `neighbours` are added to them later.
+        return {name: value for name, value in super().identity().items() if name not in ("deliver", "neighbours")}
 
     @property
     def evaluated(self) -> str:

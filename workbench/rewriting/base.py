@@ -3,14 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import pandas as pd
 from pydantic import Field
 
-from workbench.core.component import Component
 from workbench.embedding.base import Role
-from workbench.models.files import model_fingerprint
+from workbench.models.files import ModelComponent
 from workbench.records import Query
 from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
 from workbench.retrieval.filtered import search
@@ -24,23 +23,11 @@ class RewrittenText:
     role: Role = "query"
 
 
-class Rewriter(Component, ABC):
+class Rewriter(ModelComponent, ABC):
     """A way to change what is searched for a question."""
-
-    # Increased when the same settings begin to give other rewritten queries.
-    version: ClassVar[int] = 1
-
-    def models(self) -> tuple[str, ...]:
-        """Return the models that the rewriter loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
-        return ()
 
     def check(self) -> None:
         """Raise InputError if a file or a model is missing or does not fit the settings, without loading a model."""
-
-    def identity(self) -> dict[str, Any]:
-        """Return what determines a rewritten query besides the question, as canonical JSON: settings, version and model files."""
-        identity = self.model_dump(mode="json") | {"version": self.version}
-        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     def fault(self, retriever: Retriever) -> str:
         """Return why a retriever cannot search what the rewriter makes, or an empty text."""

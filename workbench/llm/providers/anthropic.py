@@ -1,6 +1,5 @@
 """Ask Anthropic's models, or a server that offers /v1/messages, such as llama.cpp."""
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -12,14 +11,14 @@ from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, name_of
 from workbench.models.server import KeyedModel
 
-ANTHROPIC_ADDRESS = "https://api.anthropic.com"
-
 
 class AnthropicClient(ServedClient, KeyedModel):
     """A model behind `/v1/messages`, which has neither seeds nor log-probabilities. A server on this machine needs no key."""
 
     package: ClassVar[str] = "anthropic"
     extra: ClassVar[str] = "anthropic"
+    address_variable: ClassVar[str] = "ANTHROPIC_BASE_URL"
+    usual_address: ClassVar[str] = "https://api.anthropic.com"
     unsupported: ClassVar[frozenset[str]] = frozenset({"seed", "top_logprobs"})
 
     kind: Literal["anthropic"] = "anthropic"
@@ -29,12 +28,7 @@ class AnthropicClient(ServedClient, KeyedModel):
 
     @property
     def address(self) -> str:
-        """Return `base_url`, or ANTHROPIC_BASE_URL, or Anthropic's address, without `/v1`."""
-        return (self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_ADDRESS).rstrip("/").removesuffix("/v1")
-
-    @property
-    def billed(self) -> bool:
-        return not self.local
+        return super().address.removesuffix("/v1")
 
     def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import anthropic
@@ -44,16 +38,16 @@ class AnthropicClient(ServedClient, KeyedModel):
         client = anthropic.Anthropic(base_url=self.address, api_key=self._key() or "none", http_client=unconnected_client())
         return f"{self.address}/v1/messages", sent_headers({**client.default_headers, **client.auth_headers})
 
-    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
+    def _body(self, call: ChatCall, options: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
         system = "\n\n".join(message.content for message in call.messages if message.role == "system")
         messages = [{"role": message.role, "content": message.content} for message in call.messages if message.role != "system"]
         body: dict[str, Any] = {"model": self.model, "max_tokens": call.max_tokens, "messages": messages}
         if system:
             body["system"] = system
-        if call.temperature is not None and "temperature" not in refused:
-            body["temperature"] = call.temperature
-        if call.schema is not None and "schema" not in refused:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": dict(call.schema)}}
+        if "temperature" in options:
+            body["temperature"] = options["temperature"]
+        if "schema" in options:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": options["schema"]}}
         return body
 
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:

@@ -126,9 +126,7 @@ def _request(call: ChatCall) -> dict[str, Any]:
         # A prompt that begins like the one before would be computed in other batches, whose results differ in the last digits.
         "cache_prompt": False,
     }
-    for name, value in (("temperature", call.temperature), ("seed", call.seed)):
-        if value is not None:
-            request[name] = value
+    request |= {name: value for name, value in call.options.items() if name in ("temperature", "seed")}
     if call.top_logprobs:
         request |= {"logprobs": True, "top_logprobs": call.top_logprobs}
     if call.schema is not None:

@@ -1,6 +1,5 @@
 """Ask models of an Ollama server through its own /api/chat, whose window can be set, unlike that of its /v1."""
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -8,12 +7,12 @@ from workbench.llm.base import CallFailure, ChatCall, Reply, end_of
 from workbench.llm.providers.served import ServedClient
 from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens, name_of
-from workbench.models.server import ollama_address
+from workbench.models.server import OllamaModel
 
 _SMALLEST_WINDOW = 4096
 
 
-class OllamaClient(ServedClient):
+class OllamaClient(OllamaModel, ServedClient):
     """A model pulled with `ollama pull`.
 
     Each call requests a window for its prompt and answer, at most `context_window`. Ollama cuts a prompt beyond its window without an error,
@@ -21,14 +20,8 @@ class OllamaClient(ServedClient):
     """
 
     package: ClassVar[str] = "httpx2"
-    extra: ClassVar[str] = "ollama"
 
     kind: Literal["ollama"] = "ollama"
-
-    @property
-    def address(self) -> str:
-        """Return `base_url`, or OLLAMA_HOST as Ollama reads it, or http://localhost:11434."""
-        return ollama_address(self.base_url or os.environ.get("OLLAMA_HOST") or "localhost")
 
     @property
     def _replacement(self) -> str:
@@ -43,27 +36,21 @@ class OllamaClient(ServedClient):
         window = max(_SMALLEST_WINDOW, 1 << (needed - 1).bit_length())
         return min(window, self.context_window or window)
 
-    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
+    def _body(self, call: ChatCall, options: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
         messages = [{"role": message.role, "content": message.content} for message in call.messages]
-        options: dict[str, Any] = {"num_ctx": self._window(call), "num_predict": call.max_tokens}
-        if call.temperature is not None and "temperature" not in refused:
-            options["temperature"] = call.temperature
-        if call.seed is not None and "seed" not in refused:
-            options["seed"] = call.seed
+        limits = {"num_ctx": self._window(call), "num_predict": call.max_tokens}
         # Servers before 0.12 do not know the last two, with which the others refuse a prompt instead of cutting it.
         body: dict[str, Any] = {
             "model": self.model,
             "messages": messages,
             "stream": False,
-            "options": options,
+            "options": limits | {name: options[name] for name in ("temperature", "seed") if name in options},
             "truncate": False,
             "shift": False,
         }
-        if call.schema is not None and "schema" not in refused:
-            body["format"] = dict(call.schema)
-        if call.top_logprobs is not None and "top_logprobs" not in refused:
-            body |= {"logprobs": True, "top_logprobs": call.top_logprobs}
-        return body
+        if "schema" in options:
+            body["format"] = options["schema"]
+        return body | ({"logprobs": True, "top_logprobs": options["top_logprobs"]} if "top_logprobs" in options else {})
 
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
         text = answer["message"]["content"]

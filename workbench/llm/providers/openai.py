@@ -1,6 +1,5 @@
 """Ask any server that offers OpenAI's /v1/chat/completions: OpenAI itself, vLLM, llama.cpp and others."""
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -8,9 +7,7 @@ from workbench.llm.base import CallFailure, ChatCall, Reply, end_of
 from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.replies.answers import content_text, has_reasoning
 from workbench.llm.tokens import count_of, first_alternatives, name_of
-from workbench.models.server import KeyedModel
-
-OPENAI_ADDRESS = "https://api.openai.com/v1"
+from workbench.models.server import OPENAI_ADDRESS, KeyedModel
 
 
 class OpenAIClient(ServedClient, KeyedModel):
@@ -26,15 +23,6 @@ class OpenAIClient(ServedClient, KeyedModel):
 
     kind: Literal["openai"] = "openai"
 
-    @property
-    def address(self) -> str:
-        """Return `base_url`, or OPENAI_BASE_URL, or OpenAI's address."""
-        return (self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_ADDRESS).rstrip("/")
-
-    @property
-    def billed(self) -> bool:
-        return not self.local
-
     def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import openai
 
@@ -43,27 +31,24 @@ class OpenAIClient(ServedClient, KeyedModel):
         client = openai.OpenAI(base_url=self.address, api_key=self._key() or "none", http_client=unconnected_client())
         return f"{self.address}/chat/completions", sent_headers({**client.default_headers, **client.auth_headers})
 
-    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
+    def _body(self, call: ChatCall, options: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
         messages = [{"role": message.role, "content": message.content} for message in call.messages]
         body: dict[str, Any] = {"model": self.model, "messages": messages}
         # OpenAI's reasoning models know the new name only, most compatible servers only the old one.
         new_name = "max_tokens" in refused or self.address == OPENAI_ADDRESS
         body["max_completion_tokens" if new_name else "max_tokens"] = call.max_tokens
-        if call.temperature is not None and "temperature" not in refused:
-            body["temperature"] = call.temperature
-        if call.seed is not None and "seed" not in refused:
-            body["seed"] = call.seed
-        if call.schema is not None and "schema" not in refused:
-            schema = {"name": "reply", "strict": True, "schema": dict(call.schema)}
+        body |= {name: options[name] for name in ("temperature", "seed") if name in options}
+        if "schema" in options:
+            schema = {"name": "reply", "strict": True, "schema": options["schema"]}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if call.top_logprobs is not None and "top_logprobs" not in refused:
-            body |= {"logprobs": True, "top_logprobs": call.top_logprobs}
-        return body
+        return body | ({"logprobs": True, "top_logprobs": options["top_logprobs"]} if "top_logprobs" in options else {})
 
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
         choice = answer["choices"][0]
         message = choice["message"]
-        content = message["content"] if "content" in message or not _stands_in(message) else None
+        # Reasoning or a call of a tool stands in for a content.
+        beside = has_reasoning(message) or message.get("tool_calls") or message.get("function_call")
+        content = message["content"] if "content" in message or not beside else None
         refused = message.get("refusal") or _is_refused(content)
         usage = answer.get("usage") or {}
         tokens = (logprobs.get("content") or []) if (logprobs := choice.get("logprobs")) else []
@@ -82,11 +67,6 @@ def _written(usage: Mapping[str, Any]) -> int | None:
     """Return the tokens of an answer. Some servers count those of reasoning only in the total."""
     read, written, total = (count_of(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
     return written if read is None or written is None or total is None else max(written, total - read)
-
-
-def _stands_in(message: Mapping[str, Any]) -> bool:
-    """Return whether a message without content has something in its place: reasoning or a call of a tool."""
-    return bool(has_reasoning(message) or message.get("tool_calls") or message.get("function_call"))
 
 
 def _is_refused(content: Any) -> bool:

@@ -95,8 +95,8 @@ class ServedClient(ServedModel, ChatClient, ABC):
         """Return the address and the headers of requests, with the key."""
 
     @abstractmethod
-    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
-        """Return the body of a request, without refused parameters."""
+    def _body(self, call: ChatCall, options: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
+        """Return the body of a request. `options` are the optional parameters that the call sets and the model has not `refused`."""
 
     @abstractmethod
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
@@ -156,7 +156,8 @@ class ServedClient(ServedModel, ChatClient, ABC):
     async def _try(self, call: ChatCall) -> Reply | CallFailure | _Setback | None:
         """Make one request. Return None if the next one leaves out a parameter that this one had."""
         connection, refused = self._connection(), self._refused()
-        body = self._body(call, refused)
+        options = {name: value for name, value in call.options.items() if name not in refused}
+        body = self._body(call, options, refused)
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self.timeout):
@@ -197,7 +198,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
 
     def _complete(self, reply: Reply, call: ChatCall, seconds: float) -> Reply:
         """Add what all providers share to a reply."""
-        dropped = set(self._refused() & asked_parameters(call)) - {"max_tokens"}
+        dropped = set(self._refused() & call.options.keys())
         if call.top_logprobs is not None and reply.logprobs is None:
             dropped.add("top_logprobs")
         # A prompt and a text have tokens: a server that says 0 has not counted.
@@ -211,7 +212,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
     ) -> CallFailure | _Setback | None:
         """Classify an error of the server. Raises ModelError for one that every call would get."""
         message = printable(error_text(content), [self._key()])
-        if name := refused_parameter(status, message, asked_parameters(call) - refused):
+        if name := refused_parameter(status, message, {"max_tokens", *call.options} - refused):
             _refused[self.address, self.model] = _refused.get((self.address, self.model), frozenset()) | {name}
             return None
         detail = " ".join(message.split())[:_DETAIL]
@@ -258,12 +259,6 @@ def lost_try(call: ChatCall, reply: Reply | None = None) -> LostTries:
     """Return a try whose reply cannot be used, with the tokens that the server has counted, else the most that there can be."""
     read, written = (reply.input_tokens or None, reply.output_tokens) if reply else (None, None)
     return LostTries(1, most_prompt_tokens(call) if read is None else read, call.max_tokens if written is None else written)
-
-
-def asked_parameters(call: ChatCall) -> set[str]:
-    """Return the names of the parameters that a call sets."""
-    named = {"temperature": call.temperature, "seed": call.seed, "schema": call.schema, "top_logprobs": call.top_logprobs}
-    return {"max_tokens"} | {name for name, value in named.items() if value is not None}
 
 
 def sent_headers(headers: Mapping[str, Any]) -> dict[str, str]:

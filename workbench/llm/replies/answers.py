@@ -1,12 +1,12 @@
 """Read the answer in a model's reply: without its reasoning, from the parts of a message, as JSON, or the reason why there is none."""
 
 import itertools
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.core.files import parsed_json
 from workbench.llm.base import CallFailure, Reply
 from workbench.llm.replies.code_spans import TextCode
 
@@ -196,7 +196,9 @@ def _without_late(text: str) -> str | None:
     """
     starts = (found for pattern in _LATE for found in itertools.islice(_outside_code(pattern, text), 1))
     for found in starts:
-        words, (marks, start) = text[: found.start()].strip(), _begun_at(text, found.end())
+        begun = _begun(text, found.end())
+        assert begun
+        words, (marks, start) = text[: found.start()].strip(), begun
         end, few = marks.end(text, start), found.start() <= _FEW_WORDS
         if end is None:
             alone = _on_own_line(text, found.end(), start)
@@ -297,38 +299,20 @@ def json_reply(text: str) -> Mapping[str, Any] | None:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        return parsed_json(text)
+    except ValueError:
         return None
 
 
-def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is repeated")
-    return found
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _begun(text: str) -> tuple[_Marks, int] | None:
-    """Return the marks of the reasoning that a text begins with, and where the first of them ends."""
-    return next(_begun_by_form(text, 0), None)
-
-
-def _begun_at(text: str, start: int) -> tuple[_Marks, int]:
-    return next(_begun_by_form(text, start))
-
-
-def _begun_by_form(text: str, start: int) -> Iterator[tuple[_Marks, int]]:
+def _begun(text: str, start: int = 0) -> tuple[_Marks, int] | None:
+    """Return the marks of the reasoning that a text begins with at a place, and where the first of them ends."""
     for number, (opening, closing) in enumerate(_OPENINGS):
         if match := opening.match(text, start):
             name = re.escape(match[1]) if opening.groups else ""
             named = opening.pattern.replace(_NAME, name) if name else opening.pattern
             marks = _Marks(re.compile(named, re.IGNORECASE), re.compile(closing.replace("{}", name), re.IGNORECASE), number == 0)
-            yield marks, match.end()
+            return marks, match.end()
+    return None
 
 
 def _unopened_end(text: str) -> re.Match[str] | None:
