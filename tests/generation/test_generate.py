@@ -10,7 +10,7 @@ import pytest
 from tests.reading_model import ReadingModel
 from workbench.generation.candidates import REASONS, Candidate, GenerationSettings
 from workbench.generation.generate import Generated, answer_questions, generate
-from workbench.generation.model import Asker
+from workbench.generation.model import CachedModel
 from workbench.generation.output import answered_dataset
 from workbench.generation.passages import PassageIndex
 from workbench.llm.providers.openai import OpenAIClient
@@ -40,7 +40,7 @@ def run(reading_model: ReadingModel, tmp_path: Path) -> Generate:
         client = OpenAIClient(model="words", base_url=reading_model.base_url, retries=0)
         pages = documents(*texts)
         index = PassageIndex.of(pages, given.passage_tokens, cache)
-        return generate(pages, given, Asker(client, CallResources(), given.max_tokens), index, known)
+        return generate(pages, given, CachedModel(client, CallResources(), given.max_tokens), index, known)
 
     return ran
 
@@ -178,16 +178,16 @@ def test_questions_of_a_dataset_get_answers_where_the_documents_have_them(readin
     pages, settings = documents(f"{LAMP} {FILLER}"), GenerationSettings()
     reading_model.know(QUESTION, "at seven in the evening", LAMP)
     index = PassageIndex.of(pages, settings.passage_tokens, VectorCache(tmp_path / "vectors.sqlite"))
-    asker = Asker(OpenAIClient(model="words", base_url=reading_model.base_url, retries=0), CallResources(), settings.max_tokens)
+    model = CachedModel(OpenAIClient(model="words", base_url=reading_model.base_url, retries=0), CallResources(), settings.max_tokens)
     queries = (
         Query("a", QUESTION, metadata={"type": "when"}),
         Query("b", "Who owns the boat?"),
         Query("c", "Who has an answer?", answer="Ada"),
         Query("d", "Who is nobody?", answerable=False),
     )
-    found = answer_questions(queries, settings, asker, index)
+    found = answer_questions(queries, settings, model, index)
     assert (only(found.accepted).query_id, only(found.dropped).query_id, only(found.dropped).dropped) == ("a", "b", "no_reference")
-    dataset = answered_dataset(found, Dataset("d", tuple(pages), queries, ()), asker)
+    dataset = answered_dataset(found, Dataset("d", tuple(pages), queries, ()), model)
     assert [query.answer for query in dataset.queries] == ["at seven in the evening", "", "Ada", ""]
     assert dataset.queries[1:] == queries[1:]
     assert dataset.queries[0].metadata["type"] == "when"

@@ -33,6 +33,6 @@ def test_a_yes_in_words_is_no_boolean() -> None:
 
 
 def test_the_schema_requires_every_field_and_no_other() -> None:
-    schema = ProposedFactoid.schema_for_calls()
+    schema = ProposedFactoid.model_json_schema()
     assert schema["required"] == ["question", "answer", "quote"]
     assert schema["additionalProperties"] is False

@@ -14,7 +14,7 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.generation.generate import Generated
-    from workbench.generation.model import Asker
+    from workbench.generation.model import CachedModel
     from workbench.llm.base import ChatClient
 
 _CLIENT = (
@@ -103,7 +103,7 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     from workbench.generation.documents import read_sources
     from workbench.generation.generate import answer_questions
     from workbench.generation.generate import generate as generate_questions
-    from workbench.generation.model import Asker
+    from workbench.generation.model import CachedModel
     from workbench.generation.output import answered_dataset, check_folder, generated_dataset, write_generated
     from workbench.generation.passages import PassageIndex
     from workbench.llm.session import CallBudget, CallLimits, CallResources
@@ -119,16 +119,16 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     if answers and not any(query.answerable and not query.answer for query in source.queries):
         raise InputError(f"{path} has no answerable question without an answer", "leave --answers out to generate questions")
     workspace = Workspace.at(outputs)
-    asker = Asker(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
+    model = CachedModel(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
     index = PassageIndex.of(source.documents, settings.passage_tokens, workspace.vectors)
     if answers:
-        generated = answer_questions(source.queries, settings, asker, index)
-        dataset = answered_dataset(generated, source, asker)
+        generated = answer_questions(source.queries, settings, model, index)
+        dataset = answered_dataset(generated, source, model)
     else:
-        generated = generate_questions(source.documents, settings, asker, index, [query.text for query in source.queries])
-        dataset = generated_dataset(generated, source, asker)
-    write_generated(generated, dataset, asker, folder)
-    _report(generated, asker, folder)
+        generated = generate_questions(source.documents, settings, model, index, [query.text for query in source.queries])
+        dataset = generated_dataset(generated, source, model)
+    write_generated(generated, dataset, model, folder)
+    _report(generated, model, folder)
 
 
 def client_from(options: dict[str, Any]) -> "ChatClient":
@@ -149,7 +149,7 @@ def client_from(options: dict[str, Any]) -> "ChatClient":
     return client
 
 
-def _report(generated: "Generated", asker: "Asker", folder: Path) -> None:
+def _report(generated: "Generated", model: "CachedModel", folder: Path) -> None:
     """Print the counts. Exits with 3 if calls failed, and with 1 if no question was accepted."""
     from workbench.generation.candidates import REASONS
 
@@ -157,13 +157,13 @@ def _report(generated: "Generated", asker: "Asker", folder: Path) -> None:
     for reason, text in REASONS.items():
         if number := generated.reasons[reason]:
             say(f"dropped: {number:,} {reason} ({text})")
-    for failure, number in asker.failures.most_common(_MOST):
+    for failure, number in model.failures.most_common(_MOST):
         say_aside(f"workbench: {plural(number, 'call')} failed: {failure}")
     disagreeing = sum(not each.reference.agrees for each in generated.accepted if each.reference)
     if disagreeing:
         say(f"read first: the reference answer of {plural(disagreeing, 'question')} does not agree with the answer (references.jsonl)")
-    spent = asker.resources.budget.spent
-    say(f"calls: {spent.calls:,} made, {asker.cached:,} from the cache; {spent.tokens:,} tokens")
+    spent = model.resources.budget.spent
+    say(f"calls: {spent.calls:,} made, {model.cached:,} from the cache; {spent.tokens:,} tokens")
     say(f"{folder}: {accepted:,} of {plural(generated.wanted, 'question')} from {plural(candidates, 'candidate')}, all synthetic")
     if generated.failed:
         say_aside("workbench: candidates whose calls failed are missing; run the same command again to make only these calls")

@@ -15,7 +15,7 @@ from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.generation.model import Asker
+    from workbench.generation.model import CachedModel
     from workbench.new_experiment.start import StartedExperiment, Writer
     from workbench.records import Document
 
@@ -61,7 +61,7 @@ def init(
 def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
     """Return what lets a model write the questions."""
     from workbench.generation.candidates import GenerationSettings
-    from workbench.generation.model import Asker
+    from workbench.generation.model import CachedModel
     from workbench.llm.session import CallBudget, CallLimits, CallResources
     from workbench.pipeline.context import Workspace
 
@@ -69,7 +69,7 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
     if limits.usd is not None and client.billed and client.cost(0, 0) is None:
         raise InputError(f"--usd {limits.usd:g} needs the prices of {client.label}", "give --price-input and --price-output")
     settings, workspace = GenerationSettings(questions=questions), Workspace.at(outputs)
-    asker = Asker(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
+    model = CachedModel(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
 
     def write(documents: "Sequence[Document]", known: Sequence[str]) -> Sequence[Mapping[str, Any]]:
         from workbench.datasets.formats.golden import question_rows
@@ -79,15 +79,15 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
         from workbench.records import Dataset
 
         index = PassageIndex.of(documents, settings.passage_tokens, workspace.vectors)
-        generated = generate(documents, settings, asker, index, known)
-        _say_failures(asker)
-        return question_rows(generated_dataset(generated, Dataset("new", tuple(documents), (), ()), asker))
+        generated = generate(documents, settings, model, index, known)
+        _say_failures(model)
+        return question_rows(generated_dataset(generated, Dataset("new", tuple(documents), (), ()), model))
 
     return write
 
 
-def _say_failures(asker: "Asker") -> None:
-    for failure, number in asker.failures.most_common(_MOST):
+def _say_failures(model: "CachedModel") -> None:
+    for failure, number in model.failures.most_common(_MOST):
         say_aside(f"workbench: {plural(number, 'call')} failed: {failure}")
 
 

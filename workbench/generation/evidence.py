@@ -7,50 +7,16 @@ from itertools import islice
 from workbench.context.answer_words import content_words
 from workbench.datasets.labels import TextSearch
 from workbench.generation.passages import cosines
+from workbench.perturb.values import WORDS as NUMBER_WORDS
 from workbench.records import Chunk, Span
 from workbench.storage.vector_cache import VectorCache
 
 # The share of the expected answer's words that the other must have, or else their cosine. Numbers and negations must agree in any case.
 WORDS, COSINE = 0.6, 0.8
 _NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|nobody|nothing|without|cannot|nein|nicht|nie|niemand|kein\w*|ohne)\b|n't\b")
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
-_NUMBERS = {word: str(value) for value, word in enumerate(_ONES.split())} | {
-    word: str(10 * value) for value, word in enumerate(_TENS.split(), 2)
-}
+_NUMBERS = {word: str(value) for word, value in NUMBER_WORDS.items()} | {"hundred": "100"}
 # Words that two answers share whatever they say.
-_COMMON = frozenset(
-    [
-        "at",
-        "in",
-        "on",
-        "of",
-        "to",
-        "for",
-        "by",
-        "is",
-        "are",
-        "be",
-        "was",
-        "were",
-        "it",
-        "its",
-        "and",
-        "or",
-        "with",
-        "from",
-        "as",
-        "that",
-        "this",
-        "which",
-        "there",
-        "has",
-        "have",
-        "you",
-        "your",
-        "they",
-    ]
-)
+_COMMON = "at in on of to for by is are be was were it its and or with from as that this which there has have you your they"
 
 # Characters of evidence. Shorter texts recur by chance.
 SHORTEST, LONGEST = 20, 800
@@ -80,7 +46,7 @@ def answers_agree(answer: str, expected: str, cache: VectorCache) -> bool:
 def _words(text: str) -> set[str]:
     """Return the words of a text that say something, with numbers as digits."""
     words = {_NUMBERS.get(word, word) for word in content_words(text)}
-    return words - _COMMON or words
+    return words.difference(_COMMON.split()) or words
 
 
 def _plain(text: str) -> str:

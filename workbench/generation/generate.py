@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.datasets.labels import TextSearch
 from workbench.generation.candidates import Candidate, GenerationSettings, QuestionKind
-from workbench.generation.model import Asker
+from workbench.generation.model import CachedModel
 from workbench.generation.passages import PassageIndex, cosines
 from workbench.generation.proposals import locate, propose, with_references
 from workbench.generation.verification import Verification
@@ -45,24 +45,24 @@ class Generated:
 
 
 def generate(
-    documents: Sequence[Document], settings: GenerationSettings, asker: Asker, index: PassageIndex, known: Sequence[str] = ()
+    documents: Sequence[Document], settings: GenerationSettings, model: CachedModel, index: PassageIndex, known: Sequence[str] = ()
 ) -> Generated:
     """Generate questions until there are enough, or as many candidates as `settings.tries` allows. `known` questions are not repeated.
 
     With the same settings and replies, the questions are the same. A failed candidate is not replaced: the same generation again makes the
     failed calls only.
     """
-    return _Rounds(settings, asker, index, TextSearch(documents), list(known)).run()
+    return _Rounds(settings, model, index, TextSearch(documents), list(known)).run()
 
 
-def answer_questions(queries: Sequence[Query], settings: GenerationSettings, asker: Asker, index: PassageIndex) -> Generated:
+def answer_questions(queries: Sequence[Query], settings: GenerationSettings, model: CachedModel, index: PassageIndex) -> Generated:
     """Write reference answers for the answerable questions that have no expected answer. A question without a reference is dropped."""
     candidates = [
         Candidate("factoid", (), query.text, query_id=query.query_id) for query in queries if query.answerable and not query.answer
     ]
     answered = [
         candidate if candidate.dropped or (candidate.reference and candidate.reference.text) else candidate.drop("no_reference")
-        for candidate in with_references(candidates, asker, index, settings)
+        for candidate in with_references(candidates, model, index, settings)
     ]
     return Generated.of(answered, settings, len(candidates))
 
@@ -70,7 +70,7 @@ def answer_questions(queries: Sequence[Query], settings: GenerationSettings, ask
 @dataclass
 class _Rounds:
     settings: GenerationSettings
-    asker: Asker
+    model: CachedModel
     index: PassageIndex
     search: TextSearch
     known: list[str]
@@ -86,7 +86,7 @@ class _Rounds:
             for candidate in finished:
                 if candidate.question:
                     self.asked.setdefault(candidate.sources[0].chunk_id, []).append(candidate.question)
-            if self.asker.spent or all(candidate.dropped == "failed" for candidate in finished):
+            if self.model.spent or all(candidate.dropped == "failed" for candidate in finished):
                 break
         return Generated.of(self.done, self.settings, self.settings.questions)
 
@@ -112,17 +112,17 @@ class _Rounds:
         return {kind: max(0, min(wanted - settled[kind], wanted * self.settings.tries - made[kind])) for kind, wanted in targets.items()}
 
     def _round(self, batch: Sequence[Candidate]) -> list[Candidate]:
-        verification = Verification(self.asker, self.index, self.search, self.settings)
-        candidates = propose(batch, self.asked, self.asker)
+        verification = Verification(self.model, self.index, self.search, self.settings)
+        candidates = propose(batch, self.asked, self.model)
         # First what costs no call.
         candidates = _open(candidates, lambda rest: [locate(candidate, self.search) for candidate in rest])
         candidates = _open(candidates, self._without_duplicates)
         candidates = _open(candidates, verification.from_evidence)
         candidates = _open(candidates, verification.only_there)
-        candidates = _open(candidates, lambda rest: with_references(rest, self.asker, self.index, self.settings))
+        candidates = _open(candidates, lambda rest: with_references(rest, self.model, self.index, self.settings))
         candidates = _open(candidates, self._without_equals)
         self.known += [candidate.question for candidate in candidates if not candidate.dropped]
-        return [replace(candidate, model=self.asker.model) for candidate in candidates]
+        return [replace(candidate, model=self.model.name) for candidate in candidates]
 
     def _without_duplicates(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Drop questions that are nearly the same as a known one."""

@@ -15,7 +15,7 @@ from workbench.datasets.formats.golden import QUESTION_FILES, jsonl, question_ro
 from workbench.errors import InputError
 from workbench.generation.candidates import REASONS, Candidate
 from workbench.generation.generate import Generated
-from workbench.generation.model import ANSWER, REFERENCE, Asker, prompt_named
+from workbench.generation.model import ANSWER, REFERENCE, CachedModel, prompt_digest
 from workbench.generation.proposals import PROMPTS
 from workbench.llm.families import model_family
 from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Need, Qrel, Query
@@ -36,10 +36,10 @@ def check_folder(folder: Path) -> None:
     raise InputError(f"{folder / QUESTION_FILES[0]} was edited or accepted since it was generated", "name another folder with --output")
 
 
-def write_generated(generated: Generated, dataset: Dataset, asker: Asker, folder: Path) -> None:
+def write_generated(generated: Generated, dataset: Dataset, model: CachedModel, folder: Path) -> None:
     """Write the folder of a dataset that was made of accepted candidates. It appears only when complete."""
     questions = jsonl(question_rows(dataset))
-    record = _record(generated, asker) | {"questions_sha256": hashlib.sha256(questions.encode()).hexdigest()}
+    record = _record(generated, model) | {"questions_sha256": hashlib.sha256(questions.encode()).hexdigest()}
     beside = {
         REFERENCES: jsonl(_references(generated)),
         DROPPED: jsonl(_dropped(generated)),
@@ -48,14 +48,14 @@ def write_generated(generated: Generated, dataset: Dataset, asker: Asker, folder
     write_golden(dataset, folder, beside, replace=True)
 
 
-def generated_dataset(generated: Generated, source: Dataset, asker: Asker) -> Dataset:
+def generated_dataset(generated: Generated, source: Dataset, model: CachedModel) -> Dataset:
     """Return the accepted questions as a dataset, each marked as synthetic."""
     queries, qrels, needs = [], [], []
     for candidate in generated.accepted:
         query_id = _query_id(candidate)
         reference = candidate.reference
         variants = (reference.text,) if candidate.answer and reference and reference.agrees and reference.text != candidate.answer else ()
-        metadata = {"type": candidate.kind, **_marks(candidate, generated, asker)}
+        metadata = {"type": candidate.kind, **_marks(candidate, generated, model)}
         queries.append(
             Query(query_id, candidate.question, candidate.kind != "unanswerable", candidate.answer, metadata, answer_variants=variants)
         )
@@ -65,11 +65,11 @@ def generated_dataset(generated: Generated, source: Dataset, asker: Asker) -> Da
     return Dataset(source.name, source.documents, tuple(queries), tuple(qrels), tuple(needs))
 
 
-def answered_dataset(generated: Generated, source: Dataset, asker: Asker) -> Dataset:
+def answered_dataset(generated: Generated, source: Dataset, model: CachedModel) -> Dataset:
     """Return the source with the reference answers of its questions as expected answers, each of them marked as synthetic."""
     written = {candidate.query_id: candidate for candidate in generated.accepted}
     queries = [
-        replace(query, answer=candidate.reference.text, metadata={**query.metadata, **_marks(candidate, generated, asker)})
+        replace(query, answer=candidate.reference.text, metadata={**query.metadata, **_marks(candidate, generated, model)})
         if (candidate := written.get(query.query_id)) and candidate.reference
         else query
         for query in source.queries
@@ -81,14 +81,14 @@ def _query_id(candidate: Candidate) -> str:
     return candidate.query_id or f"s-{fingerprint(candidate.question)[:8]}"
 
 
-def _marks(candidate: Candidate, generated: Generated, asker: Asker) -> dict[str, Any]:
+def _marks(candidate: Candidate, generated: Generated, model: CachedModel) -> dict[str, Any]:
     """Return the marks of a synthetic question, with its provenance. No date, so that the same generation gives the same file."""
     names = [REFERENCE] if candidate.query_id else [PROMPTS[candidate.kind][0], ANSWER, REFERENCE]
     provenance = {
         "part": "answer" if candidate.query_id else "question",
-        "model": _model(asker),
-        "provider": asker.client.kind,
-        "prompts": {name: prompt_named(name).digest for name in names},
+        "model": _name(model),
+        "provider": model.client.kind,
+        "prompts": {name: prompt_digest(name) for name in names},
         "passages": [source.chunk_id for source in candidate.sources],
         "seed": generated.settings.seed,
         "reference_agrees": bool(candidate.reference and candidate.reference.agrees),
@@ -96,8 +96,8 @@ def _marks(candidate: Candidate, generated: Generated, asker: Asker) -> dict[str
     return {SYNTHETIC: True, ACCEPTED_BY: "", PROVENANCE: provenance}
 
 
-def _model(asker: Asker) -> str:
-    return asker.model or str(getattr(asker.client, "model", "") or Path(str(getattr(asker.client, "path", ""))).name)
+def _name(model: CachedModel) -> str:
+    return model.name or str(getattr(model.client, "model", "") or Path(str(getattr(model.client, "path", ""))).name)
 
 
 def _references(generated: Generated) -> Iterator[dict[str, Any]]:
@@ -130,20 +130,20 @@ def _dropped(generated: Generated) -> Iterator[dict[str, Any]]:
         }
 
 
-def _record(generated: Generated, asker: Asker) -> dict[str, Any]:
-    spent, model = asker.resources.budget.spent, _model(asker)
+def _record(generated: Generated, model: CachedModel) -> dict[str, Any]:
+    spent, name = model.resources.budget.spent, _name(model)
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "model": model,
-        "family": model_family(model),
-        "provider": asker.client.kind,
+        "model": name,
+        "family": model_family(name),
+        "provider": model.client.kind,
         "settings": generated.settings.model_dump(),
-        "prompts": {name: prompt_named(name).digest for name in (*(name for name, _ in PROMPTS.values()), ANSWER, REFERENCE)},
+        "prompts": {name: prompt_digest(name) for name in (*(name for name, _ in PROMPTS.values()), ANSWER, REFERENCE)},
         "questions": dict(Counter(candidate.kind for candidate in generated.accepted)),
         "dropped": dict(generated.reasons),
-        "failures": dict(asker.failures),
+        "failures": dict(model.failures),
         "calls": spent.calls,
-        "cached": asker.cached,
+        "cached": model.cached,
         "tokens": spent.tokens,
         "usd": spent.usd,
     }

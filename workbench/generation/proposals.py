@@ -12,14 +12,14 @@ from workbench.generation.model import (
     MULTI_HOP,
     REFERENCE,
     UNANSWERABLE,
-    Asker,
-    NoReply,
+    CachedModel,
+    FailedCall,
     ProposedFactoid,
     ProposedMultiHop,
     ProposedUnanswerable,
     ReferenceAnswer,
     StructuredReply,
-    prompt_named,
+    prompt_messages,
 )
 from workbench.generation.passages import PassageIndex
 from workbench.records import Chunk
@@ -35,17 +35,19 @@ _REFERS = re.compile(
 )
 
 
-def with_references(candidates: Sequence[Candidate], asker: Asker, index: PassageIndex, settings: GenerationSettings) -> list[Candidate]:
+def with_references(
+    candidates: Sequence[Candidate], model: CachedModel, index: PassageIndex, settings: GenerationSettings
+) -> list[Candidate]:
     """Return the candidates with their reference answers. An unanswerable question that has one is dropped."""
     found = [_best_documents(each.question, index, settings) for each in candidates]
     prompts = [
-        prompt_named(REFERENCE).messages([shown(passage) for _, passages in best.values() for passage in passages], each.question)
+        prompt_messages(REFERENCE, [shown(passage) for _, passages in best.values() for passage in passages], each.question)
         for each, best in zip(candidates, found, strict=True)
     ]
-    replies = asker.ask(prompts, ReferenceAnswer, "write reference answers")
+    replies = model.ask(prompts, ReferenceAnswer, "write reference answers")
     written = []
     for candidate, best, reply in zip(candidates, found, replies, strict=True):
-        if isinstance(reply, NoReply):
+        if isinstance(reply, FailedCall):
             written.append(candidate.drop(reply.reason, reply.detail))
         elif candidate.kind == "unanswerable" and reply.answerable:
             written.append(candidate.drop("answerable", reply.answer))
@@ -75,22 +77,22 @@ def shown(passage: Chunk) -> str:
     return f"Section: {passage.header}\n\n{passage.text}" if passage.header else passage.text
 
 
-def propose(candidates: Sequence[Candidate], earlier: Mapping[str, Sequence[str]], asker: Asker) -> list[Candidate]:
+def propose(candidates: Sequence[Candidate], earlier: Mapping[str, Sequence[str]], model: CachedModel) -> list[Candidate]:
     """Return the candidates with their questions. `earlier` has the questions that were asked about a passage before, by its id."""
     proposed: list[Candidate] = []
     for kind, (name, reply_kind) in PROMPTS.items():
         mine = [candidate for candidate in candidates if candidate.kind == kind]
         prompts = [
-            prompt_named(name).messages([shown(source) for source in each.sources], earlier=earlier.get(each.sources[0].chunk_id, ()))
+            prompt_messages(name, [shown(source) for source in each.sources], earlier=earlier.get(each.sources[0].chunk_id, ()))
             for each in mine
         ]
-        replies = asker.ask(prompts, reply_kind, f"ask for {kind.replace('_', '-')} questions")
+        replies = model.ask(prompts, reply_kind, f"ask for {kind.replace('_', '-')} questions")
         proposed += [_proposed(candidate, reply) for candidate, reply in zip(mine, replies, strict=True)]
     return proposed
 
 
-def _proposed(candidate: Candidate, reply: StructuredReply | NoReply) -> Candidate:
-    if isinstance(reply, NoReply):
+def _proposed(candidate: Candidate, reply: StructuredReply | FailedCall) -> Candidate:
+    if isinstance(reply, FailedCall):
         return candidate.drop(reply.reason, reply.detail)
     answer, quotes = "", tuple[str, ...]()
     if isinstance(reply, ProposedFactoid):

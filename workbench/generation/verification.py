@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from workbench.datasets.labels import TextSearch
 from workbench.generation.candidates import Candidate, GenerationSettings
 from workbench.generation.evidence import answers_agree, find_evidence, fits, without_evidence
-from workbench.generation.model import ANSWER, Asker, NoReply, PassageAnswer, prompt_named
+from workbench.generation.model import ANSWER, CachedModel, FailedCall, PassageAnswer, prompt_messages
 from workbench.generation.passages import PassageIndex
 from workbench.generation.proposals import shown
 from workbench.records import Chunk, Span
@@ -16,7 +16,7 @@ from workbench.records import Chunk, Span
 class Verification:
     """The checks of candidates with a model. Each method returns the candidates in order; those that fail are dropped."""
 
-    asker: Asker
+    model: CachedModel
     index: PassageIndex
     search: TextSearch
     settings: GenerationSettings
@@ -52,18 +52,18 @@ class Verification:
             open_places = [place for place in found if not checked[place].dropped]
         return checked
 
-    def _from_evidence(self, candidate: Candidate, reply: PassageAnswer | NoReply) -> Candidate:
-        if isinstance(reply, NoReply):
+    def _from_evidence(self, candidate: Candidate, reply: PassageAnswer | FailedCall) -> Candidate:
+        if isinstance(reply, FailedCall):
             return candidate.drop(reply.reason, reply.detail)
         return candidate if self._same(candidate, reply) else candidate.drop("not_from_evidence", reply.answer)
 
-    def _not_alone(self, candidate: Candidate, reply: PassageAnswer | NoReply) -> Candidate:
-        if isinstance(reply, NoReply):
+    def _not_alone(self, candidate: Candidate, reply: PassageAnswer | FailedCall) -> Candidate:
+        if isinstance(reply, FailedCall):
             return candidate.drop(reply.reason, reply.detail)
         return candidate.drop("one_hop", reply.quote) if self._same(candidate, reply) else candidate
 
-    def _elsewhere(self, candidate: Candidate, reply: PassageAnswer | NoReply, parts: Sequence[Chunk], more: bool) -> Candidate:
-        if isinstance(reply, NoReply):
+    def _elsewhere(self, candidate: Candidate, reply: PassageAnswer | FailedCall, parts: Sequence[Chunk], more: bool) -> Candidate:
+        if isinstance(reply, FailedCall):
             return candidate.drop(reply.reason, reply.detail)
         if not reply.answerable:
             return candidate
@@ -80,7 +80,7 @@ class Verification:
         """Drop candidates whose last alternative does not give the answer by itself."""
         asked = [(checked[place].question, [self._text(checked[place].needs[0][-1])]) for place in places]
         for place, reply in zip(places, self._ask(asked, "check alternatives"), strict=True):
-            if isinstance(reply, NoReply):
+            if isinstance(reply, FailedCall):
                 checked[place] = checked[place].drop(reply.reason, reply.detail)
             elif not self._same(checked[place], reply):
                 checked[place] = checked[place].drop("answered_elsewhere", self._text(checked[place].needs[0][-1]))
@@ -96,9 +96,8 @@ class Verification:
     def _same(self, candidate: Candidate, reply: PassageAnswer) -> bool:
         return reply.answerable and answers_agree(reply.answer, candidate.answer, self.index.cache)
 
-    def _ask(self, asked: Sequence[tuple[str, Sequence[str]]], label: str) -> list[PassageAnswer | NoReply]:
-        prompt = prompt_named(ANSWER)
-        return self.asker.ask([prompt.messages(texts, question) for question, texts in asked], PassageAnswer, label)
+    def _ask(self, asked: Sequence[tuple[str, Sequence[str]]], label: str) -> list[PassageAnswer | FailedCall]:
+        return self.model.ask([prompt_messages(ANSWER, texts, question) for question, texts in asked], PassageAnswer, label)
 
     def _text(self, span: Span) -> str:
         return self.search.text(span)
