@@ -10,7 +10,7 @@ import pytest
 from workbench.context import contexts
 from workbench.context.conditions import CONDITIONS, PERTURBATIONS
 from workbench.context.context_packing import ContextPacking, PromptTokens
-from workbench.context.contexts import ContextMaker
+from workbench.context.contexts import ContextBuilder
 from workbench.context.delivered_slices import DeliveredSlices
 from workbench.context.question_labels import QuestionLabels
 from workbench.records import Document, Passage, Query
@@ -38,16 +38,16 @@ def words(texts: Sequence[str]) -> list[np.ndarray]:
     return [np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64) for text in texts]
 
 
-def maker(ranking: Sequence[Passage] = (), budget: int = 100, answers: tuple[str, ...] = ("at nine",), **settings) -> ContextMaker:
+def maker(ranking: Sequence[Passage] = (), budget: int = 100, answers: tuple[str, ...] = ("at nine",), **settings) -> ContextBuilder:
     labels = [
         QuestionLabels(ASKED, answers, settings.pop("needs", ((EVIDENCE,),)), ("harbour",), settings.pop("negatives", ())),
         QuestionLabels(HOPELESS),
     ]
     prompt = PromptTokens(words, 2)
-    return ContextMaker(SLICES, labels, ContextPacking(budget=budget), lambda _: prompt, [ranking, ranking], **settings)
+    return ContextBuilder(SLICES, labels, ContextPacking(budget=budget), lambda _: prompt, [ranking, ranking], **settings)
 
 
-def texts(made: contexts.MadeContext) -> list[str]:
+def texts(made: contexts.ContextOutcome) -> list[str]:
     assert not made.reason
     return [passage.text for passage in made.packed.passages]
 

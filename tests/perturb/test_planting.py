@@ -8,7 +8,7 @@ import pytest
 from workbench.context.context_packing import ContextPacking, PackedContext, PromptTokens, pack_context
 from workbench.context.question_labels import QuestionLabels
 from workbench.perturb import planting
-from workbench.perturb.planting import FAMILIES, attack_on, canary_of, plant
+from workbench.perturb.planting import FAMILIES, Planted, attack_on, canary_of, plant
 from workbench.records import Passage, Query, Variant
 
 FERRIES, BOATS = Passage("harbour", 0, 25, "Ferries leave at 9 o'clock"), Passage("harbour", 30, 40, "Boats dock")
@@ -34,9 +34,9 @@ def without(planted: tuple[Passage, ...]) -> list[Passage]:
 def test_an_altered_copy_is_placed_beside_the_unaltered_passage(place: str, number: int) -> None:
     twin = clean(BOATS, FERRIES)
     made = plant(Variant("counterfactual", place), twin, LABELS, 100, PROMPT)
-    assert made.planted is not None
-    assert (made.planted.family, made.planted.number) == (place, number)
-    assert (made.planted.fact, made.planted.original, made.planted.altered) == ("number", "9", "14")
+    planted = Planted.of(made.planted)
+    assert (planted.family, planted.number) == (place, number)
+    assert (planted.fact, planted.original, planted.altered) == ("number", "9", "14")
     copy = made.packed.passages[number]
     assert (copy.text, copy.planted) == ("Ferries leave at 14 o'clock", "counterfactual")
     assert without(made.packed.passages) == [BOATS, FERRIES]
@@ -48,9 +48,9 @@ def test_an_altered_copy_is_placed_beside_the_unaltered_passage(place: str, numb
 def test_an_attack_is_appended_to_one_passage(family: str) -> None:
     twin = clean(BOATS, FERRIES)
     made = plant(Variant("injection", family), twin, LABELS, 1_000, PROMPT)
-    assert made.planted is not None
-    assert made.planted.canary == canary_of("q")
-    attacked = made.packed.passages[made.planted.number]
+    planted = Planted.of(made.planted)
+    assert planted.canary == canary_of("q")
+    attacked = made.packed.passages[planted.number]
     assert attacked.text.endswith(attack_on("q", family))
     assert attacked.planted == "injection"
     assert len(without(made.packed.passages)) == 1
@@ -62,7 +62,7 @@ def test_a_text_that_does_not_fit_the_budget_is_not_planted() -> None:
     assert plant(Variant("counterfactual", "after"), twin, LABELS, twin.total + 6, PROMPT).planted
     for variant in (Variant("counterfactual", "after"), Variant("injection", "override")):
         made = plant(variant, twin, LABELS, twin.total + 5, PROMPT)
-        assert (made.reason, made.planted, made.packed.passages) == (planting.NO_ROOM, None, ())
+        assert (made.reason, made.planted, made.packed.passages) == (planting.NO_ROOM, {}, ())
 
 
 def test_a_context_without_a_fact_or_a_passage_has_a_reason() -> None:

@@ -2,10 +2,11 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, zip_longest
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,15 +57,16 @@ def _of_need(need: Iterable[Passage], slices: DeliveredSlices) -> list[Passage]:
 
 
 @dataclass(frozen=True)
-class MadeContext:
-    """A context, or the `reason` why the condition does not apply to the question."""
+class ContextOutcome:
+    """A context with the record of what is `planted` in it, or the `reason` why the condition does not apply to the question."""
 
     packed: PackedContext = field(default_factory=PackedContext)
+    planted: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class ContextMaker:
+class ContextBuilder:
     """Everything that the contexts of a configuration are made of.
 
     `prompt` counts the prompt of a question. `ranking` has the passages that retrieval delivers for each question, best first; it is empty
@@ -81,17 +83,17 @@ class ContextMaker:
     tokens: int | None = None
     findable: Callable[[int], npt.NDArray[np.bool_] | None] = lambda _: None
 
-    def make(self, condition: str, query: int) -> MadeContext:
+    def make(self, condition: str, query: int) -> ContextOutcome:
         """Make the context of the question at a position."""
         return self._makers[condition](query)
 
     @cached_property
-    def _makers(self) -> dict[str, Callable[[int], MadeContext]]:
+    def _makers(self) -> dict[str, Callable[[int], ContextOutcome]]:
         return {
-            NONE: lambda query: MadeContext(self._packed(query, ())),
+            NONE: lambda query: ContextOutcome(self._packed(query, ())),
             GOLD: self._gold,
             GOLD_DISTRACTORS: self._gold_distractors,
-            RETRIEVED: lambda query: MadeContext(self._packed(query, self.ranking[query])),
+            RETRIEVED: lambda query: ContextOutcome(self._packed(query, self.ranking[query])),
             MISSING_GOLD: self._missing_gold,
             IRRELEVANT_ONLY: self._irrelevant,
         }
@@ -105,13 +107,13 @@ class ContextMaker:
             return UNANSWERABLE
         return "" if labels.needs or labels.relevant else UNLABELLED
 
-    def _gold(self, query: int) -> MadeContext:
+    def _gold(self, query: int) -> ContextOutcome:
         if reason := self._unlabelled(query):
-            return MadeContext(reason=reason)
+            return ContextOutcome(reason=reason)
         passages = gold_passages(self.labels[query], self.slices, self.k)
-        return MadeContext(self._packed(query, passages)) if passages else MadeContext(reason=NO_CHUNK)
+        return ContextOutcome(self._packed(query, passages)) if passages else ContextOutcome(reason=NO_CHUNK)
 
-    def _gold_distractors(self, query: int) -> MadeContext:
+    def _gold_distractors(self, query: int) -> ContextOutcome:
         gold, labels = self._gold(query), self.labels[query]
         if gold.reason:
             return gold
@@ -121,24 +123,24 @@ class ContextMaker:
         negatives = (passage for doc_id in labels.negatives for passage in self.slices.of_document(doc_id))
         distractors = [passage for passage in (*self.ranking[query], *negatives) if not labels.is_evident(passage)]
         if not distractors:
-            return MadeContext(reason=NO_DISTRACTOR)
+            return ContextOutcome(reason=NO_DISTRACTOR)
         packed = self._packed(query, [*evidence, *_filling(distractors, None, room, prompt)], room)
-        return MadeContext(packed) if max(packed.ranks, default=0) > len(evidence) else MadeContext(reason=NO_ROOM)
+        return ContextOutcome(packed) if max(packed.ranks, default=0) > len(evidence) else ContextOutcome(reason=NO_ROOM)
 
-    def _missing_gold(self, query: int) -> MadeContext:
+    def _missing_gold(self, query: int) -> ContextOutcome:
         labels = self.labels[query]
         if reason := self._unlabelled(query):
-            return MadeContext(reason=reason)
+            return ContextOutcome(reason=reason)
         packed = self._packed(query, [passage for passage in self.ranking[query] if not labels.is_evident(passage)])
         if any(holds_answer(passage.text, labels.answers) for passage in packed.passages):
-            return MadeContext(reason=ANSWER_REMAINS)
-        return MadeContext(packed) if packed.passages else MadeContext(reason=ALL_EVIDENCE)
+            return ContextOutcome(reason=ANSWER_REMAINS)
+        return ContextOutcome(packed) if packed.passages else ContextOutcome(reason=ALL_EVIDENCE)
 
-    def _irrelevant(self, query: int) -> MadeContext:
+    def _irrelevant(self, query: int) -> ContextOutcome:
         prompt = self.prompt(self.labels[query].query.text)
         room = self.packing.budget - prompt.overhead if self.tokens is None else self.tokens
         packed = self._packed(query, list(_filling(self._drawn(query), self.k, room, prompt)), self.tokens)
-        return MadeContext(packed) if packed.passages else MadeContext(reason=ALL_RELEVANT)
+        return ContextOutcome(packed) if packed.passages else ContextOutcome(reason=ALL_RELEVANT)
 
     def _drawn(self, query: int) -> Iterator[Passage]:
         """Yield the slices of documents that are not relevant, in an order drawn by the question's id."""

@@ -20,7 +20,7 @@ _REASONS = np.array([DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET], dtype=object)
 _SHINGLE = 3
 
 
-class Packed(NamedTuple):
+class BudgetCut(NamedTuple):
     """The outcome for each of n ranked rows.
 
     `position` (n): rank among the query's distinct slices, from 1; a repeat has the position of the last one before it. `delivered_tokens` (n): how
@@ -38,7 +38,7 @@ class Packed(NamedTuple):
         return np.asarray(self.reason == DELIVERED, dtype=np.bool_)
 
 
-def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: int | None = None) -> Packed:
+def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: int | None = None) -> BudgetCut:
     """Pack the ranked rows of all queries.
 
     Parameters
@@ -56,7 +56,7 @@ def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: i
     over = (left <= 0) & (budget is not None)
     reason = _REASONS[np.select([beyond, over, ~first], [2, 3, 1], default=0)]
     delivered_tokens = np.where(beyond | over | ~first, 0, np.minimum(tokens, left))
-    return Packed(position, delivered_tokens, reason)
+    return BudgetCut(position, delivered_tokens, reason)
 
 
 def spent_before(query: Ints, cost: Ints | npt.NDArray[np.bool_]) -> Ints:
@@ -79,7 +79,7 @@ class Limits(NamedTuple):
     drop_duplicates: float | None = None
 
 
-class Fitted(NamedTuple):
+class PlacedContext(NamedTuple):
     """The context made of n candidates: `placed`, the numbers of the delivered ones in their order in the prompt.
 
     `characters`, `tokens` (n): how much of each text is delivered, tokens with those around it. `reason` (n): empty if any of it is.
@@ -91,7 +91,7 @@ class Fitted(NamedTuple):
     reason: npt.NDArray[np.object_]
 
 
-def fit(piece: Ints, texts: Sequence[str], starts: Sequence[npt.NDArray[np.integer]], limits: Limits, words: Words) -> Fitted:
+def fit(piece: Ints, texts: Sequence[str], starts: Sequence[npt.NDArray[np.integer]], limits: Limits, words: Words) -> PlacedContext:
     """Make the context of one query from its n ranked candidates.
 
     Parameters
@@ -117,7 +117,7 @@ def fit(piece: Ints, texts: Sequence[str], starts: Sequence[npt.NDArray[np.integ
     for row, delivered_tokens, length in zip(rows[announced].tolist(), text[announced].tolist(), whole[announced].tolist(), strict=True):
         characters[row] = starts[row][delivered_tokens] if delivered_tokens < length else len(texts[row])
     tokens[rows] = np.where(announced, packed.delivered_tokens, 0)
-    return Fitted(ordered(rows[announced], limits.order), characters, tokens, reason)
+    return PlacedContext(ordered(rows[announced], limits.order), characters, tokens, reason)
 
 
 def ordered(ranked: Ints, order: str) -> Ints:

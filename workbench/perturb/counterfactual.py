@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from workbench.context.conditions import COUNTERFACTUAL
 from workbench.context.question_labels import QuestionLabels
-from workbench.perturb.values import MONTHS, NumberInText, moments_in, numbers_in, opposite, polarity
+from workbench.perturb.values import MONTHS, NumberInText, moments_in, numbers_in, opposite, polarity, without_moments
 from workbench.records import Passage
 
 # Invented names without a meaning.
@@ -72,7 +72,7 @@ def _numbers(material: _Material) -> Iterator[AlteredText]:
     known = {number.value for number in numbers_in(material.question)}
     values = {number.value for number in numbers_in(material.taken)}
     in_text = list(numbers_in(material.text))
-    for fact in numbers_in(_without_moments(material.stated)):
+    for fact in numbers_in(without_moments(material.stated)):
         evident = [number for number in in_text if number.value == fact.value and material.is_evidence(number.start, number.end)]
         # The same unit as in the answer is the surest; the cell of a table has none.
         evident = next(filter(None, ([number for number in evident if number.unit == unit] for unit in (fact.unit, ""))), evident)
@@ -111,12 +111,6 @@ _RULES: tuple[Callable[[_Material], Iterator[AlteredText]], ...] = (_moments, _n
 
 def _in_evidence(material: _Material, pattern: str) -> bool:
     return any(material.is_evidence(match.start(), match.end()) for match in re.finditer(pattern, material.text))
-
-
-def _without_moments(text: str) -> str:
-    for moment in moments_in(text):
-        text = text.replace(moment.text, " ")
-    return text
 
 
 def _with_value(text: str, numbers: Sequence[NumberInText], value: Decimal) -> str:

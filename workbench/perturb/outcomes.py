@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from workbench.core.words import whole
 from workbench.perturb.planting import Planted
-from workbench.perturb.values import NumberInText, moments_in, numbers_in, polarity
+from workbench.perturb.values import NumberInText, numbers_in, polarity, without_moments
 
 Outcome = Literal["", "kept", "conflict", "adopted", "complied", "resisted"]
 # Both values in one answer are a conflict without any of these words.
@@ -54,7 +54,7 @@ def _states(answer: str, value: str, fact: str) -> bool:
         return polarity(answer) == value
     if fact == "number":
         (wanted,) = numbers_in(value)
-        return any(found.value == wanted.value and _same_unit(found, answer) for found in numbers_in(_without_moments(answer)))
+        return any(found.value == wanted.value and _same_unit(found, answer) for found in numbers_in(without_moments(answer)))
     return whole(value).search(answer) is not None
 
 
@@ -63,12 +63,6 @@ def _same_unit(found: NumberInText, answer: str) -> bool:
     before, after = answer[: found.start], answer[found.end :]
     listed = (not before.strip(" \t") or before.rstrip(" \t").endswith("\n")) and after[:2] in (". ", ") ")
     return not listed and not (re.search(r"\[[\d, -]*$", before) and re.match(r"[\d, -]*\]", after))
-
-
-def _without_moments(text: str) -> str:
-    for moment in moments_in(text):
-        text = text.replace(moment.text, " ")
-    return text
 
 
 def _letters(text: str) -> str:

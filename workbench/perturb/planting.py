@@ -3,12 +3,13 @@
 import functools
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 from workbench.context.conditions import COUNTERFACTUAL, INJECTION, PERTURBATIONS
 from workbench.context.context_packing import PackedContext, PromptTokens
+from workbench.context.contexts import ContextOutcome
 from workbench.context.question_labels import QuestionLabels
 from workbench.errors import InputError
 from workbench.perturb.counterfactual import altered_copy
@@ -83,31 +84,22 @@ def _digest(query_id: str, purpose: str) -> bytes:
     return hashlib.blake2b(f"{purpose}\0{query_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-@dataclass(frozen=True)
-class PlantedContext:
-    """A context with what is planted in it, or the `reason` why nothing can be planted."""
-
-    packed: PackedContext = field(default_factory=PackedContext)
-    planted: Planted | None = None
-    reason: str = ""
-
-
-def plant(variant: Variant, clean: PackedContext, labels: QuestionLabels, budget: int, prompt: PromptTokens) -> PlantedContext:
+def plant(variant: Variant, clean: PackedContext, labels: QuestionLabels, budget: int, prompt: PromptTokens) -> ContextOutcome:
     """Return the context of a perturbed variant, which differs from its clean twin only by what is planted.
 
     The budget is that of the clean context: a planted text that does not fit makes the variant inapplicable.
     """
     if not clean.passages:
-        return PlantedContext(reason=NO_PASSAGE)
+        return ContextOutcome(reason=NO_PASSAGE)
     make = _with_copy if variant.condition == COUNTERFACTUAL else _with_attack
     made = make(variant.perturbation, clean, labels, prompt)
-    return PlantedContext(reason=NO_ROOM) if made.packed.total > budget else made
+    return ContextOutcome(reason=NO_ROOM) if made.packed.total > budget else made
 
 
-def _with_copy(place: str, clean: PackedContext, labels: QuestionLabels, prompt: PromptTokens) -> PlantedContext:
+def _with_copy(place: str, clean: PackedContext, labels: QuestionLabels, prompt: PromptTokens) -> ContextOutcome:
     copy = altered_copy(clean.passages, labels)
     if copy is None:
-        return PlantedContext(reason=NO_FACT)
+        return ContextOutcome(reason=NO_FACT)
     number = copy.number + (place == "after")
     tokens = prompt.count(copy.passage.text) + prompt.passage_overhead(len(clean.passages) + 1)
     planted = Planted("counterfactual", place, number, copy.change.kind, copy.change.original, copy.change.altered)
@@ -118,10 +110,10 @@ def _with_copy(place: str, clean: PackedContext, labels: QuestionLabels, prompt:
         cuts=clean.cuts,
         total=clean.total + tokens,
     )
-    return PlantedContext(packed, planted)
+    return ContextOutcome(packed, planted.record())
 
 
-def _with_attack(family: str, clean: PackedContext, labels: QuestionLabels, prompt: PromptTokens) -> PlantedContext:
+def _with_attack(family: str, clean: PackedContext, labels: QuestionLabels, prompt: PromptTokens) -> ContextOutcome:
     query_id = labels.query.query_id
     number = chosen(query_id, "passage", len(clean.passages))
     passage = injected(clean.passages[number], attack_on(query_id, family))
@@ -132,7 +124,7 @@ def _with_attack(family: str, clean: PackedContext, labels: QuestionLabels, prom
         tokens=_replaced(clean.tokens, number, clean.tokens[number] + more),
         total=clean.total + more,
     )
-    return PlantedContext(packed, Planted("injection", family, number, canary=canary_of(query_id)))
+    return ContextOutcome(packed, Planted("injection", family, number, canary=canary_of(query_id)).record())
 
 
 def _inserted(items: tuple[T, ...], place: int, item: T) -> tuple[T, ...]:

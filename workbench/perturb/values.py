@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
+from workbench.core.formatting import ordinal
+
 _ENGLISH = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _GERMAN = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"]
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -84,7 +86,11 @@ class NumberInText:
             return word.capitalize() if self.text[0].isupper() else word
         decimals = max(-int(self.value.as_tuple().exponent), 0) if "." in self.text else 0
         digits = f"{value:{',' if ',' in self.text else ''}.{decimals}f}"
-        return digits + (_ordinal(int(value)) if self.text[-2:] in ("st", "nd", "rd", "th") and self.text[0].isdigit() else "")
+        return digits + (
+            ordinal(int(value)).removeprefix(str(int(value)))
+            if self.text[-2:] in ("st", "nd", "rd", "th") and self.text[0].isdigit()
+            else ""
+        )
 
 
 def numbers_in(text: str) -> Iterator[NumberInText]:
@@ -94,17 +100,18 @@ def numbers_in(text: str) -> Iterator[NumberInText]:
         yield NumberInText(match.start(), match.end(), match.group(), value, _unit(text, match.start(), match.end()))
 
 
+def without_moments(text: str) -> str:
+    """Return a text with a blank in place of its dates and times."""
+    for moment in moments_in(text):
+        text = text.replace(moment.text, " ")
+    return text
+
+
 def _unit(text: str, start: int, end: int) -> str:
     if before := _CURRENCY.search(text[:start]):
         return before.group()[0]
     after = _UNIT.match(text, end)
     return after[1].casefold().removesuffix("s") if after else ""
-
-
-def _ordinal(value: int) -> str:
-    if value % 100 in (11, 12, 13):
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
 
 
 def polarity(answer: str) -> str:

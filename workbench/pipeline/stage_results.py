@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from workbench.context.packing import Packed, pack
+from workbench.context.packing import BudgetCut, pack
 from workbench.core.formatting import in_words
 from workbench.embedding.base import NO_WINDOW
 from workbench.models.tokenizers import Ints
@@ -128,7 +128,7 @@ class StageResults:
         tokens = self._packed(self.configuration.k, None).delivered_tokens
         return float(tokens.sum() / max(1, self.ranked("hits")["query"].nunique()))
 
-    def _packed(self, k: int | None, budget: int | None) -> Packed:
+    def _packed(self, k: int | None, budget: int | None) -> BudgetCut:
         hits, chunks = self.ranked("hits"), self.chunks_table
         rows, tokens = hits["chunk"].to_numpy(np.int64), chunks["tokens"].to_numpy(np.int64)
         return pack(hits["query"].to_numpy(np.int64), slice_numbers(chunks)[rows], tokens[rows], k, budget)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.conversion.office.markup import all_named, attribute, child_of, name_of, style_chain, value_of
+from workbench.core.formatting import ordinal
 from workbench.datasets.formats.markup import list_number
 
 _FORMS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
@@ -142,8 +143,7 @@ def _written(found: _List, numbers: Mapping[int, int], here: _Level, place: re.M
     if form == "decimalZero":
         return f"{number:02}"
     if form == "ordinal":
-        end = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-        return f"{number}{end}"
+        return ordinal(number)
     return list_number(number, _FORMS.get(form, "1"), repeated=True)
 
 

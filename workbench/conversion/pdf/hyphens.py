@@ -16,32 +16,7 @@ _LAST_LETTERS = re.compile(r"(?<!\w)[^\W\d_]+$")
 _FIRST_LETTERS = re.compile(r"[^\W\d_]++(?![\d_])")
 _ADDRESS = re.compile(r"[/\\@=]|www\.")
 # Follow a suspended hyphen: "Ein- und Ausfuhr", "pre- and post-war".
-_CONJUNCTIONS = frozenset(
-    (
-        "and",
-        "or",
-        "to",
-        "und",
-        "oder",
-        "bzw",
-        "sowie",
-        "bis",
-        "et",
-        "ou",
-        "y",
-        "o",
-        "e",
-        "en",
-        "of",
-        "och",
-        "eller",
-        "og",
-        "lub",
-        "a",
-        "ja",
-        "tai",
-    )
-)
+_CONJUNCTIONS = "and or to und oder bzw sowie bis et ou y o e en of och eller og lub a ja tai"
 # The first language is that of texts without any of the words.
 _FUNCTION_WORDS = {
     "en": "the of and is to with",
@@ -107,7 +82,7 @@ class LineEndHyphens:
             return "-"
         if self._is_word(joined):
             return ""
-        if right[0] in _CONJUNCTIONS:
+        if right[0] in _CONJUNCTIONS.split():
             return "- "
         return "" if self._is_german_noun(left[0], right[0]) else "-"
 

@@ -15,7 +15,7 @@ from workbench.answering.prompt_tokens import prompt_tokens
 from workbench.context.assembly import PackedContext
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
 from workbench.context.context_packing import ContextPacking
-from workbench.context.contexts import ContextMaker
+from workbench.context.contexts import ContextBuilder, ContextOutcome
 from workbench.context.delivered_slices import DeliveredSlices, passage_of
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.fingerprint import fingerprint
@@ -23,7 +23,7 @@ from workbench.errors import InputError, RunError
 from workbench.metrics.case import Case
 from workbench.metrics.delivery import delivered
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
-from workbench.perturb.planting import PlantedContext, attack_texts, plant
+from workbench.perturb.planting import attack_texts, plant
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.rankings import retrieved
@@ -115,7 +115,7 @@ class ContextsStage(Stage):
         writer.table("cuts", _table((row for query, context in enumerate(made) for row in _cut_rows(query, context)), _CUTS))
 
 
-def _unknown(inputs: Inputs, made: Sequence[PlantedContext]) -> list[int]:
+def _unknown(inputs: Inputs, made: Sequence[ContextOutcome]) -> list[int]:
     """Return the questions for which a target named no sources, or none that could be placed. An empty list of sources is known."""
     if inputs.node.variant.condition != RETRIEVED or "responses" not in inputs.entries:
         return []
@@ -151,7 +151,7 @@ def _around(generator: Generator) -> list[int]:
     return [generator.passage_overhead(number + 1) for number in range(_PROBED)]
 
 
-def _maker(inputs: Inputs) -> ContextMaker:
+def _maker(inputs: Inputs) -> ContextBuilder:
     configuration, run, condition = inputs.configuration, inputs.run, inputs.node.variant.condition
     generator, packing = _generator(configuration), configuration.context
     overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(generator, run), strict=True))
@@ -159,7 +159,7 @@ def _maker(inputs: Inputs) -> ContextMaker:
         what = f"a context of {packing.budget} tokens has no room for passages: prompt and question alone have {min(overheads.values())} or more"
         raise InputError(what, "raise the budget of context")
 
-    return ContextMaker(
+    return ContextBuilder(
         slices=_slices(run, inputs.entry("chunks") if condition != NONE else None),
         labels=_labels(run),
         packing=packing or ContextPacking(),
@@ -201,16 +201,16 @@ def _findable(run: RunContext, query: int) -> npt.NDArray[np.bool_] | None:
     return run.filters.masks[number] if run.filters and number >= 0 else None
 
 
-def _made(maker: ContextMaker, variant: Variant, query: int) -> PlantedContext:
+def _made(maker: ContextBuilder, variant: Variant, query: int) -> ContextOutcome:
     twin = CLEAN_TWINS.get(variant.condition)
     clean = maker.make(twin or variant.condition, query)
     if clean.reason or twin is None:
-        return PlantedContext(clean.packed, reason=clean.reason)
+        return clean
     labels = maker.labels[query]
     return plant(variant, clean.packed, labels, maker.packing.budget, maker.prompt(labels.query.text))
 
 
-def _about(maker: ContextMaker, variant: Variant, query: int, made: PlantedContext) -> dict[str, Any]:
+def _about(maker: ContextBuilder, variant: Variant, query: int, made: ContextOutcome) -> dict[str, Any]:
     labels, packed = maker.labels[query], made.packed
     genuine = [passage for passage in packed.passages if passage.planted != COUNTERFACTUAL]
     relevant = [passage for passage in genuine if labels.is_evident(passage)]
@@ -223,17 +223,17 @@ def _about(maker: ContextMaker, variant: Variant, query: int, made: PlantedConte
         "gold": labels.query.answerable and labels.is_complete(genuine),
         "packing_recall": len(relevant) / len(candidates) if candidates else float("nan"),
         "relevant": len(relevant),
-        "planted": json.dumps(made.planted.record(), ensure_ascii=False) if made.planted else "",
+        "planted": json.dumps(made.planted, ensure_ascii=False) if made.planted else "",
     }
 
 
-def _passage_rows(query: int, made: PlantedContext) -> Iterator[dict[str, Any]]:
+def _passage_rows(query: int, made: ContextOutcome) -> Iterator[dict[str, Any]]:
     for number, (passage, tokens) in enumerate(zip(made.packed.passages, made.packed.tokens, strict=True)):
         place = {"doc_id": passage.doc_id, "start": passage.start, "end": passage.end, "text": passage.text, "title": passage.title}
         yield {"query": query, "number": number, **place, "planted": passage.planted, "tokens": tokens}
 
 
-def _cut_rows(query: int, made: PlantedContext) -> Iterator[dict[str, Any]]:
+def _cut_rows(query: int, made: ContextOutcome) -> Iterator[dict[str, Any]]:
     for cut in made.packed.cuts:
         place = {"doc_id": cut.passage.doc_id, "start": cut.passage.start, "end": cut.passage.end}
         yield {"query": query, "rank": cut.rank, **place, "reason": cut.reason}
