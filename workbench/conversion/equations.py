@@ -1,7 +1,7 @@
 """Equations of Word (Office Math) and of web pages (MathML) as a line of text, such as `x = (-b ± √(b² - 4ac))/(2a)`, and raised, lowered and struck text."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -106,8 +106,12 @@ def _name(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
+def _inside(element: Any, name: str = "e") -> Iterator[str]:
+    return (linear(child).strip() for child in element if _name(child) == name)
+
+
 def _part(element: Any, name: str) -> str:
-    return next((linear(child).strip() for child in element if _name(child) == name), "")
+    return next(_inside(element, name), "")
 
 
 def _value(element: Any, name: str, default: str) -> str:
@@ -133,20 +137,8 @@ def _below(element: Any, name: str = "sub") -> str:
     return script(_part(element, name), "_", SUBSCRIPTS)
 
 
-def _fraction(element: Any) -> str:
-    return f"{grouped(_part(element, 'num'))}/{grouped(_part(element, 'den'))}"
-
-
-def _radical(element: Any) -> str:
-    return f"{script(_part(element, 'deg'), '', SUPERSCRIPTS)}√{grouped(_part(element, 'e'))}"
-
-
-def _operator(element: Any) -> str:
-    return f"{_value(element, 'chr', '∫')}{_below(element)}{_above(element)} {_part(element, 'e')}"
-
-
 def _delimited(element: Any) -> str:
-    inside = _value(element, "sepChr", "|").join(linear(child).strip() for child in element if _name(child) == "e")
+    inside = _value(element, "sepChr", "|").join(_inside(element))
     return f"{_value(element, 'begChr', '(')}{inside}{_value(element, 'endChr', ')')}"
 
 
@@ -155,28 +147,20 @@ def _matrix(element: Any) -> str:
     return "[" + "; ".join(", ".join(linear(cell).strip() for cell in row) for row in rows) + "]"
 
 
-def _equations(element: Any) -> str:
-    return "; ".join(linear(child).strip() for child in element if _name(child) == "e")
-
-
-def _accented(element: Any) -> str:
-    # The marks are combining characters.
-    return f"{_part(element, 'e')}{_value(element, 'chr', chr(0x302))}"
-
-
 def _function(element: Any) -> str:
     argument = _part(element, "e")
     return f"{_part(element, 'fName')}{'' if argument.startswith('(') else ' '}{argument}"
 
 
 _OFFICE_MATH: Mapping[str, Callable[[Any], str]] = {
-    "f": _fraction,
-    "rad": _radical,
-    "nary": _operator,
+    "f": lambda element: f"{grouped(_part(element, 'num'))}/{grouped(_part(element, 'den'))}",
+    "rad": lambda element: f"{script(_part(element, 'deg'), '', SUPERSCRIPTS)}√{grouped(_part(element, 'e'))}",
+    "nary": lambda element: f"{_value(element, 'chr', '∫')}{_below(element)}{_above(element)} {_part(element, 'e')}",
     "d": _delimited,
     "m": _matrix,
-    "eqArr": _equations,
-    "acc": _accented,
+    "eqArr": lambda element: "; ".join(_inside(element)),
+    # The marks are combining characters.
+    "acc": lambda element: f"{_part(element, 'e')}{_value(element, 'chr', chr(0x302))}",
     "func": _function,
     "sSup": lambda element: f"{_base(element)}{_above(element)}",
     "sSub": lambda element: f"{_base(element)}{_below(element)}",
@@ -212,73 +196,56 @@ def _word_equation(tag: Tag) -> Element:
     if inside:
         return _group("r", inside)
     text = Element("t")
-    text.text = (
-        " "
-        if name == "mspace"
-        else " ".join("".join(str(each) for each in tag.children if type(each) is NavigableString).translate(_INVISIBLE).split())
-    )
+    shown = "".join(str(each) for each in tag.children if type(each) is NavigableString).translate(_INVISIBLE)
+    text.text = " " if name == "mspace" else " ".join(shown.split())
     return text
 
 
-def _group(name: str, tags: Iterable[Tag]) -> Element:
+def _element(name: str, parts: Iterable[Element], values: Mapping[str, str] | None = None) -> Element:
+    """Return an element with its parts behind the values of its properties."""
     made = Element(name)
-    made.extend([_word_equation(tag) for tag in tags])
+    if values:
+        made.append(_element(f"{name}Pr", [Element(key, {"{m}val": value}) for key, value in values.items()]))
+    made.extend(list(parts))
     return made
+
+
+def _group(name: str, tags: Iterable[Tag]) -> Element:
+    return _element(name, map(_word_equation, tags))
+
+
+def _each(tags: Iterable[Tag]) -> list[Element]:
+    return [_group("e", [tag]) for tag in tags]
 
 
 def _parts(form: str, *names: str) -> Callable[[Tag, list[Tag]], Element | None]:
     """Return a function that makes a form of an element with this number of parts, each under its name."""
-
-    def make(_: Tag, inside: list[Tag]) -> Element | None:
-        made = Element(form)
-        made.extend([_group(name, [part]) for name, part in zip(names, inside, strict=False)])
-        return made if len(inside) == len(names) else None
-
-    return make
-
-
-def _with_values(form: str, values: Mapping[str, str], groups: Iterable[Element]) -> Element:
-    made, properties = Element(form), Element(f"{form}Pr")
-    properties.extend(Element(name, {"{m}val": value}) for name, value in values.items())
-    made.append(properties)
-    made.extend(groups)
-    return made
+    return lambda _, inside: (
+        _element(form, [_group(*each) for each in zip(names, [[part] for part in inside], strict=True)])
+        if len(inside) == len(names)
+        else None
+    )
 
 
 def _mathml_fraction(tag: Tag, inside: list[Tag]) -> Element | None:
     if str(tag.get("linethickness", "1"))[:1] == "0" and len(inside) == 2:  # a binomial coefficient
-        return _group_of("eqArr", inside)
+        return _element("eqArr", _each(inside))
     return _parts("f", "num", "den")(tag, inside)
-
-
-def _group_of(form: str, tags: Iterable[Tag]) -> Element:
-    made = Element(form)
-    made.extend([_group("e", [tag]) for tag in tags])
-    return made
-
-
-def _root(_: Tag, inside: list[Tag]) -> Element:
-    made = Element("rad")
-    made.append(_group("e", inside))
-    return made
 
 
 def _over(tag: Tag, inside: list[Tag]) -> Element | None:
     accent = _ACCENTS.get(inside[1].get_text().strip()) if len(inside) == 2 else None
-    return _with_values("acc", {"chr": chr(accent)}, [_group("e", inside[:1])]) if accent else _parts("limUpp", "e", "lim")(tag, inside)
+    return _element("acc", [_group("e", inside[:1])], {"chr": chr(accent)}) if accent else _parts("limUpp", "e", "lim")(tag, inside)
 
 
 def _fenced(tag: Tag, inside: list[Tag]) -> Element:
     values = {"begChr": str(tag.get("open", "(")), "endChr": str(tag.get("close", ")")), "sepChr": str(tag.get("separators", ","))[:1]}
-    return _with_values("d", values, [_group("e", [part]) for part in inside])
+    return _element("d", _each(inside), values)
 
 
 def _table(_: Tag, inside: list[Tag]) -> Element:
-    made = Element("m")
-    for row in inside:
-        if name_of_mathml(row) in ("mtr", "mlabeledtr"):
-            made.append(_group_of("mr", [cell for cell in row.children if isinstance(cell, Tag)]))
-    return made
+    rows = (row for row in inside if name_of_mathml(row) in ("mtr", "mlabeledtr"))
+    return _element("m", [_element("mr", _each(cell for cell in row.children if isinstance(cell, Tag))) for row in rows])
 
 
 def _scripts(_: Tag, inside: list[Tag]) -> Element:
@@ -288,16 +255,13 @@ def _scripts(_: Tag, inside: list[Tag]) -> Element:
     made = _group("e", inside[:1])
     for form, scripts in (("sSubSup", inside[1:middle]), ("sPre", inside[middle + 1 :])):
         for lower, upper in zip(scripts[::2], scripts[1::2], strict=False):
-            scripted = Element(form)
-            scripted.extend([made, _group("sub", [lower]), _group("sup", [upper])])
-            made = Element("e")
-            made.append(scripted)
+            made = _element("e", [_element(form, [made, _group("sub", [lower]), _group("sup", [upper])])])
     return made
 
 
 _MATHML: Mapping[str, Callable[[Tag, list[Tag]], Element | None]] = {
     "mfrac": _mathml_fraction,
-    "msqrt": _root,
+    "msqrt": lambda _, inside: _element("rad", [_group("e", inside)]),
     "mroot": _parts("rad", "e", "deg"),
     "msup": _parts("sSup", "e", "sup"),
     "msub": _parts("sSub", "e", "sub"),

@@ -8,6 +8,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from workbench.conversion.text import ConvertedText, UnreadableFileError, decode_text
+from workbench.datasets.formats.markup import code_block
 
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")
 # What ends a block of HTML that does not end at a blank line.
@@ -38,9 +39,7 @@ def _blocks(notebook: Any) -> Iterator[str]:
         if not source.strip():
             continue
         if cell.cell_type == "code":
-            longest = max((len(run) for run in re.findall("`+", source)), default=0)
-            fence = "`" * max(3, longest + 1)
-            yield f"{fence}{language[0] if language else ''}\n{source}\n{fence}"
+            yield code_block(source, language[0] if language else "")
         else:
             yield _closed(source)
 

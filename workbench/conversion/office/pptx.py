@@ -9,7 +9,7 @@ from workbench.conversion.equations import linear, lowered, raised, struck
 from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.markup import all_named, attribute, child_of, choose_alternatives, parser, remove, replace, text_of
 from workbench.conversion.text import ConvertedText, UnreadableFileError, unread_note
-from workbench.datasets.formats.markup import list_number
+from workbench.datasets.formats.markup import list_number, pipe_table
 
 # Shapes of a row of a slide differ a little in height: 0.1 inches in English Metric Units.
 _ROW = 91_440
@@ -72,9 +72,8 @@ def _paragraphs(point: Any) -> Iterator[str]:
 
 def table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield rows as a table, unless all cells are blank."""
-    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     if any(cell for row in rows for cell in row):
-        yield "\n".join([lines[0], f"|{' --- |' * len(rows[0])}", *lines[1:]])
+        yield pipe_table(rows)
 
 
 def convert_pptx(raw: bytes) -> ConvertedText:

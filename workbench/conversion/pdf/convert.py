@@ -50,7 +50,7 @@ def unread_parts(page: Any) -> UnreadParts:
     from pypdfium2 import raw
 
     width, height = page.get_size()
-    shares = [_area(image.get_bounds()) / max(width * height, 1.0) for image in page.get_objects((raw.FPDF_PAGEOBJ_IMAGE,), _DEEPEST)]
+    shares = [_area(*image.get_bounds()) / max(width * height, 1.0) for image in page.get_objects((raw.FPDF_PAGEOBJ_IMAGE,), _DEEPEST)]
     kinds = [_kind(page, number) for number in range(raw.FPDFPage_GetAnnotCount(page))]
     # A pop-up window belongs to another annotation.
     beside = (raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
@@ -71,8 +71,7 @@ def _kind(page: Any, number: int) -> int:
     return kind
 
 
-def _area(bounds: tuple[float, float, float, float]) -> float:
-    left, bottom, right, top = bounds
+def _area(left: float, bottom: float, right: float, top: float) -> float:
     return max(right - left, 0.0) * max(top - bottom, 0.0)
 
 
@@ -174,4 +173,4 @@ def _named(numbers: Sequence[int]) -> str:
 def _bookmarks(pdf: Any) -> Iterator[Bookmark]:
     for item in islice(pdf.get_toc(), _BOOKMARKS):
         target = item.get_dest()
-        yield Bookmark(item.get_title(), item.level + 1, target.get_index() if target else None)
+        yield item.get_title(), item.level + 1, target.get_index() if target else None

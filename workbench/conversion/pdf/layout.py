@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN, LineEndHyphens
 from workbench.conversion.pdf.lines import PrintedLine, body_height
+from workbench.datasets.formats.markup import code_block
 
 # A document in which more of the text is of one width was written with a typewriter, or is a terminal's.
 _MOSTLY = 0.7
@@ -73,9 +74,7 @@ def fenced(lines: Sequence[PrintedLine]) -> str:
         else:
             rows += [""] * max(0, round(distance / (_SPACING * line.height)) - 1)
             rows.append(_indented(line, edge, width))
-    text = "\n".join(rows)
-    fence = "`" * max(3, max((len(run) + 1 for run in re.findall("`{3,}", text)), default=0))
-    return f"{fence}\n{text}\n{fence}"
+    return code_block("\n".join(rows))
 
 
 def _indented(line: PrintedLine, edge: float, width: float) -> str:
@@ -86,13 +85,8 @@ def _code(line: PrintedLine) -> str:
     return line.text.replace(LINE_END_HYPHEN, "-")
 
 
-@dataclass(frozen=True)
-class Bookmark:
-    """An entry of a PDF's outline, with its level from 1 and its page from 0, or None."""
-
-    title: str
-    level: int
-    page: int | None
+# An entry of a PDF's outline: its title, its level from 1, and its page from 0, or None.
+Bookmark = tuple[str, int, int | None]
 
 
 @dataclass
@@ -136,7 +130,7 @@ def markdown_of_lines(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark
 
 def _headings(lines: Sequence[PrintedLine], bookmarks: Sequence[Bookmark], code: Collection[int]) -> dict[int, int]:
     """Return the level of each line that is a heading, by its number. A line of `code` is one if it is larger, or a bookmark."""
-    titles = {(_letters(mark.title), mark.page): mark.level for mark in bookmarks}
+    titles = {(_letters(title), page): level for title, level, page in bookmarks}
     body = body_height(lines)
     large = [number for number, line in enumerate(lines) if line.height >= _LARGER * body and _may_head(line)]
     sizes = sorted({lines[number].size for number in large}, reverse=True)

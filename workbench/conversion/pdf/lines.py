@@ -68,14 +68,6 @@ def body_height(lines: Iterable[PrintedLine]) -> float:
 
 
 @dataclass(frozen=True)
-class _Box:
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-
-@dataclass(frozen=True)
 class PrintedPage:
     """The lines of a page that are not blank, with its edges in points and counts of its characters.
 
@@ -186,13 +178,13 @@ def _is_numbered(text: Any, inked: Sequence[int], words: str, gap: float) -> boo
     return any(_box(text, after).left - _box(text, before).right > gap for before, after in ends)
 
 
-def _box(text: Any, index: int) -> _Box:
-    """Return the box of a character, which is as high as its font."""
+def _box(text: Any, index: int) -> Any:
+    """Return the box of a character, `left`, `bottom`, `right` and `top`, which is as high as its font."""
     from pypdfium2 import raw
 
     box = raw.FS_RECTF()
     raw.FPDFText_GetLooseCharBox(text.raw, index, ctypes.byref(box))
-    return _Box(box.left, box.bottom, box.right, box.top)
+    return box
 
 
 def _raised(text: Any, codes: Sequence[int], inked: Sequence[int]) -> frozenset[int]:

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
@@ -356,15 +356,19 @@ def _number_form(tag: Tag) -> str:
 
 
 def _fenced(tag: Tag) -> list[str]:
-    lines = ("\n" if isinstance(element, Tag) and element.name == "br" else _literal(element) for _, element in _opened(tag))
+    lines = (
+        "\n" if isinstance(element, Tag) and element.name == "br" else _literal(element)
+        for event, element in walk(tag, _DROPPED)
+        if event == "open"
+    )
     text = "".join(lines).strip("\n")
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [f"{fence}\n{text}\n{fence}"] if text.strip() else []
+    return [code_block(text)] if text.strip() else []
 
 
-def _opened(tag: Tag) -> Iterator[tuple[str, PageElement]]:
-    return ((event, element) for event, element in walk(tag, _DROPPED) if event == "open")
+def code_block(text: str, language: str = "") -> str:
+    """Return a text as a block of code in Markdown, between fences that are longer than any in the text."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _literal(element: PageElement) -> str:
@@ -373,10 +377,13 @@ def _literal(element: PageElement) -> str:
 
 def _table(table: Tag, rows: list[list[Tag]]) -> list[str]:
     """Return the caption and a pipe table with the first row as its head."""
-    lines = [f"| {' | '.join(_words(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
-    lines.insert(1, f"|{' --- |' * len(rows[0])}")
-    captions = [_words(caption) for caption in table.find_all("caption")]
-    return [*captions, "\n".join(lines)]
+    return [*map(_words, table.find_all("caption")), pipe_table([list(map(_words, row)) for row in rows])]
+
+
+def pipe_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as a table in Markdown, the first as its head."""
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join([lines[0], f"|{' --- |' * len(rows[0])}", *lines[1:]])
 
 
 def _words(tag: Tag) -> str:
