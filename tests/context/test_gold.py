@@ -3,8 +3,8 @@
 import pandas as pd
 
 from workbench.context.contexts import best_of_documents, gold_passages
-from workbench.context.delivered_slices import DeliveredSlices, fewest_covering, passage_of
-from workbench.context.question_labels import QuestionLabels, missing_characters, question_labels
+from workbench.context.delivered_slices import DeliveredSlices, fewest_covering
+from workbench.context.question_labels import QuestionLabels, missing_characters, passage_of, question_labels
 from workbench.records import Dataset, Document, Need, Passage, Qrel, Query, Span
 
 TEXT = "Boats dock at noon. Ferries leave at nine. Nobody may swim. The bar opens late."

@@ -3,8 +3,9 @@
 from typing import Literal
 
 from workbench.answering.prompted import PromptedGenerator
-from workbench.llm.providers.openai import OPENAI_ADDRESS, OpenAIClient
+from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.registry import ChatModel
+from workbench.models.server import OPENAI_ADDRESS
 from workbench.models.tokenizers import BUDGET_VOCABULARY, CL100K
 
 

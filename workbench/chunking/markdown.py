@@ -41,7 +41,8 @@ def _untrimmed_blocks(text: str) -> Iterator[Block]:
                 start, end = max(done, lines[token.map[0]]), max(done, lines[min(token.map[1], len(lines) - 1)])
                 # Text without a Markdown token (link definitions, the marker of an empty item) is a block too.
                 yield Block(done, start, "text")
-                yield Block(start, end, _kind(token.type, is_heading(tokens, index)))
+                text_type: Kind = "text" if token.type in ("paragraph_open", "heading_open") else "lines"
+                yield Block(start, end, "heading" if is_heading(tokens, index) else text_type)
                 done = end
     yield Block(done, len(text), "text")
 
@@ -51,12 +52,6 @@ def parts_of(text: str, block: Block) -> list[Slice]:
     content = text[block.start : block.end]
     parts = sentences(content) if block.kind == "text" else partition(content, [match.end() for match in NEWLINE.finditer(content)])
     return [(start + block.start, end + block.start) for start, end in parts]
-
-
-def _kind(kind: str, heading: bool) -> Kind:
-    if heading:
-        return "heading"
-    return "text" if kind in ("paragraph_open", "heading_open") else "lines"
 
 
 class MarkdownChunker(CuttingChunker):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.context.packing import Ints
-from workbench.context.question_labels import missing_characters
+from workbench.context.question_labels import missing_characters, passage_of
 from workbench.records import Document, Passage
 
 
@@ -51,11 +51,6 @@ class DeliveredSlices:
         """Return the slices of a document, by start."""
         place = self._places[doc_id]
         return [self.passage(row) for row in range(self.first[place], self.first[place + 1])]
-
-
-def passage_of(document: Document, start: int, end: int) -> Passage:
-    """Return a slice of a document as a passage."""
-    return Passage(document.doc_id, start, end, document.text[start:end], document.title)
 
 
 def fewest_covering(span: Passage, slices: Sequence[Passage]) -> list[Passage]:

@@ -3,7 +3,7 @@
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.records import Dataset, Document, Passage, Query, Span
+from workbench.records import Dataset, Document, Passage, Query
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ def question_labels(dataset: Dataset, answers: Sequence[Sequence[str]]) -> list[
     documents = {document.doc_id: document for document in dataset.documents}
     needs: dict[str, list[tuple[Passage, ...]]] = {}
     for need in dataset.needs:
-        needs.setdefault(need.query_id, []).append(tuple(_evidence(span, documents[span.doc_id]) for span in need.alternatives))
+        needs.setdefault(need.query_id, []).append(
+            tuple(passage_of(documents[span.doc_id], span.start, span.end) for span in need.alternatives)
+        )
     relevant: dict[str, list[tuple[int, str]]] = {}
     negatives: dict[str, list[str]] = {}
     # Without negative grades, judged documents of relevance 0 are the hard negatives, as in `metrics.inputs.Labels`.
@@ -76,5 +78,6 @@ def missing_characters(span: Passage, passages: Sequence[Passage]) -> int:
     return sum(len("".join(span.text[max(low - span.start, 0) : max(high - span.start, 0)].split())) for low, high in gaps if low < high)
 
 
-def _evidence(span: Span, document: Document) -> Passage:
-    return Passage(span.doc_id, span.start, span.end, document.text[span.start : span.end], document.title)
+def passage_of(document: Document, start: int, end: int) -> Passage:
+    """Return a slice of a document as a passage."""
+    return Passage(document.doc_id, start, end, document.text[start:end], document.title)

@@ -3,7 +3,7 @@
 import copy
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
@@ -53,7 +53,8 @@ def content_of(soup: BeautifulSoup, unread: Counter[str]) -> Tag:
     if _redirects(soup) and length(soup.body or soup) < _STUB:
         raise UnreadableFileError("only redirects to another page")
     everything = length(soup)
-    for tag in list(_removed(soup)):
+    around = [tag for tag in soup.find_all(True) if isinstance(tag, Tag) and (_is_hidden(tag) or _is_around(tag) or _is_permalink(tag))]
+    for tag in around:
         if not tag.decomposed:
             unread["hidden part"] += _is_hidden(tag) and bool(tag.get_text(strip=True))
             tag.decompose()
@@ -78,12 +79,6 @@ def _is_main(tag: Tag) -> bool:
 def _redirects(soup: BeautifulSoup) -> bool:
     metas = (tag for tag in soup.find_all("meta") if isinstance(tag, Tag) and str(tag.get("http-equiv", "")).lower() == "refresh")
     return any(_REDIRECTS.match(str(tag.get("content", ""))) for tag in metas)
-
-
-def _removed(soup: BeautifulSoup) -> Iterator[Tag]:
-    for tag in soup.find_all(True):
-        if isinstance(tag, Tag) and (_is_hidden(tag) or _is_around(tag) or _is_permalink(tag)):
-            yield tag
 
 
 def _is_hidden(tag: Tag) -> bool:
@@ -157,7 +152,8 @@ def _write_deleted(content: Tag) -> None:
             if element.name in BLOCKS or element.name == "br":
                 _strike(texts)
                 texts = []
-            depth += (1 if event == "open" else -1) if _is_deleted(element) else 0
+            deleted = element.name in _DELETED or _STRUCK.search(str(element.get("style", "")))
+            depth += (1 if event == "open" else -1) if deleted else 0
         elif event == "open" and type(element) is NavigableString:
             if depth and element.strip():
                 texts.append(element)
@@ -165,10 +161,6 @@ def _write_deleted(content: Tag) -> None:
                 _strike(texts)
                 texts = []
     _strike(texts)
-
-
-def _is_deleted(tag: Tag) -> bool:
-    return tag.name in _DELETED or bool(_STRUCK.search(str(tag.get("style", ""))))
 
 
 def _strike(texts: list[NavigableString]) -> None:
@@ -211,7 +203,8 @@ def convert_html(raw: bytes) -> ConvertedText:
 
     Raises UnreadableFileError if it is not HTML, or only redirects.
     """
-    markup, note = _decoded(raw)
+    declared = EncodingDetector.find_declared_encoding(raw, is_html=True)
+    markup, note = decode_declared(raw, declared) if declared else decode_text(raw)
     converted = convert_markup(markup)
     return ConvertedText(converted.text, (*((note,) if note else ()), *converted.notes))
 
@@ -329,8 +322,3 @@ def _titled(title: str, text: str) -> str:
     """Return a text below its title if it has no heading of the first level."""
     headed = any(line.startswith("# ") for line in text.split("\n"))
     return f"# {title}\n\n{text}" if title and text.strip() and not headed else text
-
-
-def _decoded(raw: bytes) -> tuple[str, str]:
-    declared = EncodingDetector.find_declared_encoding(raw, is_html=True)
-    return decode_declared(raw, declared) if declared else decode_text(raw)

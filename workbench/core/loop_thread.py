@@ -47,12 +47,8 @@ class LoopThread(Generic[T]):
                 yield item[0]
         finally:
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._cancel)
+                self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(self._loop)])
             thread.join()
-
-    def _cancel(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
 
     def _run(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
         last: BaseException | None = None

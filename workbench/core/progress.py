@@ -43,7 +43,8 @@ class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type c
             options["desc"] = printable_line(options["desc"])
         if _sweeps and not options.pop("alone", False) and not options.get("disable"):
             self._sweep, options["disable"] = _sweeps[-1], True
-            self._part = (options.get("desc") or "", float(options.get("total") or 0), _unit(options.get("unit", "")))
+            unit = options.get("unit", "")
+            self._part = (options.get("desc") or "", float(options.get("total") or 0), "tokens" if unit == "tok" else unit)
             self._sweep.advance(self._part[0], 0, self._part[1], self._part[2])
         options.pop("alone", None)
         # With None, tqdm shows a bar only in a terminal, which a notebook is not.
@@ -140,10 +141,6 @@ def _mode() -> str:
         _refused_modes.add(mode)
         notice(f"{PROGRESS}={mode} is not one of {', '.join(_MODES)}; progress is shown as with {_MODES[0]}")
     return _MODES[0]
-
-
-def _unit(unit: str) -> str:
-    return {"tok": "tokens"}.get(unit, unit)
 
 
 @contextmanager

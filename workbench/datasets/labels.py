@@ -269,20 +269,18 @@ def with_recurrences(dataset: Dataset) -> Dataset:
     needs, faults = [], []
     for need in dataset.needs:
         wanted = dict.fromkeys(texts[span.doc_id][span.start : span.end] for span in need.alternatives)
-        faults += [_recurs(text, need.query_id) for text in wanted if len(places(text)) > MOST_RECURRENCES]
+        faults += [
+            f"evidence {_shown(text)!r} of question {need.query_id!r} is in more than {count(MOST_RECURRENCES)} places; "
+            "give longer evidence, or leave recurrences out"
+            for text in wanted
+            if len(places(text)) > MOST_RECURRENCES
+        ]
         if not faults:
             recurring = (span for text in wanted for span in places(text))
             needs.append(Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *recurring)))))
     if faults:
         raise DatasetError(dataset.name, faults)
     return replace(dataset, needs=tuple(needs))
-
-
-def _recurs(text: str, query_id: str) -> str:
-    most = count(MOST_RECURRENCES)
-    return (
-        f"evidence {_shown(text)!r} of question {query_id!r} is in more than {most} places; give longer evidence, or leave recurrences out"
-    )
 
 
 def _find(quote: Quote, search: TextSearch, relevant: Collection[str]) -> list[Span]:

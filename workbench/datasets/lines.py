@@ -104,19 +104,13 @@ def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
 def tabbed_lines(path: Path, columns: Sequence[Column], draft: DatasetDraft) -> Iterator[tuple[str, str]]:
     """Yield the lines of a tabular file without its header. A header whose columns have another order is a fault, and the file is empty."""
     for line, where in text_lines(path, draft):
-        if where != f"{path}:1" or not _is_header(line):
+        if where != f"{path}:1" or not _HEADER.match(line) or re.search(r"\t[+-]?\d+\s*$", line):
             yield line, where
-        elif [column for column, cell in zip(columns, line.split("\t"), strict=False) if _COLUMNS.get(_plain(cell), column) != column]:
+            continue
+        names = [re.sub("[-_ ]", "", cell).lower() for cell in line.split("\t")]
+        if any(_COLUMNS.get(name, column) != column for column, name in zip(columns, names, strict=False)):
             draft.fault(where, f"has the columns {', '.join(line.split())}, not {', '.join(columns)}; write them in this order")
             return
-
-
-def _is_header(line: str) -> bool:
-    return bool(_HEADER.match(line)) and not re.search(r"\t[+-]?\d+\s*$", line)
-
-
-def _plain(cell: str) -> str:
-    return re.sub("[-_ ]", "", cell).lower()
 
 
 def json_lines(path: Path, draft: DatasetDraft) -> Rows:

@@ -27,9 +27,6 @@ class OllamaEmbedder(OllamaModel, RemoteEmbedder):
         answer = self._mapping(client.post("/api/embed", cast_to=object, body=body))
         return answer.get("embeddings"), answer.get("prompt_eval_count")
 
-    def _listed(self, client: "OpenAI") -> list[dict[str, Any]]:
-        return self._mapping(client.get("/api/tags", cast_to=object)).get("models") or []
-
     def _mapping(self, answer: object) -> dict[str, Any]:
         if not isinstance(answer, dict):
             raise RunError(f"{self.label} did not answer as Ollama does", "give the address of an Ollama server as embedding.base_url")
@@ -40,9 +37,8 @@ class OllamaEmbedder(OllamaModel, RemoteEmbedder):
 def _digest(embedder: OllamaEmbedder) -> str:
     """Return the digest of the model's weights, requested once per process so that the embedder cannot change during a run."""
     names = (embedder.model, f"{embedder.model}:latest")
-    digest = next(
-        (str(model.get("digest")) for model in embedder._call(embedder._listed) if model.get("name") in names and model.get("digest")), None
-    )
+    answer = embedder._mapping(embedder._call(lambda client: client.get("/api/tags", cast_to=object)))
+    digest = next((str(each["digest"]) for each in answer.get("models") or [] if each.get("name") in names and each.get("digest")), None)
     if digest is None:
         raise ModelError(f"{embedder.label} was not found", f"ollama pull {embedder.model}")
     return digest

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from workbench.core import batching
+
 if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache
     from workbench.storage.key_locks import KeyLocks
@@ -20,9 +22,14 @@ class CallClaims:
     Keys are claimed in blocks, shortly before their calls, so that other processes get their share. Without a cache, every key is claimed.
     """
 
+    _locks: "KeyLocks | None" = None
+
     def __init__(self, cache: "CallCache | None", block: int, longest_wait: float) -> None:
         self.cache, self._block, self._longest_wait = cache, block, longest_wait
-        self._locks = _locks_of(cache) if cache is not None else None
+        if cache is not None:
+            from workbench.storage.key_locks import KeyLocks
+
+            self._locks = KeyLocks(cache.path.with_suffix(".locks"))
         self._claimed: set[str] = set()
 
     def open(self) -> AbstractContextManager[None]:
@@ -55,7 +62,8 @@ class CallClaims:
         Keys that other processes have come last: their values are awaited, or they are claimed once those processes fail or end.
         """
         elsewhere: list[str] = []
-        for block in _blocks(keys, self._block):
+        for part in batching.blocks(len(keys), self._block):
+            block = keys[part]
             claimed = [key for key in block if self._try(key)]
             elsewhere += [key for key in block if key not in claimed]
             async for item in self._looked_up(claimed):
@@ -93,13 +101,3 @@ class CallClaims:
             self.release(key)
         for key in claimed:
             yield key, found.get(key)
-
-
-def _locks_of(cache: "CallCache") -> "KeyLocks":
-    from workbench.storage.key_locks import KeyLocks
-
-    return KeyLocks(cache.path.with_suffix(".locks"))
-
-
-def _blocks(keys: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [keys[start : start + size] for start in range(0, len(keys), size)]

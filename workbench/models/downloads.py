@@ -68,7 +68,7 @@ PUBLISHED: Mapping[str, PublishedFile] = {
 
 
 def download(file: PublishedFile, source: str, folder: Path, advance: Callable[[int], object]) -> Path:
-    """Copy a published file from a path or an address to a folder, and return its place there. `advance` hears of each part's bytes.
+    """Copy a published file from a path or an address to a folder, and return its place there. `advance` is called with the bytes of each part.
 
     The file has its name only after its checksum was verified. Until then it is NAME.part, from which an interrupted download resumes.
 
@@ -84,7 +84,8 @@ def download(file: PublishedFile, source: str, folder: Path, advance: Callable[[
     place = folder / file.name
     try:
         if place.exists():
-            _check_present(file, place)
+            if not place.is_file() or place.stat().st_size != file.size or file_digest(place, "sha256") != file.sha256:
+                raise InputError(f"{place} exists and is not the published file", "remove it, or name another folder with --to")
             return place
         folder.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f"{place.name}.part")
@@ -96,11 +97,6 @@ def download(file: PublishedFile, source: str, folder: Path, advance: Callable[[
             f"{file.name} could not be written to {folder} ({_reason(error)})", "free some space, or name another folder with --to"
         ) from error
     return place
-
-
-def _check_present(file: PublishedFile, place: Path) -> None:
-    if not place.is_file() or place.stat().st_size != file.size or file_digest(place, "sha256") != file.sha256:
-        raise InputError(f"{place} exists and is not the published file", "remove it, or name another folder with --to")
 
 
 def _verify(file: PublishedFile, source: str, part: Path) -> None:

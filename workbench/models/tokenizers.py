@@ -140,7 +140,8 @@ def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
         positions = [np.arange(len(text), dtype=np.int32) for text in texts]
         return [Tokens(places, places + 1, places) for places in positions]
     if vocabulary == CL100K:
-        return [_cl100k(text) for text in texts]
+        parts = (_parts(text, _CL100K_LONGEST, _BETWEEN_WORDS) for text in texts)
+        return [_joined((_cl100k_part(text[start:end]), start) for start, end in each) for text, each in zip(texts, parts, strict=True)]
     parts_of = [list(_parts(text, _LONGEST, _BETWEEN_WORDS, _BETWEEN_OTHERS)) for text in texts]
     shared = (text[start : end + _SHARED] for text, parts in zip(texts, parts_of, strict=True) for start, end in parts)
     encode = model_tokenizer(vocabulary).encode_batch
@@ -151,10 +152,6 @@ def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
         # A vocabulary without words, or a word without an end: the tokens depend on the whole text.
         found.append(tokens or _Encoded.of(encode([text], add_special_tokens=False)[0]).tokens)
     return found
-
-
-def _cl100k(text: str) -> Tokens:
-    return _joined((_cl100k_part(text[start:end]), start) for start, end in _parts(text, _CL100K_LONGEST, _BETWEEN_WORDS))
 
 
 def _cl100k_part(text: str) -> Tokens:

@@ -28,6 +28,7 @@ _BYTES = 160
 _SUFFIXES = frozenset(each.to for each in FORMATS)
 
 DOCUMENTS = "documents"
+_DOCUMENT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm")
 # What programs and persons add to the name of a copy.
 _COPY = re.compile(r"(?:\b|_)(?:copy|kopie|copie|copia|backup|bak|old|alt)(?:\b|_)|\(\d+\)$", re.IGNORECASE)
 
@@ -246,16 +247,12 @@ def _free_id(relative: str, suffix: str, converted: ConvertedText, folder: Path,
     """Return an id whose file does not exist. A file that an interrupted run left, with exactly this text, is the document."""
     while True:
         doc_id = document_id(relative, taken)
-        there = [path for path in _files_of(folder / DOCUMENTS / doc_id) if path.exists()]
+        # Files of any suffix would have the same id.
+        place = folder / DOCUMENTS / doc_id
+        there = [path for suffix in _DOCUMENT_SUFFIXES if (path := place.with_name(place.name + suffix)).exists()]
         if not there or (there == [folder / DOCUMENTS / f"{doc_id}{suffix}"] and there[0].read_bytes() == converted.text.encode()):
             return doc_id
         taken.add(same_id(doc_id))
-
-
-def _files_of(path: Path) -> Iterator[Path]:
-    """Yield the files that would have the same id, whatever their suffix."""
-    for suffix in (".md", ".markdown", ".txt", ".html", ".htm"):
-        yield path.with_name(path.name + suffix)
 
 
 def texts_of(folder: Path, origins: Mapping[str, DocumentOrigin]) -> dict[str, str]:

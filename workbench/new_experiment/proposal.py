@@ -60,7 +60,9 @@ def propose(measures: CorpusMeasures) -> Proposal:
             ProposedSetting({"kind": "dense"}, f"all-MiniLM-L6-v2 was trained on English; these documents are {many}"),
             ProposedSetting({"kind": "bm25", "stopwords": "none", "stemmer": "none"}, "words as they are, in any language"),
         )
-    return Proposal(chunkings, retrievers, _embedding(measures), _metrics(measures), _name(chunkings[0].settings), tuple(_about(measures)))
+    first = chunkings[0].settings
+    baseline = "-".join(str(first[key]) for key in ("kind", "size", "overlap") if key in first)
+    return Proposal(chunkings, retrievers, _embedding(measures), _metrics(measures), baseline, tuple(_about(measures)))
 
 
 def _of_short(measures: CorpusMeasures) -> Iterator[ProposedSetting]:
@@ -127,10 +129,6 @@ def _about(measures: CorpusMeasures) -> Iterator[str]:
         f"{share(measures.headed, 1)} have headings, {share(measures.fixed_blocks, 1)} of the text are tables, code and lists; "
         f"paragraphs have {count(measures.paragraph)} and sentences {count(measures.sentence)} tokens (medians)"
     )
-
-
-def _name(settings: Mapping[str, Any]) -> str:
-    return "-".join(str(settings[key]) for key in ("kind", "size", "overlap") if key in settings)
 
 
 def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[str]) -> str:

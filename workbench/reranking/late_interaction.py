@@ -14,7 +14,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.embedding.torch_model import model_modules
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, model_fingerprint
-from workbench.models.tokenizers import Ints, model_tokenizer
+from workbench.models.tokenizers import model_tokenizer
 from workbench.reranking.base import Floats
 from workbench.reranking.pairs import Pair, PairReranker, Scorer
 from workbench.storage.vector_cache import Vectors
@@ -139,17 +139,13 @@ def token_vectors(texts: Sequence[str], embedder: SentenceTransformerEmbedder, r
     encodings = model_tokenizer(embedder.model).encode_batch_fast(list(texts), add_special_tokens=False)
     rows = [[*before, *encoding.ids[:room], *after] or [0] for encoding in encodings]
     vectors: dict[str, Vectors] = {}
-    for batch in batching.padded_batches(_lengths(rows), _TOKENS, _TEXTS):
+    for batch in batching.padded_batches(np.array(list(map(len, rows)), dtype=np.int64), _TOKENS, _TEXTS):
         states = embedder.states([rows[place] for place in batch])
         for place, row in zip(batch.tolist(), states, strict=True):
             inner = row[len(before) : len(row) - len(after)]
             tokens = inner if len(inner) else row[-1:]
             vectors[texts[place]] = tokens / np.linalg.norm(tokens, axis=1, keepdims=True)
     return vectors
-
-
-def _lengths(rows: Sequence[Sequence[int]]) -> Ints:
-    return np.array([len(row) for row in rows], dtype=np.int64)
 
 
 def _without_tokens(embedder: SentenceTransformerEmbedder) -> str:

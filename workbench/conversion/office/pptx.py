@@ -58,16 +58,12 @@ def diagram_blocks(data: Any, part: Any) -> list[str]:
         if (relation := attribute(element, "dm")) in part.rels:
             root = etree.fromstring(part.rels[relation].target_part.blob, parser())
             texts = (
-                " ".join(_paragraphs(point))
+                " ".join(filter(None, map(text_of, all_named(point, "a:p"))))
                 for point in root.iter("{*}pt")
                 if attribute(point, "type") not in ("pres", "parTrans", "sibTrans")
             )
             return ["\n".join(f"- {text}" for text in found)] if (found := [text for text in texts if text]) else []
     return []
-
-
-def _paragraphs(point: Any) -> Iterator[str]:
-    return filter(None, (text_of(paragraph) for paragraph in all_named(point, "a:p")))
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -174,7 +170,7 @@ def _property(run: Any, name: str) -> str:
 
 
 def _blocks(shapes: Iterable[Any], unread: Counter[str], depth: int = 0) -> Iterator[str]:
-    for shape in sorted(shapes, key=_place):
+    for shape in sorted(shapes, key=lambda shape: (int(shape.top or 0) // _ROW, int(shape.left or 0))):
         if next(iter(shape.element.xpath(".//p:cNvPr/@hidden")), "0") not in _OFF:
             unread["hidden shape"] += 1
         elif hasattr(shape, "shapes"):
@@ -208,10 +204,6 @@ def _graphic(frame: Any, unread: Counter[str]) -> Iterator[str]:
         unread["chart"] += 1
     else:
         unread["embedded object"] += 1
-
-
-def _place(shape: Any) -> tuple[int, int]:
-    return int(shape.top or 0) // _ROW, int(shape.left or 0)
 
 
 def _text(frame: Any, listed: bool = False, levels: Sequence[Any] = ()) -> str:

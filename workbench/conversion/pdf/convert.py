@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from workbench.conversion.pdf.layout import Bookmark, markdown_of_lines
+from workbench.conversion.pdf.layout import markdown_of_lines
 from workbench.conversion.pdf.lines import PrintedPage, printed_page
 from workbench.conversion.pdf.order import doubt_of, in_reading_order
 from workbench.conversion.pdf.running import running_lines
@@ -84,7 +84,8 @@ def convert_pdf(raw: bytes) -> ConvertedText:
         if pdf.get_formtype() == pypdfium2.raw.FORMTYPE_XFA_FULL:
             raise UnreadableFileError("is a form whose pages only Adobe Reader makes (XFA); print it there as a PDF")
         pages, beside, broken = _read_pages(pdf)
-        bookmarks = list(_bookmarks(pdf))
+        entries = [(item, item.get_dest()) for item in islice(pdf.get_toc(), _BOOKMARKS)]
+        bookmarks = [(item.get_title(), item.level + 1, target.get_index() if target else None) for item, target in entries]
         attached = pdf.count_attachments()
     except pypdfium2.PdfiumError as error:
         reason = next((text for word, text in _PROBLEMS.items() if word in str(error).lower()), f"cannot be read as PDF ({error})")
@@ -168,9 +169,3 @@ def _notes_beside(pages: Sequence[PrintedPage], beside: Sequence[UnreadParts], a
 
 def _named(numbers: Sequence[int]) -> str:
     return f"page {numbers[0]}" if len(numbers) == 1 else f"the pages {listed([str(number) for number in numbers])}"
-
-
-def _bookmarks(pdf: Any) -> Iterator[Bookmark]:
-    for item in islice(pdf.get_toc(), _BOOKMARKS):
-        target = item.get_dest()
-        yield item.get_title(), item.level + 1, target.get_index() if target else None

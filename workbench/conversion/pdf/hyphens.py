@@ -84,7 +84,8 @@ class LineEndHyphens:
             return ""
         if right[0] in _CONJUNCTIONS.split():
             return "- "
-        return "" if self._is_german_noun(left[0], right[0]) else "-"
+        german_noun = self._languages == ("de",) and _GERMAN_NOUN.fullmatch(left[0]) and len(right[0]) > _LOANS
+        return "" if german_noun else "-"
 
     @cached_property
     def _languages(self) -> tuple[str, ...]:
@@ -97,6 +98,3 @@ class LineEndHyphens:
 
         # A capital begins a sentence, or is a German noun's.
         return any(simplemma.is_known(each, self._languages) for each in {word, word.lower()})
-
-    def _is_german_noun(self, left: str, right: str) -> bool:
-        return self._languages == ("de",) and bool(_GERMAN_NOUN.fullmatch(left)) and len(right) > _LOANS

@@ -197,11 +197,7 @@ def _joined(text: str, following: str) -> str:
 def _markdown(block: _PrintedBlock, hyphens: LineEndHyphens) -> str:
     if block.code:
         return fenced(block.code)
-    text = _LEADER.sub(_page_after, " ".join(hyphens.resolved(block.text).split()))
+    text = _LEADER.sub(lambda leader: f" {leader[1].strip()}" if leader[1] else "", " ".join(hyphens.resolved(block.text).split()))
     if block.level:
         return f"{'#' * block.level} {text}"
     return _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text
-
-
-def _page_after(leader: re.Match[str]) -> str:
-    return f" {leader[1].strip()}" if leader[1] else ""

@@ -89,12 +89,8 @@ def running_lines(pages: Sequence[PrintedPage]) -> RunningLines:
             once.add(first)
             removed.update(line for line in lines if line != first)
             notes.append(f"{shorten(first.text, _LONGEST_NOTE, placeholder='…')!r} on {plural(on, 'page')}")
-    return RunningLines(frozenset(once), frozenset(removed), tuple(_note(notes)))
-
-
-def _note(lines: Sequence[str]) -> Iterator[str]:
-    if lines:
-        yield f"repeats {plural(len(lines), 'line')} in the margins of its pages, kept once: {listed(lines)}"
+    note = f"repeats {plural(len(notes), 'line')} in the margins of its pages, kept once: {listed(notes)}"
+    return RunningLines(frozenset(once), frozenset(removed), (note,) if notes else ())
 
 
 def _margins(pages: Sequence[PrintedPage], body: float) -> Iterator[list[PrintedLine]]:
@@ -142,13 +138,10 @@ def _marks(line: PrintedLine) -> Iterator[_MarginMark]:
         bare = bool(_BARE_BEFORE.fullmatch(before) and _BARE_AFTER.fullmatch(after))
         named, inside = bool(_NAMED.search(before)), bool(before.strip() and after.strip())
         # A wide gap is before the last word, or behind the first.
-        divided = _DIVIDED_BEFORE.search(before) and _DIVIDED_AFTER.match(after) if inside else _divides(before, after) or line.numbered
+        signs = _DIVIDED_BEFORE.search(before), _DIVIDED_AFTER.match(after)
+        divided = all(signs) if inside else any(signs) or line.numbered
         if bare or (found[0].isdecimal() and (named or divided)):
             yield _MarginMark(before, after, _value(found[0]) - line.page, bare, named)
-
-
-def _divides(before: str, after: str) -> bool:
-    return bool(_DIVIDED_BEFORE.search(before) or _DIVIDED_AFTER.match(after))
 
 
 def _value(text: str) -> int:

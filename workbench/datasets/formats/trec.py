@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows, check_split
@@ -84,16 +84,10 @@ def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]
             known = tuple(next((key for key in keys if key in row), keys[0]) for keys in (_IDS, _TEXTS))
             check_fields(row, (*known, "answer", *VARIANTS, "answerable", "type", "split"), where, draft)
             metadata = {key: value for key, value in row.items() if key not in (*_IDS, *_TEXTS)}
-            draft.doubtful.update(
-                (str(path), f"{key!r}, which TREC topics have no use for and is kept as metadata,") for key in _labels(metadata)
-            )
+            labels = [*(key for key in metadata if key in LABEL_FIELDS), *misspelt(tuple(metadata), LABEL_FIELDS)]
+            draft.doubtful.update((str(path), f"{key!r}, which TREC topics have no use for and is kept as metadata,") for key in labels)
             draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
     return others
-
-
-def _labels(metadata: dict[str, Any]) -> list[str]:
-    """Return the fields that are, or look like, labels of the golden format."""
-    return [*(key for key in metadata if key in LABEL_FIELDS), *misspelt(tuple(metadata), LABEL_FIELDS)]
 
 
 def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:

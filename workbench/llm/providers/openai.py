@@ -49,7 +49,8 @@ class OpenAIClient(ServedClient, KeyedModel):
         # Reasoning or a call of a tool stands in for a content.
         beside = has_reasoning(message) or message.get("tool_calls") or message.get("function_call")
         content = message["content"] if "content" in message or not beside else None
-        refused = message.get("refusal") or _is_refused(content)
+        parts = content if isinstance(content, list) else []
+        refused = message.get("refusal") or any(isinstance(part, dict) and part.get("type") == "refusal" for part in parts)
         usage = answer.get("usage") or {}
         tokens = (logprobs.get("content") or []) if (logprobs := choice.get("logprobs")) else []
         return Reply(
@@ -67,7 +68,3 @@ def _written(usage: Mapping[str, Any]) -> int | None:
     """Return the tokens of an answer. Some servers count those of reasoning only in the total."""
     read, written, total = (count_of(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
     return written if read is None or written is None or total is None else max(written, total - read)
-
-
-def _is_refused(content: Any) -> bool:
-    return isinstance(content, list) and any(isinstance(part, dict) and part.get("type") == "refusal" for part in content)

@@ -16,8 +16,8 @@ from workbench.context.assembly import PackedContext
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
 from workbench.context.context_packing import ContextPacking
 from workbench.context.contexts import ContextBuilder, ContextOutcome
-from workbench.context.delivered_slices import DeliveredSlices, passage_of
-from workbench.context.question_labels import QuestionLabels, question_labels
+from workbench.context.delivered_slices import DeliveredSlices
+from workbench.context.question_labels import QuestionLabels, passage_of, question_labels
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, RunError
 from workbench.metrics.case import Case
