@@ -46,7 +46,7 @@ class WorkbenchError(Exception):
         return [" ".join(str(self).split())]
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython shows in place of a traceback, as on the command line."""
+        """Return the lines that IPython shows in place of a traceback, as on the command line."""
         return [f"{type(self).__name__}: {line}" for line in self.lines]
 
 

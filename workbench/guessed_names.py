@@ -11,7 +11,7 @@ from workbench.errors import InputError
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=type)
-# How alike a name must be to be the one that is meant.
+# The least similarity of a suggested name.
 _NEAR = 0.75
 # What other tools call our arguments, each used where a function has the argument.
 _ELSEWHERE: Mapping[str, str] = {
@@ -65,7 +65,7 @@ class _AdvisedClass(type):
 
 
 class AdvisedNames(metaclass=_AdvisedClass):
-    """A public value that answers an attribute or a key that it lacks with what is meant. `guesses` has what people try, and what to use instead."""
+    """A public value whose errors for a missing attribute or key suggest the right one. `guesses` maps names that people try to their replacements."""
 
     __slots__ = ()
     guesses: ClassVar[Mapping[str, str]] = {}
@@ -75,7 +75,7 @@ class AdvisedNames(metaclass=_AdvisedClass):
 
         def __getattr__(self, name: str) -> Any:
             if name[0] != "_" and name in dir(type(self)):
-                # A property that failed with an AttributeError of its own, which is raised again.
+                # A property that raised an AttributeError itself, which is raised again.
                 return object.__getattribute__(self, name)
             raise UnknownNameError(type(self), name)
 

@@ -181,7 +181,7 @@ class _SecretParts:
 
 @dataclass(frozen=True)
 class _SecretSearch:
-    """A pattern of what is replaced as a whole, parts of secrets, and parts of what `_folded` leaves of them."""
+    """A pattern of whole secrets to replace, parts of secrets, and parts of secrets as folded by `_folded`."""
 
     whole: re.Pattern[str] | None
     exact: _SecretParts
@@ -222,7 +222,7 @@ def _folded(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
 
 
 def _forms(secret: str) -> list[str]:
-    """Return a secret as it is, in URLs, reversed, and in Base64."""
+    """Return a secret unchanged, in URLs, reversed, and in Base64."""
     raw, quoted = secret.encode("utf-8", "replace"), quote(secret, safe="", errors="replace")
     forms = [secret, quoted, re.sub("%..", lambda code: code[0].lower(), quoted), unquote(secret), secret[::-1]]
     # Within a longer text, a secret begins at any of three places of a group of Base64. Its edges depend on the letters beside it.

@@ -145,5 +145,5 @@ def shingles(words: Sequence[str]) -> frozenset[tuple[str, ...]]:
 
 
 def jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    """Return the share of common elements in all elements, 0 if there are none."""
+    """Return the share of common elements in all elements, 0 without any."""
     return len(one & other) / len(one | other) if one and other else 0.0

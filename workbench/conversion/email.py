@@ -66,7 +66,7 @@ def _quoted(parameter: re.Match[str]) -> str:
 
 
 class _Parts:
-    """The parts of a message, with what is not read of them."""
+    """The parts of a message, and notes on those that are not read."""
 
     def __init__(self) -> None:
         self._attached: list[str] = []
@@ -106,7 +106,7 @@ class _Parts:
             for each in _inside(part):
                 yield from self.texts(each)
         elif kind == "text/html":
-            # The images of the message are parts of their own.
+            # The images of the message are other parts of it.
             page = convert_markup(_IMAGE.sub(lambda image: "" if _OWN_SOURCE.search(image[0]) else image[0], self._content(part)))
             self._notes += page.notes
             yield from filter(None, [page.text.strip()])
@@ -119,7 +119,7 @@ class _Parts:
             self._attached.append(_line(part.get_filename() or kind))
 
     def _add(self, form: "_Parts", read: bool) -> None:
-        """Add what is not read of a form of the text; files and images also of a form that is not read itself."""
+        """Add the unread parts of a form of the text; files and images also of a form that is not read itself."""
         self._attached += form._attached
         self._notes += form._notes if read else []
         self._unread["image"] += form._unread["image"]

@@ -124,7 +124,7 @@ def _value(element: Any, name: str, default: str) -> str:
 
 
 def _base(element: Any) -> str:
-    """Return what has a script, in brackets if the script would belong to a part of it, as in (1/2)²."""
+    """Return the base of a script, in brackets if the script would belong to a part of it, as in (1/2)²."""
     text = _part(element, "e")
     return f"({text})" if any(_name(part) == "e" and _form(part) in _BRACKETED for part in element) else text
 

@@ -44,9 +44,9 @@ class FoundFile:
 
 
 def find_files(root: Path, files: FileAccess, without: Collection[Path] = ()) -> Iterator[FoundFile]:
-    """Yield what is in a folder in order of the paths, except the paths `without`, which must be resolved. Links to folders are not followed.
+    """Yield the files below a folder in order of their paths, except the paths `without`, which must be resolved. Links to folders are not followed.
 
-    A folder that a program has written is yielded with the reason, and what is in it is not.
+    A folder that a program has written is yielded with the reason, without its files.
     """
     places = [root]
     while places:

@@ -13,7 +13,7 @@ from workbench.datasets.formats.markup import code_block
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")
 # What ends a block of HTML that does not end at a blank line.
 _ENDS = ("-->", "</pre>", "?>", "]]>")
-# A name that leaves the fence behind which it is written as it is.
+# A name that does not change the fence in front of it.
 _LANGUAGE = re.compile(r"[\w+#. -]{1,40}$")
 
 

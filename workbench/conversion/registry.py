@@ -33,7 +33,7 @@ class DocumentFormat:
 
     @property
     def converter(self) -> str:
-        """Return what converts it, with its version."""
+        """Return the name and the version of the converter, with those of the packages that it uses."""
         packages = ", ".join(f"{package} {installed_version(package)}" for package in self.packages)
         return f"{self.name} {self.version}{f' with {packages}' if packages else ''}"
 

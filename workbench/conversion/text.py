@@ -21,7 +21,7 @@ _FEW_BINARY, _MOST_BINARY = 8, 0.002
 # Encodings that files are still saved in. A recogniser that may choose any encoding reads "Straße" as Chinese.
 _ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"]
 _WESTERN = "cp1252"
-# A recogniser needs no more than this.
+# Enough for a recogniser.
 _SAMPLE = 200_000
 # Bytes that are not UTF-8, in a file whose other letters are: a file that was cut, or a line from elsewhere.
 _BAD = "\ufffd"

@@ -134,7 +134,7 @@ def _fields_at(known: Mapping[str, FieldInfo], path: Sequence[str | int]) -> Map
 
 
 def field_fault(owner: str, detail: Mapping[str, Any], known: Mapping[str, FieldInfo] | None = None) -> str:
-    """Return a fault of pydantic as one line: the owner, the field, its value and what is wrong with it. `known` are the fields of the owner."""
+    """Return a fault of pydantic as one line: the owner, the field, its value and the reason. `known` are the fields of the owner."""
     field, value, kind = ".".join(str(part) for part in detail["loc"]), detail["input"], detail["type"]
     if kind == "missing":
         return f"{owner} needs {field!r}"

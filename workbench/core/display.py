@@ -26,12 +26,12 @@ def visible_html(html: str) -> str:
 
 
 def displayed(html: str) -> str:
-    """Return HTML as a notebook displays it as it is meant: without formulas and control characters."""
+    """Escape formulas and control characters in HTML for a notebook."""
     return without_formulas(visible_html(html))
 
 
 def without_formulas(html: str) -> str:
-    """Wrap dollars and backslashes, between which a notebook would set the text as a formula, in elements of their own."""
+    """Wrap dollars and backslashes in elements, since a notebook would set the text between them as a formula."""
     return _FORMULA.sub(lambda match: f"<span>{match[0]}</span>", html)
 
 

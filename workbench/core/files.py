@@ -74,7 +74,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def file_state(path: Path) -> FileState:
-    """Return what the file system says of a file. Its time can be set, and copies keep it, but every write changes the last number. Raises OSError."""
+    """Return the state of a file in the file system. Its time can be set, and copies keep it, but every write changes the last number. Raises OSError."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 

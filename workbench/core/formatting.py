@@ -77,7 +77,7 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def capitalised(text: str) -> str:
-    """Return a text with a capital at its beginning, and the rest as it is."""
+    """Return a text with a capital at its beginning."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
@@ -139,7 +139,7 @@ def plain_name(name: object, most: int) -> str:
 
 
 def name_fault(name: object, most: int) -> str:
-    """Say what a name is not, with one that is valid."""
+    """Describe the fault of an invalid name, with a valid one."""
     length = f" (at most {most})" if len(str(name)) > most else ""
     return f"not lower-case letters, digits, '.', '_' or '-'{length}; write for example {plain_name(name, most) or 'current'!r}"
 

@@ -19,7 +19,7 @@ from workbench.core.fingerprint import file_digest
 from workbench.core.formatting import meant
 from workbench.errors import InputError, error_line
 
-# The form of a function's name. Reading an experiment checks no more than this.
+# The form of a function's name, which is all that reading an experiment checks.
 FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
 
 # Reading the metadata of all packages takes a third of a second.
@@ -39,7 +39,7 @@ def require_permission(functions: Sequence[str], allow_code: bool) -> None:
 
 
 def imported(name: str) -> Callable[..., Any]:
-    """Import the function `package.module:function`, also from the working directory. Raises InputError if there is none."""
+    """Import the function `package.module:function`, also from the working directory. Raises InputError if it does not exist."""
     function = imported_object(name)
     if not builtins.callable(function):
         raise InputError(f"{name} is a {type(function).__name__}, not a function")
@@ -70,7 +70,7 @@ def _source_digest(module_name: str) -> str:
 
 
 def imported_object(name: str) -> object:
-    """Import the object `package.module:name` of any type, also from the working directory. Raises InputError if there is none."""
+    """Import the object `package.module:name` of any type, also from the working directory. Raises InputError if it does not exist."""
     module_name, _, attributes = name.partition(":")
     folder = os.getcwd()
     # Append it, so that a file there hides no package. The command's own path lacks the working directory.

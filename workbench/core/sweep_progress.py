@@ -17,7 +17,7 @@ _RISE = 1.3
 
 @dataclass
 class ItemProgress:
-    """What one result has done so far, in its own unit such as tokens."""
+    """Progress of one result, in its unit such as tokens."""
 
     title: str = ""
     done: float = 0.0

@@ -32,7 +32,7 @@ _USUAL = {
     "start": ("start_index", "start_char", "start_offset", "begin", "from", "answer_start"),
     "end": ("end_index", "end_char", "end_offset", "stop", "to", "answer_end"),
 }
-# A field is rare beside one that occurs at least so many times as often.
+# A field is rare beside one that occurs at least this many times as often.
 _RARE = 4
 # Fields that mean the opposite of `answerable`.
 _OPPOSITES = ("unanswerable", "is_unanswerable", "not_answerable", "is_impossible")

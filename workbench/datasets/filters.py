@@ -35,7 +35,7 @@ def matches(where: Where, document: Document) -> bool:
 
 
 def filter_faults(where: object, fields: Sequence[str], depth: int = 0) -> Iterator[str]:
-    """Yield what is wrong with a filter on documents that have these fields in their metadata."""
+    """Yield the faults of a filter on documents that have these fields in their metadata."""
     if depth > _DEEPEST:
         yield f"filters inside filters, more than {_DEEPEST} deep"
         return

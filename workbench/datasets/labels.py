@@ -90,7 +90,7 @@ class IdLookup:
 def match_unicode(draft: DatasetDraft) -> None:
     """Give labels the id of the document that they name in another Unicode form, as macOS writes file names, and note it.
 
-    An id that several documents have in other forms stays as it is.
+    An id that several documents have in other forms is not changed.
     """
     known = {document.doc_id for document, _ in draft.documents}
     rows = [*((qrel.doc_id, where) for qrel, where in draft.qrels), *((row.span.doc_id, row.where) for row in draft.evidence)]

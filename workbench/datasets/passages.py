@@ -20,7 +20,7 @@ _FORMS: dict[str, Callable[[str], str]] = {
 }
 # Bounds in characters: what all searches may read together (some 10 seconds), a corpus whose words are compared, a text that is looked for.
 _READ, _COMPARED, _LONGEST = 300_000_000, 10_000_000, 2_000
-# Aligning a document takes about as long as reading it so many times.
+# Aligning a document takes about as long as reading it this many times.
 _ALIGNING = 20
 _LIKENESS = 0.6
 _WORD = re.compile(r"\S+")

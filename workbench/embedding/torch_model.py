@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 
-# Families that number positions from behind the padding token, like fairseq, which leaves fewer for tokens.
+# Families that number positions from after the padding token, like fairseq, which leaves fewer for tokens.
 _FAIRSEQ = (
     *("camembert", "data2vec-text", "ibert", "longformer", "luke", "mpnet", "roberta", "roberta-prelayernorm"),
     *("xlm-roberta", "xlm-roberta-xl", "xmod"),

@@ -29,7 +29,7 @@ REASONS: Mapping[str, str] = {
 
 
 class GenerationSettings(BaseModel):
-    """What to generate, and how strictly it is checked."""
+    """Settings of a generation: numbers and kinds of questions, and thresholds of their checks."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -75,7 +75,7 @@ def fits(spans: Sequence[Span]) -> bool:
 
 
 def without_evidence(passages: Iterable[Chunk], spans: Iterable[Span]) -> list[Chunk]:
-    """Return what remains of passages if the evidence is cut out of them, each remaining part as a passage."""
+    """Cut evidence out of passages, and return each remaining part as a passage."""
     cuts: dict[str, list[tuple[int, int]]] = {}
     for span in spans:
         cuts.setdefault(span.doc_id, []).append((span.start, span.end))

@@ -76,7 +76,7 @@ class ProposedUnanswerable(StructuredReply):
 
 
 class PassageAnswer(StructuredReply):
-    """Whether passages answer a question, the answer, and the text that says so."""
+    """An answer from passages, with the text that says so."""
 
     answerable: bool
     answer: str
@@ -84,7 +84,7 @@ class PassageAnswer(StructuredReply):
 
 
 class ReferenceAnswer(StructuredReply):
-    """Whether documents answer a question, and the reference answer."""
+    """A reference answer from documents."""
 
     answerable: bool
     answer: str
@@ -111,7 +111,7 @@ class FailedCall:
 
 @dataclass
 class CachedModel:
-    """A chat model with its cache and budget. `failures` counts failed calls by their reason; `name` is that which the server gave."""
+    """A chat model with its cache and budget. `failures` counts failed calls by their reason; `name` is the name that the server gave."""
 
     client: ChatClient
     resources: CallResources
@@ -122,7 +122,7 @@ class CachedModel:
     spent: bool = False
 
     def ask(self, prompts: Sequence[Sequence[Message]], kind: type[R], label: str) -> list[R | FailedCall]:
-        """Return the reply to each prompt, or why there is none, in order."""
+        """Return the reply to each prompt, or the failed call, in order."""
         calls = [ChatCall(tuple(messages), self.max_tokens, 0.0, schema=kind.model_json_schema()) for messages in prompts]
         replies: dict[int, R | FailedCall] = {}
         with ProgressBar(total=len(calls), desc=label, unit="call", disable=not calls) as bar:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from workbench.core.component import Component
 
-# Why replies end, by the names of all providers.
+# Reasons for the end of a reply, by all providers' names of them.
 _ENDS: Mapping[str, re.Pattern[str]] = {
     "stop": re.compile(
         r"|none|null|stop(ped)?|stop_(sequence|criteria_met|token|words?)|end(_(turn|of_text|of_sequence|of_turn))?|endoftext|eos(_token(_found)?)?"
@@ -102,7 +102,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class CallFailure:
-    """Why a call has no usable reply, in one line. `kind` is what failures are counted by, `lost` are all tries that may cost something."""
+    """A call without a usable reply, with the `reason` in one line. Failures are counted by `kind`; `lost` are all tries that may cost something."""
 
     reason: str
     kind: Literal["server", "timeout", "reply", "refusal", "window", "budget", "key", "request"] = "server"
@@ -111,7 +111,7 @@ class CallFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelUse:
-    """What the call of a model cost for a result, if a call was made. Tokens and cost also count if the reply came from the cache.
+    """The cost of a call for a result, if a call was made. Tokens and cost also count if the reply came from the cache.
 
     `lost` are the tries without a usable reply, which are not in the tokens and the cost.
     """

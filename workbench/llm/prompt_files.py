@@ -50,7 +50,7 @@ def names_in(folder: Path) -> tuple[str, ...]:
 
 
 def filled(template: str, **values: str) -> str:
-    """Fill in all placeholders at once, so that one in a question or passage stays as it is."""
+    """Fill in all placeholders at once, so that one in a question or passage is not replaced."""
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
@@ -87,7 +87,7 @@ def _sections(text: str, path: Path, layout: PromptLayout) -> dict[str, str]:
 
 
 def _fault(name: str, content: str, layout: PromptLayout) -> str:
-    """Return what is wrong with the placeholders of a section, and the fix, or an empty text."""
+    """Return the fault of a section with its placeholders, and the fix, or an empty text."""
     required, found = dict(layout.required)[name], _PLACEHOLDER.findall(content)
     known = required + (layout.optional if name == "user" else ())
     if unknown := next((word for word in found if word not in known), None):

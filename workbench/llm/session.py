@@ -33,7 +33,7 @@ _CACHED = ("text", "finish_reason", "model", "input_tokens", "output_tokens", "l
 
 @dataclass
 class Outage:
-    """How many calls of a client have failed in a row, after all of their tries. After `limit` of them no further call starts."""
+    """Count of calls of a client that failed in a row, after all of their tries. After `limit` of them no further call starts."""
 
     limit: int
     failed: int = 0
@@ -82,7 +82,7 @@ class OutageRecord:
 
 @dataclass(frozen=True)
 class CallLimits:
-    """What a run may spend on calls; None for no limit. A call with all its retries counts once, a cached reply not at all."""
+    """Limits on the calls of a run; None for no limit. A call with all its retries counts once, a cached reply not at all."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -104,7 +104,7 @@ class Spending:
 
 
 class CallBudget:
-    """What a run has spent, shared by its threads. Once a limit is reached, no further call starts; those in flight are finished.
+    """The budget of a run, shared by its threads. Once a limit is reached, no further call starts; those in flight are finished.
 
     A call waits while those in flight could spend what is left, so a limit is exceeded by one call with its retries at most. Where a server has sent
     more than it was asked for, calls are taken to spend as many times more.
@@ -121,7 +121,7 @@ class CallBudget:
 
     @property
     def spent(self) -> Spending:
-        """Return what was spent so far. A call counts from its start, its tokens and cost from its end."""
+        """Return the spending so far. A call counts from its start, its tokens and cost from its end."""
         with self._guard:
             return self._spent
 
@@ -335,7 +335,7 @@ def _kept(outcome: Outcome, call: ChatCall, secrets: Sequence[str]) -> Outcome:
 def _tokens(reply: Reply, call: ChatCall) -> tuple[int, int]:
     """Return the tokens that a reply took, by a generous estimate where the server has not counted."""
     read = most_prompt_tokens(call) if reply.input_tokens is None else reply.input_tokens
-    # Reasoning in a field of its own is not in the text.
+    # Reasoning in a separate field is not in the text.
     written = max(most_tokens(reply.text), call.max_tokens if reply.reasoned else 0)
     return read, written if reply.output_tokens is None else reply.output_tokens
 

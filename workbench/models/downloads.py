@@ -157,7 +157,7 @@ def _file_blocks(stream: IO[bytes], source: str) -> Iterator[bytes]:
 
 
 def _blocks(answer: "Response") -> Iterator[bytes]:
-    """Yield what arrives. A connection that ends early is a short file, which a later download completes."""
+    """Yield the bytes that arrive. A connection that ends early is a short file, which a later download completes."""
     from workbench.models.http import RemoteProtocolError
 
     with suppress(RemoteProtocolError):

@@ -133,7 +133,7 @@ def _loaded(file: _File, threads: int, window: int | None) -> Any:
 
 @functools.cache
 def _control_tokens(file: _File) -> re.Pattern[str] | None:
-    """Return what finds the control tokens of a model, the longest first, or None if it has none."""
+    """Return a pattern of the control tokens of a model, the longest first, or None without any."""
     try:
         with file.path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
             texts, types = _Metadata(content).vocabulary()

@@ -344,7 +344,7 @@ def _followed(address: str, location: str, hosts: Sequence[str], away: str) -> s
 
 
 def _reason(error: BaseException | None) -> str:
-    """Return what the system said, else the first error."""
+    """Return the message of the system, else of the first error."""
     found = error
     while found and not getattr(found, "strerror", None):
         found = found.__cause__ or found.__context__

@@ -24,7 +24,7 @@ OPENAI_ADDRESS = "https://api.openai.com/v1"
 # How servers say that an input is beyond the window.
 TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
 _MESSAGE = 200
-# A reply may take as long as the wait for so many parts of it.
+# A reply may take as long as the wait for this many parts of it.
 _PARTS = 10
 _OLLAMA_PORT = 11434
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")

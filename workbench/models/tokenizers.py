@@ -140,8 +140,8 @@ def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
         positions = [np.arange(len(text), dtype=np.int32) for text in texts]
         return [Tokens(places, places + 1, places) for places in positions]
     if vocabulary == CL100K:
-        parts = (_parts(text, _CL100K_LONGEST, _BETWEEN_WORDS) for text in texts)
-        return [_joined((_cl100k_part(text[start:end]), start) for start, end in each) for text, each in zip(texts, parts, strict=True)]
+        cuts = [(text, _parts(text, _CL100K_LONGEST, _BETWEEN_WORDS)) for text in texts]
+        return [_joined((_cl100k_part(text[start:end]), start) for start, end in slices) for text, slices in cuts]
     parts_of = [list(_parts(text, _LONGEST, _BETWEEN_WORDS, _BETWEEN_OTHERS)) for text in texts]
     shared = (text[start : end + _SHARED] for text, parts in zip(texts, parts_of, strict=True) for start, end in parts)
     encode = model_tokenizer(vocabulary).encode_batch

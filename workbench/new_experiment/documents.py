@@ -23,7 +23,7 @@ from workbench.errors import InputError
 
 # Letters and digits of all scripts stay. Blanks would end the id in a run file of TREC.
 _REPLACED = re.compile(r"[^\w.+-]+")
-# File systems allow 255 bytes for a name, and files are written beside it under longer names.
+# File systems allow 255 bytes for a name, and temporary files have longer names.
 _BYTES = 160
 _SUFFIXES = frozenset(each.to for each in FORMATS)
 
@@ -134,7 +134,7 @@ def text_digest(text: str) -> str:
 
 @dataclass
 class FolderConversion:
-    """What a run found: origins of all documents, the `added` ones, files that were skipped, and remarks on documents that exist."""
+    """The result of a conversion: origins of all documents, the `added` ones, skipped files, and remarks on documents that exist."""
 
     known: dict[str, DocumentOrigin]
     added: list[DocumentOrigin] = field(default_factory=list)

@@ -22,7 +22,7 @@ _HEADINGS = 2
 
 @dataclass(frozen=True)
 class CorpusMeasures:
-    """What was measured, in tokens of all-MiniLM-L6-v2. A value of a distribution is its median, if nothing else is said.
+    """Measurements of documents, in tokens of all-MiniLM-L6-v2. A value of a distribution is its median unless described otherwise.
 
     `fitting` is the share of all tokens that is in documents of at most a window,
     `headed` is the share of documents with at least two headings, `fixed_blocks` the share of text in tables, code and lists.

@@ -37,7 +37,7 @@ Writer = Callable[[Sequence[Document], Sequence[str]], Sequence[Mapping[str, Any
 
 
 def advice_lines(documents: int, questions: int, accepted: int, comparisons: int, smallest: float) -> Iterator[str]:
-    """Yield what to add: documents, questions, and acceptance by a person.
+    """Yield advice on what a dataset needs before a sweep can conclude anything: documents, questions, acceptance by a person.
 
     `accepted` questions are not drafts, or accepted ones. `comparisons` are those of the experiment, all pairs or all with its baseline. `smallest` is the experiment's smallest difference that matters.
     """
@@ -205,7 +205,7 @@ def _require_writable(place: Place) -> None:
 
 
 def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[DraftQuestion]) -> Proposal | None:
-    """Write the experiment file, and the schema that editors check it by, if there is none."""
+    """Write the experiment file unless it exists."""
     if place.file.exists():
         return None
     proposal = propose(measure(documents))

@@ -1,4 +1,4 @@
-"""What an answer made of a planted passage: kept, conflict or adopted; complied or resisted."""
+"""Outcomes of a planted passage in an answer: kept, conflict or adopted; complied or resisted."""
 
 import re
 from collections.abc import Mapping

@@ -71,7 +71,7 @@ def attack_on(query_id: str, family: str) -> str:
 
 
 def injected(passage: Passage, attack: str) -> Passage:
-    """Append an attack to a passage, as a paragraph of its own."""
+    """Append an attack to a passage, as a new paragraph."""
     return replace(passage, text=f"{passage.text.rstrip()}\n\n{attack}", planted=INJECTION)
 
 

@@ -42,7 +42,7 @@ _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
 
 @dataclass(frozen=True, slots=True)
 class MomentInText:
-    """A day of a year, or a time of day, as it is written in a text."""
+    """A day of a year, or a time of day, as written in a text."""
 
     text: str
     others: tuple[str, ...]

@@ -7,7 +7,7 @@ from workbench.answering.base import AnswerRequest, GeneratedAnswer, Generator
 from workbench.answering.prompt_tokens import prompt_tokens
 from workbench.answering.refusals import is_refusal
 from workbench.context.context_packing import ContextPacking, PackedContext, pack_context
-from workbench.context.delivered_slices import passage_of
+from workbench.context.question_labels import passage_of
 from workbench.core.display import excerpt, table_html
 from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import PipelineConfiguration

@@ -15,7 +15,7 @@ from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.fusion import Fusion, reciprocal_ranks, weighted_scores
 
 _HEAVIEST = 1_000
-# Fields of a retriever that say what is done with the fused ranking.
+# Fields of a retriever that apply to the fused ranking.
 _OF_WHOLE = ("k", "deliver", "neighbours")
 
 

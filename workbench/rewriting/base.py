@@ -1,4 +1,4 @@
-"""The bases of rewriters, which change what is searched for a question. A reranker always gets the original question."""
+"""The bases of rewriters, which change the query that is searched for a question. A reranker always gets the original question."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ class RewrittenText:
 
 
 class Rewriter(ModelComponent, ABC):
-    """A way to change what is searched for a question."""
+    """A way to change the query that is searched for a question."""
 
     def check(self) -> None:
         """Raise InputError if a file or a model is missing or does not fit the settings, without loading a model."""

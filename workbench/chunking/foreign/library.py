@@ -29,7 +29,7 @@ class LibraryChunker(ForeignChunker, ABC):
     reserved: ClassVar[tuple[str, ...]]
     # Classes that load a model by the library's own rules, which may run code in its files. Such a chunker needs permission.
     loads_model: ClassVar[tuple[str, ...]]
-    # Arguments with which a library can be told to trust the code of a model.
+    # Arguments that make a library trust the code of a model.
     unsafe: ClassVar[tuple[str, ...]] = ("model_kwargs", "trust_remote_code")
 
     size: Size | None = Field(default=None, description="The largest size of a chunk, if the library's class has one.")

@@ -79,7 +79,7 @@ def _usual_form(archive: zipfile.ZipFile, parts: list[zipfile.ZipInfo]) -> Bytes
 
 
 def _beginning(part: IO[bytes]) -> Literal["element", "document type", ""]:
-    """Return what the XML of a part begins with, behind comments of any length, or an empty text if it is no XML."""
+    """Return the first thing in the XML of a part, behind comments of any length, or an empty text if the part is not XML."""
     found: list[Literal["element", "document type"]] = []
 
     def stop(beginning: Literal["element", "document type"]) -> NoReturn:

@@ -31,7 +31,7 @@ from workbench.conversion.office.markup import (
 from workbench.conversion.text import ConvertedText, UnreadableFileError, unread_note
 from workbench.datasets.formats.markup import LABEL
 
-# Parts with text may have any name. Those of the glossary, in a folder of their own, are not shown.
+# Parts with text may have any name. Those of the glossary, in another folder, are not shown.
 _PARTS = re.compile(r"word/[^/]+\.xml")
 _TEXTS = ("w:document", "w:footnotes", "w:endnotes", "w:comments", "w:hdr", "w:ftr")
 _STYLES = re.compile(r"word/styles\d*\.xml")
@@ -47,7 +47,7 @@ _READ = """
 """
 # Properties and the codes of fields, which are no text of the document.
 _NO_TEXT = "w:pPr w:rPr w:sectPr w:tblPr w:tblGrid w:trPr w:tcPr w:sdtPr w:sdtEndPr w:tblPrEx w:customXmlPr w:smartTagPr w:fldChar w:fldData w:instrText"
-# Kinds of content in a drawing, by what is in it, from the most special.
+# Kinds of content in a drawing by an element in it, from the most special.
 _GRAPHICS = {
     "chart": "chart",
     "relIds": "diagram",

@@ -50,7 +50,7 @@ def attribute(element: Any, name: str) -> str:
 
 
 def value_of(element: Any) -> str:
-    """Return the value of an element of properties, or an empty text if there is none."""
+    """Return the value of an element of properties, or an empty text for None."""
     return "" if element is None else attribute(element, "val")
 
 

@@ -104,12 +104,12 @@ def _slide(slide: Any, number: int, unread: Counter[str]) -> list[str]:
     heading = " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
     blocks = list(_blocks((shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id), unread))
     blocks += _notes(slide, unread)
-    # The first slide names the presentation. A slide without words is none.
+    # The first slide names the presentation. A slide without words is left out.
     return [f"{'#' if number == 1 else '##'} {heading or f'Slide {number}'}", *blocks] if heading or blocks else []
 
 
 def _notes(slide: Any, unread: Counter[str]) -> Iterator[str]:
-    """Yield the speaker's notes, and what else stands on their page."""
+    """Yield the speaker's notes and the other texts on their page."""
     if slide.has_notes_slide:
         page = slide.notes_slide
         choose_alternatives(page.element)

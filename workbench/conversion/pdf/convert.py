@@ -99,7 +99,7 @@ def convert_pdf(raw: bytes) -> ConvertedText:
 
 
 def _read_pages(pdf: Any) -> tuple[list[PrintedPage], list[UnreadParts], list[int]]:
-    """Return the text of the pages, what is beside it, and the numbers of pages that are damaged. Raises PdfiumError if all are."""
+    """Return the text of the pages, their unread parts, and the numbers of damaged pages. Raises PdfiumError if all are damaged."""
     import pypdfium2
 
     pages, beside, broken = list[PrintedPage](), list[UnreadParts](), list[int]()
@@ -129,7 +129,7 @@ def _require_text(pages: Sequence[PrintedPage], notes: Sequence[str]) -> None:
 
 
 def _notes(pages: Sequence[PrintedPage], broken: Collection[int]) -> Iterator[str]:
-    """Say which pages have no text or characters without text, and on which the order of the text is doubtful."""
+    """Yield notes on pages without text, with characters without text, or with a doubtful order of the text."""
     if blank := [number for number, page in enumerate(pages, 1) if not page.lines and not page.unread and number not in broken]:
         yield f"has no text on {_named(blank)}"
     if unread := [number for number, page in enumerate(pages, 1) if page.unread]:
@@ -148,7 +148,7 @@ def _notes(pages: Sequence[PrintedPage], broken: Collection[int]) -> Iterator[st
 
 
 def _notes_beside(pages: Sequence[PrintedPage], beside: Sequence[UnreadParts], attached: int) -> Iterator[str]:
-    """Say what of a PDF is not read: images, fields of forms, annotations and attached files."""
+    """Yield notes on the parts of a PDF that are not read: images, fields of forms, annotations and attached files."""
     scans = [
         number
         for number, (page, parts) in enumerate(zip(pages, beside, strict=True), 1)

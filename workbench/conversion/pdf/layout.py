@@ -155,7 +155,7 @@ def _may_head(line: PrintedLine) -> bool:
 
 
 def _bold_heading(lines: Sequence[PrintedLine], number: int, body: float) -> bool:
-    """Return whether a bold line of usual height stands alone above text that is not bold."""
+    """Return whether a bold line of usual height is alone above text that is not bold."""
     line = lines[number]
     if not line.bold or line.height < 0.95 * body or not _may_head(line) or not (line.text[0].isupper() or line.text[0].isdigit()):
         return False

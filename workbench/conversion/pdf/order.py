@@ -106,7 +106,7 @@ class _Order:
         return np.asarray(shared > np.maximum(_SHARED * shorter, 0.01))
 
     def _place_left_over(self, number: int, placed: Flags, ordered: list[int]) -> None:
-        """Before the first line of a new column, place what is left of the column beside it: code at its end that was written later."""
+        """Before the first line of a new column, place the rest of the column beside it: code at its end that was written later."""
         if not ordered or self._middles[number] <= self._middles[ordered[-1]]:
             return
         beside_it, last, lowest = self._in_column(ordered[-1]), number, None
@@ -130,7 +130,7 @@ class _Order:
                 self._place(int(each), placed, ordered)
 
     def covered(self) -> Flags:
-        """Return which lines have another in the same place."""
+        """Mark the lines that have another in the same place."""
         found = np.zeros(len(self._lines), dtype=bool)
         for number in range(len(self._lines)):
             near = np.abs(self._middles - self._middles[number]) < 0.4 * np.minimum(self._heights, self._heights[number])

@@ -13,7 +13,7 @@ from workbench.core.formatting import listed, plural
 
 # The upper and the lower margin are looked for in this share of a page's height, and running texts in less of it than page numbers.
 _MARGIN, _TEXT_MARGIN = 0.2, 0.15
-# A margin is this much further from the body than the lines of the body are from each other, which are at least so many heights apart.
+# A margin is this much further from the body than the lines of the body are from each other, which are at least `_CLOSEST` heights apart.
 _APART, _CLOSEST = 1.25, 1.15
 # Parts of one row, and lines at the same height of their pages, differ by at most this part of a height.
 _SAME_ROW, _SAME_HEIGHT = 0.4, 0.5
@@ -131,7 +131,7 @@ def _margin(outer: Sequence[list[PrintedLine]], rows: Sequence[list[PrintedLine]
 
 
 def _marks(line: PrintedLine) -> Iterator[_MarginMark]:
-    """Yield what a line has to share with those of other pages: its whole text, or the text around a page number."""
+    """Yield the marks by which a line recurs on other pages: its whole text, or the text around a page number."""
     yield _MarginMark(line.text)
     for found in _NUMBER.finditer(line.text):
         before, after = line.text[: found.start()], line.text[found.end() :]

@@ -100,7 +100,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
 
     @abstractmethod
     def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
-        """Read the answer to a good request. Raises KeyError, TypeError, IndexError or ValueError if it is none."""
+        """Read the answer to a good request. Raises KeyError, TypeError, IndexError or ValueError for any other answer."""
 
     def check(self) -> None:
         if find_spec(self.package) is None:

@@ -1,4 +1,4 @@
-"""Read the answer in a model's reply: without its reasoning, from the parts of a message, as JSON, or the reason why there is none."""
+"""Read the answer in a model's reply: without its reasoning, from the parts of a message, as JSON, or the reason why it has no answer."""
 
 import itertools
 import re
@@ -104,7 +104,7 @@ class UnreadableContentError(ValueError):
 
 @dataclass(frozen=True)
 class _Marks:
-    """How the reasoning in a text begins and ends. Tags have a `family`: other names that some models end with."""
+    """The beginning and the end of reasoning in a text. Tags have a `family`: other names that some models end with."""
 
     opening: re.Pattern[str]
     closing: re.Pattern[str]
@@ -216,7 +216,7 @@ def _on_own_line(text: str, start: int, end: int) -> bool:
 
 
 def _after_all(text: str) -> str:
-    """Return what follows the last mark in a text with too many of them."""
+    """Return the text after the last mark of a text with too many of them."""
     ends = [found.end() for found in (*_UNOPENED.finditer(text), *_FAMILY.finditer(text))]
     return text[max(ends, default=0) :]
 
@@ -255,7 +255,7 @@ CUT_REASONING = _no_answer("length", reasoned=True)
 
 
 def has_reasoning(message: Mapping[str, Any]) -> bool:
-    """Return whether a message has reasoning in a field or in a part of its own."""
+    """Return whether a message has reasoning in a separate field or part."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     return any(message.get(name) for name in _REASONING) or any(isinstance(part, dict) and _is_reasoning(part) for part in parts)
@@ -291,7 +291,7 @@ def unfenced(text: str) -> str:
 def json_reply(text: str) -> Mapping[str, Any] | None:
     """Return a reply that is one JSON object, also in a block of code and after reasoning, or None for any other.
 
-    An object with a repeated key or with NaN is none.
+    An object with a repeated key or with NaN is refused.
     """
     value = _json(unfenced(separated(text).answer))
     return value if isinstance(value, dict) else None

@@ -35,7 +35,7 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
 }
 
 _NUMBERS = ("code", "status", "status_code", "statusCode", "http_code")
-# Fields that have an error, the words of one, and a flag or a word that says that there is one.
+# Fields that have an error, the words of one, and flags or words that say that a request failed.
 _ERRORS = ("error", "error_message", "errorMessage", "error_msg", "errmsg", "error_code", "errcode", "exception", "fault")
 _MESSAGES = ("message", "detail", "msg", "error_message", "error_msg", "errmsg", "status_msg", "reason")
 _NO_ERRORS = frozenset({"", "0", "none", "null", "false", "no", "no error", "ok", "success"})
@@ -80,7 +80,7 @@ def error_text(content: bytes) -> str:
     if not isinstance(error, dict):
         return str(error)
     parts = [error.get(name) for name in ("message", "msg", "detail", "type", "code", "param")]
-    # A number is the status, which is said beside it.
+    # A number is the status, which the error line names too.
     parts = [part for part in parts if not str(part).isdigit()]
     return " ".join(str(part) for part in parts if part) or str(error)
 
