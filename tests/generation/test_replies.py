@@ -1,4 +1,4 @@
-from workbench.generation.model import PassageAnswer, ProposedFactoid, ProposedUnanswerable, parse_reply
+from workbench.generation.model import PassageReply, ProposedFactoid, ProposedUnanswerable, parse_reply
 
 
 def test_an_object_is_read_also_from_a_block_of_code() -> None:
@@ -28,8 +28,8 @@ def test_anything_else_is_no_reply() -> None:
 
 
 def test_a_yes_in_words_is_no_boolean() -> None:
-    assert parse_reply('{"answerable": "yes", "answer": "", "quote": ""}', PassageAnswer) is None
-    assert parse_reply('{"answerable": 1, "answer": "", "quote": ""}', PassageAnswer) is None
+    assert parse_reply('{"answerable": "yes", "answer": "", "quote": ""}', PassageReply) is None
+    assert parse_reply('{"answerable": 1, "answer": "", "quote": ""}', PassageReply) is None
 
 
 def test_the_schema_requires_every_field_and_no_other() -> None:

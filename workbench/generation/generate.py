@@ -12,7 +12,7 @@ from workbench.generation.candidates import Candidate, GenerationSettings, Quest
 from workbench.generation.model import CachedModel
 from workbench.generation.passages import PassageIndex, cosines
 from workbench.generation.proposals import locate, propose, with_references
-from workbench.generation.verification import Verification
+from workbench.generation.verification import CandidateChecks
 from workbench.records import Chunk, Document, Query
 
 Stage = Callable[[Sequence[Candidate]], Sequence[Candidate]]
@@ -112,13 +112,13 @@ class _Rounds:
         return {kind: max(0, min(wanted - settled[kind], wanted * self.settings.tries - made[kind])) for kind, wanted in targets.items()}
 
     def _round(self, batch: Sequence[Candidate]) -> list[Candidate]:
-        verification = Verification(self.model, self.index, self.search, self.settings)
+        checks = CandidateChecks(self.model, self.index, self.search, self.settings)
         candidates = propose(batch, self.asked, self.model)
         # First what costs no call.
         candidates = _open(candidates, lambda rest: [locate(candidate, self.search) for candidate in rest])
         candidates = _open(candidates, self._without_duplicates)
-        candidates = _open(candidates, verification.from_evidence)
-        candidates = _open(candidates, verification.only_there)
+        candidates = _open(candidates, checks.from_evidence)
+        candidates = _open(candidates, checks.only_there)
         candidates = _open(candidates, lambda rest: with_references(rest, self.model, self.index, self.settings))
         candidates = _open(candidates, self._without_equals)
         self.known += [candidate.question for candidate in candidates if not candidate.dropped]

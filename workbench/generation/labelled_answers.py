@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.core.files import parsed_json, write_text
 from workbench.errors import InputError
-from workbench.generation.model import REFERENCE, CachedModel, FailedCall, ReferenceAnswer, prompt_digest, prompt_messages
+from workbench.generation.model import REFERENCE, CachedModel, FailedCall, ReferenceReply, prompt_digest, prompt_messages
 from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Document, Query
 
 # The most tokens of a reference answer.
@@ -43,7 +43,7 @@ def labelled_answers(
         prompt_messages(REFERENCE, [_page(texts[doc_id]) for doc_id in doc_ids[:documents]], query.text)
         for query, doc_ids in zip(queries, expected, strict=True)
     ]
-    replies = model.ask(prompts, ReferenceAnswer, "write reference answers")
+    replies = model.ask(prompts, ReferenceReply, "write reference answers")
     return [_row(*each, documents, model) for each in zip(queries, expected, replies, strict=True)]
 
 
@@ -61,7 +61,7 @@ def _page(document: Document) -> str:
     return f"{document.title}\n\n{document.text}" if document.title else document.text
 
 
-def _row(query: Query, expected: Sequence[str], reply: ReferenceAnswer | FailedCall, documents: int, model: CachedModel) -> dict[str, Any]:
+def _row(query: Query, expected: Sequence[str], reply: ReferenceReply | FailedCall, documents: int, model: CachedModel) -> dict[str, Any]:
     if isinstance(reply, FailedCall):
         answer, missing = "", reply.detail
     else:

@@ -75,7 +75,7 @@ class ProposedUnanswerable(StructuredReply):
     question: str
 
 
-class PassageAnswer(StructuredReply):
+class PassageReply(StructuredReply):
     """An answer from passages, with the text that says so."""
 
     answerable: bool
@@ -83,7 +83,7 @@ class PassageAnswer(StructuredReply):
     quote: str
 
 
-class ReferenceAnswer(StructuredReply):
+class ReferenceReply(StructuredReply):
     """A reference answer from documents."""
 
     answerable: bool

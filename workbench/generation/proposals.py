@@ -17,7 +17,7 @@ from workbench.generation.model import (
     ProposedFactoid,
     ProposedMultiHop,
     ProposedUnanswerable,
-    ReferenceAnswer,
+    ReferenceReply,
     StructuredReply,
     prompt_messages,
 )
@@ -44,7 +44,7 @@ def with_references(
         prompt_messages(REFERENCE, [shown(passage) for _, passages in best.values() for passage in passages], each.question)
         for each, best in zip(candidates, found, strict=True)
     ]
-    replies = model.ask(prompts, ReferenceAnswer, "write reference answers")
+    replies = model.ask(prompts, ReferenceReply, "write reference answers")
     written = []
     for candidate, best, reply in zip(candidates, found, replies, strict=True):
         if isinstance(reply, FailedCall):

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from workbench.datasets.labels import TextSearch
 from workbench.generation.candidates import Candidate, GenerationSettings
 from workbench.generation.evidence import answers_agree, find_evidence, fits, without_evidence
-from workbench.generation.model import ANSWER, CachedModel, FailedCall, PassageAnswer, prompt_messages
+from workbench.generation.model import ANSWER, CachedModel, FailedCall, PassageReply, prompt_messages
 from workbench.generation.passages import PassageIndex
 from workbench.generation.proposals import shown
 from workbench.records import Chunk, Span
 
 
 @dataclass(frozen=True)
-class Verification:
+class CandidateChecks:
     """The checks of candidates with a model. Each method returns the candidates in order; those that fail are dropped."""
 
     model: CachedModel
@@ -52,17 +52,17 @@ class Verification:
             open_places = [place for place in found if not checked[place].dropped]
         return checked
 
-    def _from_evidence(self, candidate: Candidate, reply: PassageAnswer | FailedCall) -> Candidate:
+    def _from_evidence(self, candidate: Candidate, reply: PassageReply | FailedCall) -> Candidate:
         if isinstance(reply, FailedCall):
             return candidate.drop(reply.reason, reply.detail)
         return candidate if self._same(candidate, reply) else candidate.drop("not_from_evidence", reply.answer)
 
-    def _not_alone(self, candidate: Candidate, reply: PassageAnswer | FailedCall) -> Candidate:
+    def _not_alone(self, candidate: Candidate, reply: PassageReply | FailedCall) -> Candidate:
         if isinstance(reply, FailedCall):
             return candidate.drop(reply.reason, reply.detail)
         return candidate.drop("one_hop", reply.quote) if self._same(candidate, reply) else candidate
 
-    def _elsewhere(self, candidate: Candidate, reply: PassageAnswer | FailedCall, parts: Sequence[Chunk], more: bool) -> Candidate:
+    def _elsewhere(self, candidate: Candidate, reply: PassageReply | FailedCall, parts: Sequence[Chunk], more: bool) -> Candidate:
         if isinstance(reply, FailedCall):
             return candidate.drop(reply.reason, reply.detail)
         if not reply.answerable:
@@ -93,11 +93,11 @@ class Verification:
         near += [passage for passage in others if passage.chunk_id not in known][: self.settings.retrieved]
         return without_evidence(near, [span for need in candidate.needs for span in need])
 
-    def _same(self, candidate: Candidate, reply: PassageAnswer) -> bool:
+    def _same(self, candidate: Candidate, reply: PassageReply) -> bool:
         return reply.answerable and answers_agree(reply.answer, candidate.answer, self.index.cache)
 
-    def _ask(self, asked: Sequence[tuple[str, Sequence[str]]], label: str) -> list[PassageAnswer | FailedCall]:
-        return self.model.ask([prompt_messages(ANSWER, texts, question) for question, texts in asked], PassageAnswer, label)
+    def _ask(self, asked: Sequence[tuple[str, Sequence[str]]], label: str) -> list[PassageReply | FailedCall]:
+        return self.model.ask([prompt_messages(ANSWER, texts, question) for question, texts in asked], PassageReply, label)
 
     def _text(self, span: Span) -> str:
         return self.search.text(span)

@@ -21,7 +21,7 @@ from workbench.storage.vector_cache import Vectors
 _BYTES_A_HIT = 200
 
 
-class _Answer(NamedTuple):
+class _NearestChunks(NamedTuple):
     """Positions of chunks, best first, as int64 (n), and their rounded cosines as float64 (n)."""
 
     positions: Ints
@@ -56,15 +56,15 @@ def _allowed(corpus: Corpus) -> list[str] | None:
     return None if corpus.rows is None else list(corpus.ids)
 
 
-def _continued(nearest: _Answer, deeper: _Answer, corpus: Corpus) -> _Answer:
+def _continued(nearest: _NearestChunks, deeper: _NearestChunks, corpus: Corpus) -> _NearestChunks:
     """Append a deeper answer to that for k chunks, since a deeper search also finds chunks that Chroma misses for k."""
     last = order_keys(nearest.scores, corpus.chunk_breakers[nearest.positions]).min(initial=np.iinfo(np.int64).max)
     below = order_keys(deeper.scores, corpus.chunk_breakers[deeper.positions]) < last
     positions = np.concatenate([nearest.positions, deeper.positions[below]])
-    return _Answer(positions, np.concatenate([nearest.scores, deeper.scores[below]]))
+    return _NearestChunks(positions, np.concatenate([nearest.scores, deeper.scores[below]]))
 
 
-def _deep(collection: Any, queries: Vectors, corpus: Corpus, depth: SearchDepth, width: int) -> list[_Answer]:
+def _deep(collection: Any, queries: Vectors, corpus: Corpus, depth: SearchDepth, width: int) -> list[_NearestChunks]:
     """Return the nearest chunks of each query, requesting four times as many for queries that do not reach the depth."""
     n = len(corpus.doc)
     answers = _ask(collection, queries, width, corpus)
@@ -74,7 +74,7 @@ def _deep(collection: Any, queries: Vectors, corpus: Corpus, depth: SearchDepth,
     return answers
 
 
-def _short(answers: list[_Answer], corpus: Corpus, depth: SearchDepth) -> Ints:
+def _short(answers: list[_NearestChunks], corpus: Corpus, depth: SearchDepth) -> Ints:
     """Return the queries whose answers do not reach the depth: int64."""
     short = np.zeros(len(answers), dtype=np.bool_)
     documents = min(depth.documents, len(np.unique(corpus.doc)))
@@ -84,12 +84,12 @@ def _short(answers: list[_Answer], corpus: Corpus, depth: SearchDepth) -> Ints:
     return np.flatnonzero(short)
 
 
-def _ask(collection: Any, queries: Vectors, width: int, corpus: Corpus) -> list[_Answer]:
+def _ask(collection: Any, queries: Vectors, width: int, corpus: Corpus) -> list[_NearestChunks]:
     """Return Chroma's nearest chunks of each query in our strict order, searching on several threads."""
     threads = requested_threads() or usable_cores()
     allowed = _allowed(corpus)
 
-    def some(part: slice) -> list[_Answer]:
+    def some(part: slice) -> list[_NearestChunks]:
         answer = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, ids=allowed, include=["distances"])
         return [_ordered(*pair, corpus) for pair in zip(answer["ids"], answer["distances"], strict=True)]
 
@@ -98,14 +98,14 @@ def _ask(collection: Any, queries: Vectors, width: int, corpus: Corpus) -> list[
         return [answer for answers in pool.map(some, batching.blocks(len(queries), at_once)) for answer in answers]
 
 
-def _ordered(ids: Sequence[str], distances: Sequence[float], corpus: Corpus) -> _Answer:
+def _ordered(ids: Sequence[str], distances: Sequence[float], corpus: Corpus) -> _NearestChunks:
     positions = corpus.places(ids)
     scores = rounded(1.0 - np.array(distances, dtype=np.float64))
     order = np.argsort(-order_keys(scores, corpus.chunk_breakers[positions]))
-    return _Answer(positions[order], scores[order])
+    return _NearestChunks(positions[order], scores[order])
 
 
-def _equally_long(answers: list[_Answer]) -> Iterator[tuple[Ints, Ints, Floats]]:
+def _equally_long(answers: list[_NearestChunks]) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Group queries with equally long answers, with their positions and scores as arrays (queries, n)."""
     lengths = np.array([len(answer.positions) for answer in answers])
     for length in np.unique(lengths):

@@ -49,13 +49,13 @@ class LocalClient(GgufModel, ChatClient):
 
     async def ask(self, call: ChatCall) -> Reply | CallFailure:
         """Make a call. A cancelled one stops at its next token. Raises ModelError for a file that cannot be loaded."""
-        answer = _LocalAnswer()
+        answer = _StreamedReply()
         try:
             return await asyncio.to_thread(self._ask, call, answer)
         finally:
             answer.cancelled.set()
 
-    def _ask(self, call: ChatCall, answer: "_LocalAnswer") -> Reply | CallFailure:
+    def _ask(self, call: ChatCall, answer: "_StreamedReply") -> Reply | CallFailure:
         path = check_gguf(self.path, self.label)
         model = load(path, self.threads or default_threads(), self.context_window)
         messages = [{"role": message.role, "content": without_control_tokens(message.content, path)} for message in call.messages]
@@ -80,7 +80,7 @@ class LocalClient(GgufModel, ChatClient):
         )
 
 
-class _LocalAnswer:
+class _StreamedReply:
     """A reply, put together from the parts that llama.cpp delivers."""
 
     def __init__(self) -> None:
