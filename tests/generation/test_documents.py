@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.datasets.sources import read_sources
 from workbench.errors import DatasetError, InputError
-from workbench.generation.documents import read_sources
 
 
 def page(folder: Path, name: str, text: str = "Ada wrote it.") -> Path:

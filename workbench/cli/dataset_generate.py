@@ -99,8 +99,8 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     FOLDER is a golden folder; references.jsonl, dropped.jsonl and generation.json are beside the questions. Every question is marked as synthetic
     until a person accepts it. The same command again makes only the calls that are missing. Exit 1 if no question was accepted, 3 if calls failed.
     """
+    from workbench.datasets.sources import read_sources
     from workbench.generation.candidates import GenerationSettings
-    from workbench.generation.documents import read_sources
     from workbench.generation.generate import answer_questions
     from workbench.generation.generate import generate as generate_questions
     from workbench.generation.model import CachedModel
