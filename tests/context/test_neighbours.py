@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.context.neighbours import with_neighbours
+from workbench.context.delivered_slices import with_neighbours
 
 # Chunks 0 to 4 are of the first document, 5 to 7 of the second.
 DOC = np.array([0, 0, 0, 0, 0, 1, 1, 1])

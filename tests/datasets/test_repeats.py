@@ -10,13 +10,12 @@ def test_case_and_blanks_do_not_make_another_question():
 
 
 def test_another_judgement_and_other_evidence_are_other_labels():
-    assert [each.relabelled for each in repeats(QUERIES, [*SAME, Qrel("d", "d3", 0)], [])] == [False, True]
-    assert [each.relabelled for each in repeats(QUERIES, SAME, [("c", Span("d1", 0, 4))])] == [True, False]
+    assert [relabelled for *_, relabelled in repeats(QUERIES, [*SAME, Qrel("d", "d3", 0)], [])] == [False, True]
+    assert [relabelled for *_, relabelled in repeats(QUERIES, SAME, [("c", Span("d1", 0, 4))])] == [True, False]
 
 
 def test_a_question_that_is_also_marked_unanswerable_has_other_labels():
-    (found,) = repeats([Query("a", "Who?"), Query("b", "Who?", answerable=False)], [], [])
-    assert found.relabelled
+    assert repeats([Query("a", "Who?"), Query("b", "Who?", answerable=False)], [], []) == [("b", "a", True)]
 
 
 def test_a_repeated_id_is_another_fault():

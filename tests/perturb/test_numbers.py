@@ -51,11 +51,11 @@ def test_other_values_are_plausible() -> None:
 
 def test_dates_and_times_have_others_in_the_same_form() -> None:
     date, german, english, time = moments_in("30 September 2025, 1. März, May 31, at 08:15")
-    assert (date.text, date.others[0]) == ("30 September", "30 December")
-    assert german.others[0] == "1. Juni"
+    assert (date[0], date[1][0]) == ("30 September", "30 December")
+    assert german[1][0] == "1. Juni"
     # Not every month has 31 days.
-    assert english.others == ("August 31", "July 31", "October 31", "December 31")
-    assert (time.text, time.others[0]) == ("08:15", "11:15")
+    assert english[1] == ("August 31", "July 31", "October 31", "December 31")
+    assert (time[0], time[1][0]) == ("08:15", "11:15")
     assert list(moments_in("32.5 Mayflies at 25:00")) == []
 
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from workbench.core.fingerprint import fingerprint_of_rows
 from workbench.core.formatting import listed, plural
@@ -23,16 +22,12 @@ _PLACE = re.compile(r"(?P<file>.+?(?::| row | question | document ))(?P<number>\
 _UNNAMED = re.compile("q-[0-9a-f]{8}")
 
 
-class Repeat(NamedTuple):
-    """A question whose text `first` has already, and whether their labels (answerable, judgements, evidence) differ."""
+def repeats(queries: Iterable[Query], qrels: Iterable[Qrel], evidence: Iterable[tuple[str, Span]]) -> list[tuple[str, str, bool]]:
+    """Find the questions that repeat the text and the filter of an earlier one, ignoring case and blanks.
 
-    query_id: str
-    first: str
-    relabelled: bool
-
-
-def repeats(queries: Iterable[Query], qrels: Iterable[Qrel], evidence: Iterable[tuple[str, Span]]) -> list[Repeat]:
-    """Find the questions that repeat the text and the filter of an earlier one, ignoring case and blanks. `evidence` are spans by query id."""
+    Returns the id of each, that of the earlier one, and whether their labels (answerable, judgements, evidence) differ. `evidence` are spans by
+    query id.
+    """
     labels: dict[str, set[Hashable]] = {}
     for qrel in qrels:
         labels.setdefault(qrel.query_id, set()).add((qrel.doc_id, qrel.relevance))
@@ -46,7 +41,7 @@ def repeats(queries: Iterable[Query], qrels: Iterable[Qrel], evidence: Iterable[
         earlier = first.setdefault(asked, query)
         if earlier is not query and earlier.query_id != query.query_id:
             same = query.answerable == earlier.answerable and labels.get(query.query_id) == labels.get(earlier.query_id)
-            found.append(Repeat(query.query_id, earlier.query_id, not same))
+            found.append((query.query_id, earlier.query_id, not same))
     return found
 
 
@@ -163,7 +158,7 @@ def _repeats(draft: DatasetDraft) -> list[str]:
     evidence = ((row.query_id, row.span) for row in draft.evidence)
     found = repeats((query for query, _ in draft.queries), (qrel for qrel, _ in draft.qrels), evidence)
     lines = []
-    for query_id, first, relabelled in sorted(found, key=lambda repeat: not repeat.relabelled):
+    for query_id, first, relabelled in sorted(found, key=lambda repeat: not repeat[2]):
         how = "other labels; make the question specific, or give both all labels" if relabelled else "the same labels; remove one of them"
         lines.append(f"{places[query_id]} question {query_id!r} repeats the text of question {first!r} ({places[first]}) with {how}")
     return lines

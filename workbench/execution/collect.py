@@ -277,7 +277,7 @@ def manifest(outcome: Outcome, tables: Mapping[str, TableSchema]) -> dict[str, A
             "queries": len(dataset.queries),
             "unanswerable": sum(not query.answerable for query in dataset.queries),
             "repeated": len(repeated),
-            "relabelled": sum(repeat.relabelled for repeat in repeated),
+            "relabelled": sum(relabelled for *_, relabelled in repeated),
             "judgements": len(dataset.qrels),
             "needs": len(dataset.needs),
         },

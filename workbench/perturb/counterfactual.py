@@ -61,11 +61,11 @@ class _Material:
 
 
 def _moments(material: _Material) -> Iterator[AlteredText]:
-    for moment in moments_in(material.stated):
-        pattern = rf"(?<![\w.:]){re.escape(moment.text)}(?![\w:])"
-        new = next((other for other in moment.others if other not in material.taken), "")
-        if new and moment.text not in material.question and _in_evidence(material, pattern):
-            yield AlteredText(re.sub(pattern, new, material.text), "date", moment.text, new)
+    for moment, others in moments_in(material.stated):
+        pattern = rf"(?<![\w.:]){re.escape(moment)}(?![\w:])"
+        new = next((other for other in others if other not in material.taken), "")
+        if new and moment not in material.question and _in_evidence(material, pattern):
+            yield AlteredText(re.sub(pattern, new, material.text), "date", moment, new)
 
 
 def _numbers(material: _Material) -> Iterator[AlteredText]:
@@ -124,22 +124,13 @@ def _rotated(names: Sequence[str], by: int) -> list[str]:
     return [*names[by:], *names[:by]]
 
 
-@dataclass(frozen=True, slots=True)
-class AlteredCopy:
-    """The altered copy of the passage with a `number` from 0, and the fact that was changed."""
-
-    passage: Passage
-    number: int
-    change: AlteredText
-
-
-def altered_copy(passages: Sequence[Passage], labels: QuestionLabels) -> AlteredCopy | None:
-    """Return a copy of the first passage with a fact of an expected answer that a rule can change, or None if there is no such passage."""
+def altered_copy(passages: Sequence[Passage], labels: QuestionLabels) -> tuple[Passage, int, AlteredText] | None:
+    """Return a copy of the first passage with a fact of an expected answer that a rule can change, its number from 0 and the change, or None."""
     for number, passage in enumerate(passages):
         if labels.is_evident(passage):
             change = altered(passage.text, _evidence(passage, labels), labels.query.text, labels.answers)
             if change:
-                return AlteredCopy(replace(passage, text=change.text, planted=COUNTERFACTUAL), number, change)
+                return replace(passage, text=change.text, planted=COUNTERFACTUAL), number, change
     return None
 
 

@@ -97,15 +97,16 @@ def plant(variant: Variant, clean: PackedContext, labels: QuestionLabels, budget
 
 
 def _with_copy(place: str, clean: PackedContext, labels: QuestionLabels, prompt: PromptTokens) -> ContextOutcome:
-    copy = altered_copy(clean.passages, labels)
-    if copy is None:
+    altered = altered_copy(clean.passages, labels)
+    if altered is None:
         return ContextOutcome(reason=NO_FACT)
-    number = copy.number + (place == "after")
-    tokens = prompt.count(copy.passage.text) + prompt.passage_overhead(len(clean.passages) + 1)
-    planted = Planted("counterfactual", place, number, copy.change.kind, copy.change.original, copy.change.altered)
+    copy, original, change = altered
+    number = original + (place == "after")
+    tokens = prompt.count(copy.text) + prompt.passage_overhead(len(clean.passages) + 1)
+    planted = Planted("counterfactual", place, number, change.kind, change.original, change.altered)
     packed = PackedContext(
-        passages=_inserted(clean.passages, number, copy.passage),
-        ranks=_inserted(clean.ranks, number, clean.ranks[copy.number]),
+        passages=_inserted(clean.passages, number, copy),
+        ranks=_inserted(clean.ranks, number, clean.ranks[original]),
         tokens=_inserted(clean.tokens, number, tokens),
         cuts=clean.cuts,
         total=clean.total + tokens,

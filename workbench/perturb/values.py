@@ -40,24 +40,16 @@ _YES, _NO = frozenset({"yes", "ja"}), frozenset({"no", "nein"})
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class MomentInText:
-    """A day of a year, or a time of day, as written in a text."""
-
-    text: str
-    others: tuple[str, ...]
-
-
-def moments_in(text: str) -> Iterator[MomentInText]:
-    """Yield dates and then times, each with other moments in the same form."""
+def moments_in(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield dates and then times as written in a text, each with other moments in the same form."""
     for match in _DATE.finditer(text):
         day, month = int(match["day"] or match["day_second"]), match["month"] or match["month_first"]
         names = _ENGLISH if month in _ENGLISH else _GERMAN
         later = [(names.index(month) + step) % 12 for step in _LATER]
-        yield MomentInText(match.group(), tuple(match.group().replace(month, names[place]) for place in later if day <= _DAYS[place]))
+        yield match.group(), tuple(match.group().replace(month, names[place]) for place in later if day <= _DAYS[place])
     for match in _TIME.finditer(text):
         hours = [(int(match["hour"]) + step) % 24 for step in _LATER]
-        yield MomentInText(match.group(), tuple(f"{hour:0{len(match['hour'])}d}:{match['minute']}" for hour in hours))
+        yield match.group(), tuple(f"{hour:0{len(match['hour'])}d}:{match['minute']}" for hour in hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +94,8 @@ def numbers_in(text: str) -> Iterator[NumberInText]:
 
 def without_moments(text: str) -> str:
     """Return a text with a blank in place of its dates and times."""
-    for moment in moments_in(text):
-        text = text.replace(moment.text, " ")
+    for moment, _ in moments_in(text):
+        text = text.replace(moment, " ")
     return text
 
 
