@@ -191,7 +191,7 @@ class _SecretSearch:
 @functools.lru_cache(64)
 def _searched(secrets: tuple[str, ...], prefix: int) -> _SecretSearch:
     whole, forms, folded = list[str](), list[str](), list[str]()
-    for secret in dict.fromkeys(each.strip() for each in secrets):
+    for secret in dict.fromkeys(text.strip() for text in secrets):
         if len(secret) >= _LONG:
             forms += _forms(secret)
             folded += [_folded(form)[0] for form in (*_forms(secret), secret.encode("utf-8", "replace").hex())]

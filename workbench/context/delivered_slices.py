@@ -75,16 +75,16 @@ def fewest_covering(span: Passage, slices: Sequence[Passage]) -> list[Passage]:
 
     Of several slices that contain all of it, this is the one with the most text on both sides.
     """
-    whole = [each for each in slices if missing_characters(span, [each]) == 0]
+    whole = [slice_ for slice_ in slices if missing_characters(span, [slice_]) == 0]
     if whole:
-        return [max(whole, key=lambda each: min(span.start - each.start, each.end - span.end))]
+        return [max(whole, key=lambda slice_: min(span.start - slice_.start, slice_.end - span.end))]
     chosen: list[Passage] = []
-    for each in slices:
+    for slice_ in slices:
         # An earlier choice is not needed if its neighbours meet without it.
-        while len(chosen) > 1 and _meet(chosen[-2], each, span):
+        while len(chosen) > 1 and _meet(chosen[-2], slice_, span):
             chosen.pop()
-        if not chosen or each.end > chosen[-1].end:
-            chosen.append(each)
+        if not chosen or slice_.end > chosen[-1].end:
+            chosen.append(slice_)
     return chosen
 
 

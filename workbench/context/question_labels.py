@@ -22,7 +22,7 @@ class QuestionLabels:
     def within(self, doc_ids: Container[str]) -> "QuestionLabels":
         """Return the labels of these documents alone. A need that none of them meets keeps its place, without alternatives."""
         needs = tuple(tuple(span for span in need if span.doc_id in doc_ids) for need in self.needs)
-        relevant, negatives = (tuple(each for each in ids if each in doc_ids) for ids in (self.relevant, self.negatives))
+        relevant, negatives = (tuple(doc_id for doc_id in ids if doc_id in doc_ids) for ids in (self.relevant, self.negatives))
         return replace(self, needs=needs, relevant=relevant, negatives=negatives)
 
     def is_evident(self, passage: Passage) -> bool:
@@ -71,7 +71,7 @@ def question_labels(dataset: Dataset, answers: Sequence[Sequence[str]]) -> list[
 def missing_characters(span: Passage, passages: Sequence[Passage]) -> int:
     """Count the characters of a span that no passage contains, without blanks: chunks are stripped."""
     position, gaps = span.start, []
-    for passage in sorted((each for each in passages if each.doc_id == span.doc_id), key=lambda each: each.start):
+    for passage in sorted((found for found in passages if found.doc_id == span.doc_id), key=lambda found: found.start):
         gaps.append((position, min(passage.start, span.end)))
         position = max(position, min(passage.end, span.end))
     gaps.append((position, span.end))

@@ -92,19 +92,19 @@ class _Parts:
         if part.is_attachment() or kind in _MESSAGES:
             self._attached.append(_line(part.get_filename() or kind))
         elif kind == "multipart/alternative" and part.is_multipart():
-            forms = [(form, "\n\n".join(form.texts(each))) for each in _inside(part) for form in [_Parts()]]
+            forms = [(form, "\n\n".join(form.texts(inner))) for inner in _inside(part) for form in [_Parts()]]
             best, text = _best(forms)
             for form, _ in forms:
                 self._add(form, form is best)
             yield from filter(None, [text])
         elif part.get_content_maintype() == "message" and part.is_multipart():
             # A report, such as the status of a delivery, is fields like those of a message.
-            for each in _inside(part):
-                yield from filter(None, ["\n".join(f"{name}: {_line(value)}" for name, value in each.items())])
-                yield from self.texts(each)
+            for inner in _inside(part):
+                yield from filter(None, ["\n".join(f"{name}: {_line(value)}" for name, value in inner.items())])
+                yield from self.texts(inner)
         elif part.is_multipart():
-            for each in _inside(part):
-                yield from self.texts(each)
+            for inner in _inside(part):
+                yield from self.texts(inner)
         elif kind == "text/html":
             # The images of the message are other parts of it.
             page = convert_markup(_IMAGE.sub(lambda image: "" if _OWN_SOURCE.search(image[0]) else image[0], self._content(part)))
@@ -131,7 +131,7 @@ class _Parts:
 
 
 def _inside(part: EmailMessage) -> list[EmailMessage]:
-    return [cast(EmailMessage, each) for each in part.iter_parts()]
+    return [cast(EmailMessage, inner) for inner in part.iter_parts()]
 
 
 def _best(forms: list[tuple[_Parts, str]]) -> tuple[_Parts, str]:

@@ -117,9 +117,9 @@ def _part(element: Any, name: str) -> str:
 def _value(element: Any, name: str, default: str) -> str:
     """Return a value of the element's properties. Word leaves out those that are usual."""
     for properties in element:
-        for each in properties if _name(properties).endswith("Pr") else ():
-            if _name(each) == name:
-                return next((str(value) for key, value in each.attrib.items() if str(key).endswith("}val")), default)
+        for child in properties if _name(properties).endswith("Pr") else ():
+            if _name(child) == name:
+                return next((str(value) for key, value in child.attrib.items() if str(key).endswith("}val")), default)
     return default
 
 
@@ -196,7 +196,7 @@ def _word_equation(tag: Tag) -> Element:
     if inside:
         return _group("r", inside)
     text = Element("t")
-    shown = "".join(str(each) for each in tag.children if type(each) is NavigableString).translate(_INVISIBLE)
+    shown = "".join(str(child) for child in tag.children if type(child) is NavigableString).translate(_INVISIBLE)
     text.text = " " if name == "mspace" else " ".join(shown.split())
     return text
 
@@ -221,7 +221,7 @@ def _each(tags: Iterable[Tag]) -> list[Element]:
 def _parts(form: str, *names: str) -> Callable[[Tag, list[Tag]], Element | None]:
     """Return a function that makes a form of an element with this number of parts, each under its name."""
     return lambda _, inside: (
-        _element(form, [_group(*each) for each in zip(names, [[part] for part in inside], strict=True)])
+        _element(form, [_group(*pair) for pair in zip(names, [[part] for part in inside], strict=True)])
         if len(inside) == len(names)
         else None
     )

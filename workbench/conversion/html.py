@@ -270,11 +270,11 @@ def _write_inner_tables(content: Tag) -> None:
             continue
         inner = table.find_all("table")
         rows = [row.find_all(_CELLS, recursive=False) for row in table.find_all("tr") if row.find_parent("table") is table]
-        laid_out = 2 * sum(map(length, inner)) > length(table) or any(each.find(_NOT_IN_CELLS) for each in inner)
+        laid_out = 2 * sum(map(length, inner)) > length(table) or any(inner_table.find(_NOT_IN_CELLS) for inner_table in inner)
         if not laid_out and len(rows) > 1 and max(map(len, rows)) > 1:
-            for each in inner:
-                lines = (", ".join(filter(None, map(_line, row.find_all(_CELLS)))) for row in each.find_all("tr"))
-                each.replace_with(f" {'; '.join(filter(None, lines))} ")
+            for inner_table in inner:
+                lines = (", ".join(filter(None, map(_line, row.find_all(_CELLS)))) for row in inner_table.find_all("tr"))
+                inner_table.replace_with(f" {'; '.join(filter(None, lines))} ")
 
 
 def _line(tag: Tag) -> str:

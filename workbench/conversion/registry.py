@@ -69,7 +69,7 @@ _ADVICE = {
     "unpack it": ".zip .gz .tgz .bz2 .xz .tar .7z .rar",
     "save its texts as .txt or .md": ".json .jsonl .ndjson .xml .yaml .yml .toml .parquet",
 }
-BY_SUFFIX: Mapping[str, DocumentFormat] = {suffix: each for each in FORMATS for suffix in each.suffixes}
+BY_SUFFIX: Mapping[str, DocumentFormat] = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
 
 
 def format_of(path: PurePath) -> DocumentFormat | None:

@@ -52,7 +52,7 @@ def unread_files(source: object) -> list[dict[str, str]]:
         if record is None or record.is_symlink() or not record.is_file() or record.stat().st_size > _LARGEST_RECORD:
             return []
         skipped = json.loads(record.read_bytes())["skipped"]
-        return [{"file": str(each["file"]), "reason": str(each["reason"])} for each in skipped[:_MOST_LISTED]]
+        return [{"file": str(file["file"]), "reason": str(file["reason"])} for file in skipped[:_MOST_LISTED]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         # Another file of this name is no record.
         return []

@@ -90,7 +90,7 @@ def _values(field: str, document: Document) -> list[Any]:
 def _holds(condition: str, wanted: Any, values: Sequence[Any]) -> bool:
     if condition in _ORDER:
         return any(_comparable(value, wanted) and _ORDER[condition](value, wanted) for value in values)
-    among = any(_same(value, each) for value in values for each in (wanted if condition in _LISTS else [wanted]))
+    among = any(_same(value, other) for value in values for other in (wanted if condition in _LISTS else [wanted]))
     return among if condition in ("$eq", "$in") else not among
 
 
@@ -102,6 +102,6 @@ def _same(value: Any, wanted: Any) -> bool:
 
 
 def _comparable(value: Any, wanted: Any) -> bool:
-    return all(isinstance(each, str) for each in (value, wanted)) or all(
-        isinstance(each, int | float) and not isinstance(each, bool) for each in (value, wanted)
+    return all(isinstance(either, str) for either in (value, wanted)) or all(
+        isinstance(either, int | float) and not isinstance(either, bool) for either in (value, wanted)
     )

@@ -38,7 +38,9 @@ def _digest(embedder: OllamaEmbedder) -> str:
     """Return the digest of the model's weights, requested once per process so that the embedder cannot change during a run."""
     names = (embedder.model, f"{embedder.model}:latest")
     answer = embedder._mapping(embedder._call(lambda client: client.get("/api/tags", cast_to=object)))
-    digest = next((str(each["digest"]) for each in answer.get("models") or [] if each.get("name") in names and each.get("digest")), None)
+    digest = next(
+        (str(model["digest"]) for model in answer.get("models") or [] if model.get("name") in names and model.get("digest")), None
+    )
     if digest is None:
         raise ModelError(f"{embedder.label} was not found", f"ollama pull {embedder.model}")
     return digest

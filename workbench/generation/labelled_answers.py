@@ -44,7 +44,7 @@ def labelled_answers(
         for query, doc_ids in zip(queries, expected, strict=True)
     ]
     replies = model.ask(prompts, ReferenceReply, "write reference answers")
-    return [_row(*each, documents, model) for each in zip(queries, expected, replies, strict=True)]
+    return [_row(*triple, documents, model) for triple in zip(queries, expected, replies, strict=True)]
 
 
 def _expected(dataset: Dataset, query: Query, grade: int) -> list[str]:
@@ -54,7 +54,7 @@ def _expected(dataset: Dataset, query: Query, grade: int) -> list[str]:
         raise InputError(
             f"the question {query.query_id} has no document of grade {grade} or more", "lower --grade, or name others in --questions"
         )
-    return [doc_id for _, doc_id in sorted(judged, key=lambda each: -each[0])]
+    return [doc_id for _, doc_id in sorted(judged, key=lambda pair: -pair[0])]
 
 
 def _page(document: Document) -> str:

@@ -39,10 +39,10 @@ def with_references(
     candidates: Sequence[Candidate], model: CachedModel, index: PassageIndex, settings: GenerationSettings
 ) -> list[Candidate]:
     """Return the candidates with their reference answers. An unanswerable question that has one is dropped."""
-    found = [_best_documents(each.question, index, settings) for each in candidates]
+    found = [_best_documents(candidate.question, index, settings) for candidate in candidates]
     prompts = [
-        prompt_messages(REFERENCE, [shown(passage) for _, passages in best.values() for passage in passages], each.question)
-        for each, best in zip(candidates, found, strict=True)
+        prompt_messages(REFERENCE, [shown(passage) for _, passages in best.values() for passage in passages], candidate.question)
+        for candidate, best in zip(candidates, found, strict=True)
     ]
     replies = model.ask(prompts, ReferenceReply, "write reference answers")
     written = []
@@ -83,8 +83,8 @@ def propose(candidates: Sequence[Candidate], earlier: Mapping[str, Sequence[str]
     for kind, (name, reply_kind) in PROMPTS.items():
         mine = [candidate for candidate in candidates if candidate.kind == kind]
         prompts = [
-            prompt_messages(name, [shown(source) for source in each.sources], earlier=earlier.get(each.sources[0].chunk_id, ()))
-            for each in mine
+            prompt_messages(name, [shown(source) for source in proposal.sources], earlier=earlier.get(proposal.sources[0].chunk_id, ()))
+            for proposal in mine
         ]
         replies = model.ask(prompts, reply_kind, f"ask for {kind.replace('_', '-')} questions")
         proposed += [_proposed(candidate, reply) for candidate, reply in zip(mine, replies, strict=True)]

@@ -69,7 +69,7 @@ class LostTries:
     cost: float | None = None
 
     def __add__(self, other: "LostTries") -> "LostTries":
-        costs = [each.cost for each in (self, other) if each.cost is not None]
+        costs = [lost.cost for lost in (self, other) if lost.cost is not None]
         tokens = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
         return LostTries(self.tries + other.tries, *tokens, sum(costs) if costs else None)
 

@@ -100,7 +100,7 @@ class Spending:
     lost_usd: float = 0.0
 
     def __add__(self, other: "Spending") -> "Spending":
-        return Spending(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Spending)))
+        return Spending(*(getattr(self, item.name) + getattr(other, item.name) for item in fields(Spending)))
 
 
 class CallBudget:
@@ -129,7 +129,7 @@ class CallBudget:
         """Count a call that starts now and can spend this much. Return False if it must wait, and a failure if it must not start at all."""
         with self._guard:
             spent, limits = self._spent, self.limits
-            taken, money = (sum(each) for each in zip(*self._reserved.values(), strict=True)) if self._reserved else (0, 0.0)
+            taken, money = (sum(amounts) for amounts in zip(*self._reserved.values(), strict=True)) if self._reserved else (0, 0.0)
             waits = False
             for limit, used, reserved, name in (
                 (limits.calls, spent.calls, 0, plural(limits.calls or 0, "call")),
@@ -273,7 +273,7 @@ class _Session:
             spent = _spent(call, outcome, client)
         except asyncio.CancelledError as cut:
             # It may have been sent, and a later session goes on with the budget.
-            lost = next((each for each in cut.args if isinstance(each, LostTries)), LostTries(1, *tokens))
+            lost = next((argument for argument in cut.args if isinstance(argument, LostTries)), LostTries(1, *tokens))
             spent = _spent(call, CallFailure("", lost=_priced(lost, client)), client)
             raise
         finally:
@@ -320,7 +320,7 @@ def call_key(identity: Mapping[str, Any], call: ChatCall) -> str:
 
 def _kept(outcome: Outcome, call: ChatCall, secrets: Sequence[str]) -> Outcome:
     """Return an outcome that tables can contain: no text repeats a secret, and counts are those of tokens. Half of a surrogate pair is a failure."""
-    outcome = replace(outcome, **{each.name: without_secrets(getattr(outcome, each.name), secrets) for each in fields(outcome)})
+    outcome = replace(outcome, **{item.name: without_secrets(getattr(outcome, item.name), secrets) for item in fields(outcome)})
     if isinstance(outcome, CallFailure):
         return replace(outcome, reason=printable(outcome.reason))
     outcome = replace(

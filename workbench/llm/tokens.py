@@ -56,5 +56,5 @@ def first_alternatives(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float] 
     if not tokens:
         return None
     first = tokens[0]
-    alternatives = {str(each["token"]): float(each["logprob"]) for each in reversed(first.get("top_logprobs") or [])}
+    alternatives = {str(alternative["token"]): float(alternative["logprob"]) for alternative in reversed(first.get("top_logprobs") or [])}
     return {token: value for token, value in alternatives.items() if math.isfinite(value)} or None

@@ -25,7 +25,7 @@ from workbench.errors import InputError
 _REPLACED = re.compile(r"[^\w.+-]+")
 # File systems allow 255 bytes for a name, and temporary files have longer names.
 _BYTES = 160
-_SUFFIXES = frozenset(each.to for each in FORMATS)
+_SUFFIXES = frozenset(kind.to for kind in FORMATS)
 
 DOCUMENTS = "documents"
 _DOCUMENT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm")

@@ -159,8 +159,8 @@ def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[
 
 def _axis(name: str, settings: Iterable[ProposedSetting]) -> Iterator[str]:
     yield f"  {name}:"
-    for each in settings:
-        yield from _commented(f"    - {_flow(each.settings)}", each.why, "    ")
+    for setting in settings:
+        yield from _commented(f"    - {_flow(setting.settings)}", setting.why, "    ")
 
 
 def _commented(line: str, why: str, indent: str) -> Iterator[str]:

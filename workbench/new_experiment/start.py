@@ -111,9 +111,9 @@ def proposed_name(proposed: ProposedSetting, spec: ExperimentSpec | None) -> str
     """Return the name of the only configuration with these settings, else the name of the chunking, or the kind and the model."""
     wanted = proposed.settings
     fitting = [
-        each
-        for each in (spec.configurations if spec else ())
-        if all(getattr(each.pipeline.chunking, key, None) == value for key, value in wanted.items())
+        configuration
+        for configuration in (spec.configurations if spec else ())
+        if all(getattr(configuration.pipeline.chunking, key, None) == value for key, value in wanted.items())
     ]
     if len(fitting) == 1:
         return fitting[0].name

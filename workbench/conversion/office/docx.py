@@ -17,8 +17,10 @@ from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.list_labels import ListCounters, Lists
 from workbench.conversion.office.markup import (
     all_named,
+    ancestor_of,
     attribute,
     child_of,
+    children_of,
     choose_alternatives,
     name_of,
     parser,
@@ -105,7 +107,7 @@ class _WordPart:
         """Change the XML, and return the numbers of the parts that are not read."""
         kind = name_of(self._root)
         if kind == "w:comments":
-            return Counter(comment=sum(name_of(each) == "w:comment" for each in self._root))
+            return Counter(comment=len(children_of(self._root, "w:comment")))
         choose_alternatives(self._root)
         self._remove_deleted()
         if kind in ("w:hdr", "w:ftr"):
@@ -137,14 +139,14 @@ class _WordPart:
     def _write_equations(self) -> None:
         for equation in list(all_named(self._root, "m:oMathPara")):
             # Each equation is a line for itself.
-            replace(equation, [part for each in equation for part in (each, _new(self._root, "br"))][:-1])
+            replace(equation, [part for child in equation for part in (child, _new(self._root, "br"))][:-1])
         for equation in list(all_named(self._root, "m:oMath")):
             replace(equation, [_run(self._root, linear(equation))])
 
     def _move_text_boxes(self) -> None:
         """Put the paragraphs of a text box behind the paragraph that it belongs to."""
         for box in reversed(list(all_named(self._root, "w:txbxContent"))):
-            paragraph = next((each for each in box.iterancestors() if name_of(each) == "w:p"), None)
+            paragraph = ancestor_of(box, "w:p")
             if paragraph is not None:
                 for block in reversed(list(box)):
                     paragraph.addnext(block)
@@ -152,11 +154,11 @@ class _WordPart:
 
     def _count_graphics(self) -> None:
         for element in list(all_named(self._root, *_GRAPHIC_PARENTS)):
-            if any(name_of(each) in _GRAPHIC_PARENTS for each in element.iterancestors()):
+            if ancestor_of(element, *_GRAPHIC_PARENTS) is not None:
                 continue
-            inside = Counter(str(each.tag).rpartition("}")[2] for each in element.iter())
+            inside = Counter(str(inner.tag).rpartition("}")[2] for inner in element.iter())
             kind = next((kind for name, kind in _GRAPHICS.items() if inside[name]), "")
-            if not kind and any((each.text or "").strip() for each in all_named(element, "a:t")):
+            if not kind and any((text.text or "").strip() for text in all_named(element, "a:t")):
                 kind = "drawing"
             if kind == "image":
                 self._unread[kind] += max(inside["pic"], inside["imagedata"])
@@ -171,10 +173,10 @@ class _WordPart:
         for element in list(all_named(self._root, "w:cr", "w:ptab")):
             replace(element, [_new(self._root, "br" if name_of(element) == "w:cr" else "tab")])
         for field in list(all_named(self._root, "w:ddList")):
-            entries = [value_of(each) for each in field if name_of(each) == "w:listEntry"]
+            entries = list(map(value_of, children_of(field, "w:listEntry")))
             chosen = child_of(field, "w:result")
             number = int(value_of(chosen) or 0) if chosen is not None else 0
-            character = next(each for each in field.iterancestors() if name_of(each) == "w:fldChar")
+            character = ancestor_of(field, "w:fldChar")
             if number < len(entries):
                 character.addnext(_new(self._root, "t", entries[number]))
         for element in list(all_named(self._root, "w:gridBefore")):
@@ -198,7 +200,7 @@ class _WordPart:
                 properties = child_of(run, "w:rPr")
                 if properties is None:
                     run.insert(0, properties := _new(self._root, "rPr"))
-                for own in [each for each in properties if name_of(each) == "w:strike"]:
+                for own in children_of(properties, "w:strike"):
                     remove(own)
                 properties.append(_new(self._root, "strike"))
 
@@ -213,7 +215,7 @@ class _WordPart:
             if found is None or hidden or child_of(mark, "w:del") is not None:
                 continue
             if (label := counters.next_label(*found)) is not None:
-                cell = any(name_of(each) == "w:tc" for each in paragraph.iterancestors())
+                cell = ancestor_of(paragraph, "w:tc") is not None
                 self._set_list(paragraph, found if label and not cell else ("0", 0))
                 if label and (cell or text_of(paragraph)):
                     paragraph.insert(1, _run(self._root, f"{LABEL_BEGIN}{label}{LABEL_END}"))
@@ -223,12 +225,12 @@ class _WordPart:
         if properties is None:
             properties = _new(self._root, "pPr")
         paragraph.insert(0, properties)
-        for own in [each for each in properties if name_of(each) == "w:numPr"]:
+        for own in children_of(properties, "w:numPr"):
             remove(own)
         made = _new(self._root, "numPr")
         for name, value in (("numId", found[0]), ("ilvl", found[1])):
-            made.append(each := _new(self._root, name))
-            each.set(each.tag.replace(name, "val"), str(value))
+            made.append(element := _new(self._root, name))
+            element.set(element.tag.replace(name, "val"), str(value))
         properties.append(made)
 
     def _count_others(self) -> None:
@@ -248,12 +250,11 @@ class _WordPart:
 def _is_set(run: Any, styles: frozenset[str], *names: str) -> bool:
     """Return whether a run has one of some properties, itself or by one of the `styles` that have it."""
     properties = child_of(run, "w:rPr")
-    own = [each for each in properties if name_of(each) in names] if properties is not None else []
-    if own:
+    if own := children_of(properties, *names):
         return any(map(_is_on, own))
     if value_of(child_of(properties, "w:rStyle")) in styles:
         return True
-    paragraph = next((each for each in run.iterancestors() if name_of(each) == "w:p"), None)
+    paragraph = ancestor_of(run, "w:p")
     return value_of(child_of(child_of(paragraph, "w:pPr"), "w:pStyle")) in styles
 
 
@@ -263,7 +264,7 @@ def _styles_with(roots: Iterable[Any], *names: str) -> frozenset[str]:
     for root in roots:
         for style in all_named(root, "w:style"):
             name, properties = attribute(style, "styleId"), child_of(style, "w:rPr")
-            if found := [each for each in properties if name_of(each) in names] if properties is not None else []:
+            if found := children_of(properties, *names):
                 own[name] = any(map(_is_on, found))
             if (base := child_of(style, "w:basedOn")) is not None:
                 based[name] = value_of(base)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.conversion.office.markup import all_named, attribute, child_of, name_of, style_chain, value_of
+from workbench.conversion.office.markup import all_named, attribute, child_of, children_of, style_chain, value_of
 from workbench.core.formatting import ordinal
 from workbench.datasets.formats.markup import list_number
 
@@ -70,18 +70,22 @@ class Lists:
         return self._lists[number]
 
     def _read_lists(self, root: Any) -> None:
-        definitions = {attribute(each, "abstractNumId"): each for each in all_named(root, "w:abstractNum")}
-        linked = {value_of(link): number for number, each in definitions.items() if (link := child_of(each, "w:styleLink")) is not None}
-        for each in all_named(root, "w:num"):
-            definition = value_of(child_of(each, "w:abstractNumId"))
+        definitions = {attribute(definition, "abstractNumId"): definition for definition in all_named(root, "w:abstractNum")}
+        linked = {
+            value_of(link): number
+            for number, definition in definitions.items()
+            if (link := child_of(definition, "w:styleLink")) is not None
+        }
+        for numbering in all_named(root, "w:num"):
+            definition = value_of(child_of(numbering, "w:abstractNumId"))
             link = value_of(child_of(definitions.get(definition), "w:numStyleLink"))
             definition = linked.get(link, definition)
-            levels, starts = _levels(definitions.get(definition, ())), dict[int, int]()
-            for override in (child for child in each if name_of(child) == "w:lvlOverride"):
+            levels, starts = _levels(definitions.get(definition)), dict[int, int]()
+            for override in children_of(numbering, "w:lvlOverride"):
                 levels |= _levels(override)
                 if (start := _number(child_of(override, "w:startOverride"))) is not None:
                     starts[_level_number(override)] = start
-            self._lists[attribute(each, "numId")] = _List(definition, starts, levels)
+            self._lists[attribute(numbering, "numId")] = _List(definition, starts, levels)
 
     def _read_style(self, style: Any) -> None:
         name, properties = attribute(style, "styleId"), child_of(child_of(style, "w:pPr"), "w:numPr")
@@ -92,15 +96,15 @@ class Lists:
 
     def _of_style(self, style: str) -> tuple[str, int | None]:
         number, level, seen = "", None, list[str]()
-        for each in style_chain(style, self._based):
-            own_number, own_level = self._styles.get(each, (None, None))
+        for based_on in style_chain(style, self._based):
+            own_number, own_level = self._styles.get(based_on, (None, None))
             number, level = own_number or "", own_level if level is None else level
-            seen.append(each)
+            seen.append(based_on)
             if number:
                 break
         if number in self._lists:
             # A list names the style of a level.
-            named = {each.style: place for place, each in self._lists[number].levels.items()}
+            named = {named_level.style: place for place, named_level in self._lists[number].levels.items()}
             level = next((named[name] for name in seen if name in named), level)
         return number, level
 
@@ -122,7 +126,7 @@ class ListCounters:
         else:
             numbers[level] = numbers[level] + 1 if level in numbers else _start(found, level)
         self._begun.add((number, level))
-        for deeper in [each for each in numbers if each > level and _restarts(found, each, level)]:
+        for deeper in [other for other in numbers if other > level and _restarts(found, other, level)]:
             del numbers[deeper]
         if level not in found.levels:
             return ""
@@ -156,8 +160,8 @@ def _restarts(found: _List, deeper: int, level: int) -> bool:
     return restart is None or level < restart
 
 
-def _levels(definition: Iterable[Any]) -> dict[int, _Level]:
-    return {_level_number(each): _level(each) for each in definition if name_of(each) == "w:lvl"}
+def _levels(definition: Any) -> dict[int, _Level]:
+    return {_level_number(level): _level(level) for level in children_of(definition, "w:lvl")}
 
 
 def _level(element: Any) -> _Level:

@@ -31,17 +31,27 @@ def name_of(element: Any) -> str:
 
 def all_named(root: Any, *names: str) -> Iterator[Any]:
     """Yield the elements with one of the names, in the order of the document."""
-    return (each for each in root.iter() if name_of(each) in names)
+    return (element for element in root.iter() if name_of(element) in names)
+
+
+def children_of(element: Any, *names: str) -> list[Any]:
+    """Return the children with one of the names. None has no children."""
+    return [child for child in element if name_of(child) in names] if element is not None else []
 
 
 def child_of(element: Any, name: str) -> Any:
     """Return the first child with a name, or None."""
-    return next((each for each in element if name_of(each) == name), None) if element is not None else None
+    return next(iter(children_of(element, name)), None)
+
+
+def ancestor_of(element: Any, *names: str) -> Any:
+    """Return the innermost element with one of the names around an element, or None."""
+    return next((ancestor for ancestor in element.iterancestors() if name_of(ancestor) in names), None)
 
 
 def text_of(element: Any) -> str:
     """Return the text of an element, without the codes of its fields."""
-    return "".join(each.text or "" for each in all_named(element, "w:t", "m:t", "a:t")).strip()
+    return "".join(text.text or "" for text in all_named(element, "w:t", "m:t", "a:t")).strip()
 
 
 def attribute(element: Any, name: str) -> str:
@@ -87,4 +97,6 @@ def choose_alternatives(root: Any) -> None:
 
 def _is_chart(form: Any) -> bool:
     # The other form of a chart says that the program is too old to show it.
-    return any("chart" in attribute(each, "uri") or "diagram" in attribute(each, "uri") for each in all_named(form, "a:graphicData"))
+    return any(
+        "chart" in attribute(graphic, "uri") or "diagram" in attribute(graphic, "uri") for graphic in all_named(form, "a:graphicData")
+    )

@@ -37,11 +37,11 @@ def _table_of_plot(plot: Any) -> list[list[str]]:
     categories, series = [str(category.label) for category in plot.categories], list(plot.series)
     if not categories or not series:
         return []
-    columns = [[_value(value) for value in each.values] for each in series]
+    columns = [[_value(value) for value in one_series.values] for one_series in series]
     rows = [
         [category, *(column[number] if number < len(column) else "" for column in columns)] for number, category in enumerate(categories)
     ]
-    return [["", *(each.name for each in series)], *rows]
+    return [["", *(one_series.name for one_series in series)], *rows]
 
 
 def _value(value: float | None) -> str:
@@ -122,7 +122,9 @@ def _notes(slide: Any, unread: Counter[str]) -> Iterator[str]:
 def _comments(part: Any) -> int:
     from lxml import etree
 
-    comments = (each.target_part.blob for each in part.rels.values() if not each.is_external and each.reltype.endswith("/comments"))
+    comments = (
+        relation.target_part.blob for relation in part.rels.values() if not relation.is_external and relation.reltype.endswith("/comments")
+    )
     return sum(len(etree.fromstring(blob, parser())) for blob in comments)
 
 
@@ -138,23 +140,23 @@ def _write_looks(root: Any) -> None:
         texts = [(run, text) for run in paragraph if (text := child_of(run, "a:t")) is not None and text.text]
         _write_scripts(texts)
         for is_struck, group in groupby(
-            texts, lambda each: _property(each[0], "strike") in _STRIKES and bool((each[1].text or "").strip())
+            texts, lambda pair: _property(pair[0], "strike") in _STRIKES and bool((pair[1].text or "").strip())
         ):
             if is_struck:
                 struck_texts = [text for _, text in group]
-                for text, marked in zip(struck_texts, struck([each.text for each in struck_texts]), strict=True):
+                for text, marked in zip(struck_texts, struck([element.text for element in struck_texts]), strict=True):
                     text.text = marked
 
 
 def _write_scripts(texts: list[tuple[Any, Any]]) -> None:
     before = ""
-    for height, group in groupby(texts, lambda each: _height(each[0])):
+    for height, group in groupby(texts, lambda pair: _height(pair[0])):
         several = [text for _, text in group]
-        whole = "".join(each.text for each in several)
+        whole = "".join(element.text for element in several)
         if height:
             several[0].text = (raised if height > 0 else lowered)(whole, before)
-            for each in several[1:]:
-                each.text = ""
+            for element in several[1:]:
+                element.text = ""
         before = whole
 
 
@@ -232,7 +234,7 @@ def _labelled(frame: Any, levels: Sequence[Any] = ()) -> Iterator[tuple[int, str
         if not text:
             continue
         scheme = _numbering_scheme([child_of(paragraph._p, "a:pPr"), *(child_of(style, f"a:lvl{level + 1}pPr") for style in styles)])
-        counting = {each: count for each, count in counting.items() if each < level or (each == level and scheme is not None)}
+        counting = {at: count for at, count in counting.items() if at < level or (at == level and scheme is not None)}
         label = ""
         if scheme is not None:
             name, start = attribute(scheme, "type"), attribute(scheme, "startAt")
@@ -246,9 +248,9 @@ def _labelled(frame: Any, levels: Sequence[Any] = ()) -> Iterator[tuple[int, str
 
 def _numbering_scheme(properties: Iterable[Any]) -> Any:
     """Return the scheme of the first properties that say whether a paragraph has a number or a bullet, or None if it has no number."""
-    for each in properties:
+    for own in properties:
         for name in ("a:buAutoNum", "a:buNone", "a:buChar", "a:buBlip"):
-            if (found := child_of(each, name)) is not None:
+            if (found := child_of(own, name)) is not None:
                 return found if name == "a:buAutoNum" else None
     return None
 

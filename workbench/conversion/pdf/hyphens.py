@@ -97,4 +97,4 @@ class LineEndHyphens:
         import simplemma
 
         # A capital begins a sentence, or is a German noun's.
-        return any(simplemma.is_known(each, self._languages) for each in {word, word.lower()})
+        return any(simplemma.is_known(form, self._languages) for form in {word, word.lower()})

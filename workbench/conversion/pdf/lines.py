@@ -161,7 +161,7 @@ def _is_fixed(text: Any, index: int) -> bool:
     name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
     raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.byref(flags))
     known = name.value.decode("utf-8", "replace").lower()
-    return bool(flags.value & _FIXED_PITCH) or any(each in known for each in _FIXED_NAMES)
+    return bool(flags.value & _FIXED_PITCH) or any(fixed in known for fixed in _FIXED_NAMES)
 
 
 def _is_across(text: Any, inked: Sequence[int], gap: float) -> bool:
@@ -224,7 +224,7 @@ def _text(text: Any, codes: Sequence[int], places: Iterable[int], high: Collecti
     letters = ""
     for is_high, group in groupby(places, high.__contains__):
         part = "".join(_letter(text, place, codes[place]) for place in group if codes[place])
-        letters += ",".join(raised(each, "") for each in part.split(",")) if is_high else part
+        letters += ",".join(raised(mark, "") for mark in part.split(",")) if is_high else part
     # Characters beyond the first plane come in two halves.
     return letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
 

@@ -98,7 +98,7 @@ class _Order:
     def _above(self, number: int, placed: Flags) -> Iterator[int]:
         """Yield the lines that are not placed and above a line, in the order of the content."""
         higher = self._middles > self._middles[number] + _HIGHER * np.minimum(self._heights, self._heights[number])
-        yield from (int(each) for each in np.flatnonzero(higher & ~placed & self._in_column(number)))
+        yield from (int(line) for line in np.flatnonzero(higher & ~placed & self._in_column(number)))
 
     def _in_column(self, number: int) -> Flags:
         shared = np.minimum(self._wide_rights, self._wide_rights[number]) - np.maximum(self._wide_lefts, self._wide_lefts[number])
@@ -125,9 +125,9 @@ class _Order:
             & (self._rights <= self._lefts[run].min())
             & (self._middles > (self._middles[last] - _HIGHER * self._heights[last] if lowest is None else lowest))
         )
-        for each in np.flatnonzero(free):
-            if not placed[each]:
-                self._place(int(each), placed, ordered)
+        for line in np.flatnonzero(free):
+            if not placed[line]:
+                self._place(int(line), placed, ordered)
 
     def covered(self) -> Flags:
         """Mark the lines that have another in the same place."""

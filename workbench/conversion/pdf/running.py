@@ -97,9 +97,9 @@ def _margins(pages: Sequence[PrintedPage], body: float) -> Iterator[list[Printed
     """Yield the lines of each page that are above and below its body, or turned beside it."""
     every = [_rows(page) for page in pages]
     distances = [[above[0].middle - below[0].middle for above, below in pairwise(rows)] for rows in every]
-    usual = median([distance for each in distances for distance in each] or [0.0])
-    for page, rows, each in zip(pages, every, distances, strict=True):
-        apart = _APART * max(median(each) if len(each) > _FEWEST else usual, _CLOSEST * body)
+    usual = median([distance for gaps in distances for distance in gaps] or [0.0])
+    for page, rows, gaps in zip(pages, every, distances, strict=True):
+        apart = _APART * max(median(gaps) if len(gaps) > _FEWEST else usual, _CLOSEST * body)
         margin = _MARGIN * (page.top - page.bottom)
         upper = _margin([row for row in rows if row[0].middle > page.top - margin], rows, apart)
         lower = _margin([row for row in reversed(rows) if row[0].middle < page.bottom + margin], rows[::-1], apart)

@@ -146,7 +146,7 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"query_id": query.query_id, "query": query.text} | _judgements(qrels[query.query_id])
         if needs[query.query_id]:
             alternatives = (need.alternatives for need in needs[query.query_id])
-            row["evidence"] = [[asdict(span) | _quoted(span, texts) for span in each] for each in alternatives]
+            row["evidence"] = [[asdict(span) | _quoted(span, texts) for span in spans] for spans in alternatives]
         if query.answer:
             row["answer"] = query.answer
         if query.answer_variants:

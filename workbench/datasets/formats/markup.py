@@ -178,10 +178,10 @@ class _Soup(BeautifulSoup):
     def handle_starttag(self, name: str, *arguments: Any, **options: Any) -> Tag | None:
         ended, within = _ENDS.get(name, frozenset()), _ENDS_WITHIN.get(name, frozenset())
         in_table = name in _CELLS and bool(self.open_tag_counter.get("table"))
-        if in_table or any(self.open_tag_counter.get(each) for each in ended):
+        if in_table or any(self.open_tag_counter.get(ending) for ending in ended):
             self.endData()
             above = [tag.name for tag in takewhile(lambda tag: tag.name not in within, reversed(self.tagStack))]
-            for _ in range(max((place + 1 for place, each in enumerate(above) if each in ended), default=0)):
+            for _ in range(max((place + 1 for place, open_tag in enumerate(above) if open_tag in ended), default=0)):
                 self.popTag()
             if in_table and "tr" not in above:
                 super().handle_starttag("tr", None, None, {})

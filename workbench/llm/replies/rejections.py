@@ -147,7 +147,7 @@ def _about(place: Mapping[str, Any], name: str) -> dict[str, Any]:
     errors = place.get("errors")
     if isinstance(errors, list) and errors:
         return errors[0] if isinstance(errors[0], dict) else {"message": str(errors[0])}
-    message = next((text for each in _MESSAGES if isinstance(text := place.get(each), str) and text.strip()), "")
+    message = next((text for key in _MESSAGES if isinstance(text := place.get(key), str) and text.strip()), "")
     return {"message": message or f"{name} is {json.dumps(place.get(name), default=str)}"}
 
 
