@@ -22,7 +22,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.errors import InputError
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
 from workbench.judging.flags import flags
-from workbench.perturb.numbers import numbers_in
+from workbench.perturb.values import numbers_in
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 Words = frozenset[str]
