@@ -11,7 +11,7 @@ from workbench.core.display import excerpt
 from workbench.core.files import FileState
 from workbench.core.formatting import meant
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.lines import json_kind, json_lines
+from workbench.datasets.lines import is_text, json_kind, json_lines
 from workbench.errors import InputError
 
 # Keys that describe an answer for people and other programs, as in the handbook.
@@ -47,17 +47,10 @@ def read_answers(path: str, _state: FileState) -> Mapping[AnswerKey, AnswerLine]
             again = f"the {named} {excerpt(key[1])!r} under {key[2]!r}"
             draft.fault(where, f"answers {again} again, as {earlier.where} does; remove one of them")
         lines.setdefault(key, AnswerLine(where, row.get("query"), _answer(row)))
-    raise_first(draft)
+    draft.raise_first()
     if not lines:
         raise InputError(f"{path} has no answer", f"write one on each line, for example {_EXAMPLE}")
     return lines
-
-
-def raise_first(draft: DatasetDraft) -> None:
-    """Raise InputError for the first fault of a file of answers, with the number of the others."""
-    if draft.faults:
-        more = f" ({len(draft.faults) - 1} more)" if draft.faults[1:] else ""
-        raise InputError(f"{draft.faults[0]}{more}")
 
 
 def refused_of(row: Mapping[str, Any]) -> bool | None:
@@ -78,10 +71,6 @@ def _answer(row: Mapping[str, Any]) -> Answer:
     )
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
 def _is_verdict(value: object) -> bool:
     return value is None or isinstance(value, bool)
 
@@ -97,9 +86,9 @@ def _are_numbers(value: object) -> bool:
 # How the value of each key is checked, and what to write instead.
 Checks = Mapping[str, tuple[Callable[[object], bool], str]]
 CHECKS: Checks = {
-    **dict.fromkeys(("query_id", "query"), (_is_text, "a text")),
+    **dict.fromkeys(("query_id", "query"), (is_text, "a text")),
     "answer": (lambda value: isinstance(value, str), "a text"),
-    "condition": (_is_text, "a text"),
+    "condition": (is_text, "a text"),
     **dict.fromkeys(("variant", "behaviour"), (lambda value: isinstance(value, str), "a text")),
     "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
     "confidence": (_is_share, "a number between 0 and 1"),

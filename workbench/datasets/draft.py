@@ -63,6 +63,11 @@ class DatasetDraft:
         self.faults.append(f"{where} {what}")
         self.faulty.add(where)
 
+    def raise_first(self) -> None:
+        """Raise InputError for the first fault, with the number of the others."""
+        if self.faults:
+            raise InputError(self.faults[0] + (f" ({len(self.faults) - 1} more)" if self.faults[1:] else ""))
+
     def read_bytes(self, path: Path) -> bytes:
         """Return a file's content. A file that cannot or must not be read is a fault, and empty."""
         try:

@@ -88,6 +88,11 @@ def reason(error: ValueError) -> str:
     return f"{error.msg} at column {error.colno}{hint}"
 
 
+def is_text(value: object) -> bool:
+    """Return whether a value is a text with a character that is not blank."""
+    return isinstance(value, str) and bool(value.strip())
+
+
 def json_kind(value: Any) -> str:
     """Return the kind of a JSON value, such as `a list`."""
     return _JSON_KINDS.get(type(value), "null")

@@ -14,7 +14,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split
 from workbench.datasets.fields import LABEL_FIELDS, VARIANTS, check_fields, doubt_fields, text_field
 from workbench.datasets.formats.beir import SPAN, append_evidence, query_of
-from workbench.datasets.lines import json_kind
+from workbench.datasets.lines import is_text, json_kind
 from workbench.records import Qrel
 
 _LARGEST_GRADE = 1_000_000
@@ -93,7 +93,7 @@ def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Dataset
     text, doc_id = given.get("text"), given.get("doc_id")
     if not check_fields(given, ("text", "doc_id"), where, draft):
         return
-    if not (isinstance(text, str) and text.strip()) or isinstance(doc_id, bool) or not isinstance(doc_id, str | int | None):
+    if not is_text(text) or isinstance(doc_id, bool) or not isinstance(doc_id, str | int | None):
         draft.fault(where, f"question {query_id!r} has {chunk!r} in 'relevant_chunks', which is neither a text nor {{doc_id, text}}")
         return
     draft.leave(given, ("text", "doc_id"), where)

@@ -13,11 +13,13 @@ from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
 from workbench.core.formatting import meant, plural
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.lines import json_kind, json_lines
+from workbench.datasets.lines import is_text, json_kind, json_lines
 from workbench.errors import InputError
 from workbench.records import Query
 from workbench.rewriting.base import RewrittenText, TextRewriter
 
+_EXAMPLE = '{"query_id": "q1", "rewrites": ["a text"]}'
+_OTHER_SPLIT = "remove the line, or choose the dataset and the split for which the replies were recorded"
 _KEYS = ("query_id", "query", "rewrites", "document", "keep_original")
 
 
@@ -95,9 +97,6 @@ class RecordedRewriter(TextRewriter):
         return _read(self.path, state)
 
 
-_OTHER_SPLIT = "remove the line, or choose the dataset and the split for which the replies were recorded"
-
-
 @functools.lru_cache(maxsize=16)
 def _read(path: str, _state: FileState) -> tuple[RecordedReply, ...]:
     """Read a reply file again whenever its time or size changes. Raises InputError for the first bad line."""
@@ -112,9 +111,7 @@ def _read(path: str, _state: FileState) -> tuple[RecordedReply, ...]:
             draft.fault(where, f"replies to the {named[0]} {excerpt(named[1])!r} again, as {places[named]} does; remove one of them")
         places.setdefault(named, where)
         replies.append(reply)
-    if draft.faults:
-        more = f" ({len(draft.faults) - 1} more)" if draft.faults[1:] else ""
-        raise InputError(f"{draft.faults[0]}{more}")
+    draft.raise_first()
     return tuple(replies)
 
 
@@ -131,9 +128,9 @@ def _fault(row: Mapping[str, Any]) -> str:
             return f"has the key {key!r}{meant(key, _KEYS)}; a reply has {', '.join(_KEYS)}"
         if key == "keep_original" and not isinstance(value, bool):
             return f"has keep_original {value!r}; write true or false"
-        if key == "rewrites" and not (isinstance(value, list) and value and all(map(_is_text, value))):
+        if key == "rewrites" and not (isinstance(value, list) and value and all(map(is_text, value))):
             return f"has rewrites that are not a list of texts; write for example {_EXAMPLE}"
-        if key in ("query_id", "query", "document") and not _is_text(value):
+        if key in ("query_id", "query", "document") and not is_text(value):
             return f"has {'a blank text' if isinstance(value, str) else json_kind(value)} as {key}; write a text"
     if "query_id" not in row and "query" not in row:
         return f"names no question; write its id as query_id or its text as query, for example {_EXAMPLE}"
@@ -142,10 +139,3 @@ def _fault(row: Mapping[str, Any]) -> str:
             f"has {'both' if 'document' in row else 'neither'} rewrites {'and' if 'document' in row else 'nor'} document; write one of them"
         )
     return ""
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-_EXAMPLE = '{"query_id": "q1", "rewrites": ["a text"]}'

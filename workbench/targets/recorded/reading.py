@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.answering.answer_file import CHECKS, Checks, key_fault, raise_first, refused_of, variant_fault
+from workbench.answering.answer_file import CHECKS, Checks, key_fault, refused_of, variant_fault
 from workbench.answering.base import Answer
 from workbench.context.conditions import RETRIEVED
 from workbench.core.files import FileState
@@ -136,7 +136,7 @@ def read_results(
         _refuse(path, "trec", fields, where)
         return replace(index("trec", _ranked(read_run(file)), "remove one of them", draft), found_only=True)
     rows = chosen_rows(_rows(file, draft), dict(where), path, draft)
-    raise_first(draft)
+    draft.raise_first()
     export = _export(rows, format_name)
     name, results = _OWN, own_results(rows, draft)
     if export is None:
@@ -145,7 +145,7 @@ def read_results(
         name, results = export.name, exported_results(export, rows, fields, draft)
     choice = "a field" if export is None else export.choice
     found = index(name, results, "remove one of them" + (f", or choose rows with where: {{{choice}: its value}}" if choice else ""), draft)
-    raise_first(draft)
+    draft.raise_first()
     if not (found.searches or found.answers) and not any(result.error for result in (*found.by_id.values(), *found.by_text.values())):
         keys = listed([repr(key) for key in dict.fromkeys(key for row, _ in rows[:_SAMPLE] for key in row)], 12)
         raise InputError(
