@@ -153,7 +153,7 @@ def _spans(text: str, secrets: tuple[str, ...], prefix: int) -> Iterator[tuple[i
 
 
 def _windows(texts: Iterable[str], size: int) -> frozenset[str]:
-    return frozenset(text[place : place + size] for text in texts for place in range(len(text) - size + 1))
+    return frozenset(text[index : index + size] for text in texts for index in range(len(text) - size + 1))
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ class _SecretParts:
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where parts are in a text."""
-        for place in range(0, len(text), _BLOCK):
-            if text[place : place + _BLOCK] in self.blocks:
-                starts = range(max(0, place - _BLOCK), place + 1)
+        for index in range(0, len(text), _BLOCK):
+            if text[index : index + _BLOCK] in self.blocks:
+                starts = range(max(0, index - _BLOCK), index + 1)
                 yield from ((start, start + _PART) for start in starts if text[start : start + _PART] in self.parts)
 
 

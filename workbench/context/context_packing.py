@@ -95,13 +95,13 @@ def pack_context(
     fitted = fit(np.array(pieces, dtype=np.int64), texts, prompt.starts(texts), limits, words)
     placed, kept = fitted.placed.tolist(), fitted.characters.tolist()
     return PackedContext(
-        passages=tuple(shortened(candidates[place], kept[place]) for place in placed),
-        ranks=tuple(place + 1 for place in placed),
-        tokens=tuple(int(fitted.tokens[place]) for place in placed),
+        passages=tuple(shortened(candidates[index], kept[index]) for index in placed),
+        ranks=tuple(index + 1 for index in placed),
+        tokens=tuple(int(fitted.tokens[index]) for index in placed),
         cuts=tuple(
-            CutPassage(place + 1, _rest(passage, kept[place]), str(reason) or OVER_BUDGET)
-            for place, (passage, reason) in enumerate(zip(candidates, fitted.reason, strict=True))
-            if reason or kept[place] < len(passage.text)
+            CutPassage(index + 1, _rest(passage, kept[index]), str(reason) or OVER_BUDGET)
+            for index, (passage, reason) in enumerate(zip(candidates, fitted.reason, strict=True))
+            if reason or kept[index] < len(passage.text)
         ),
         total=prompt.overhead + int(fitted.tokens.sum()),
     )

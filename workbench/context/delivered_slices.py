@@ -51,7 +51,7 @@ class DeliveredSlices:
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
-        return {document.doc_id: place for place, document in enumerate(self.documents)}
+        return {document.doc_id: index for index, document in enumerate(self.documents)}
 
     def passage(self, row: int) -> Passage:
         """Return one slice as a passage."""

@@ -131,9 +131,9 @@ def near_duplicates(piece: Ints, texts: Sequence[str], least: float | None, word
     """Return whether each text nearly repeats a better one of another slice that does not, by shared shingles of three words. Shape (n,)."""
     found: dict[int, bool] = {}
     kept: list[frozenset[tuple[str, ...]]] = []
-    for place, number in enumerate(piece.tolist() if least is not None else ()):
+    for index, number in enumerate(piece.tolist() if least is not None else ()):
         if number not in found:
-            own = shingles(words(texts[place]))
+            own = shingles(words(texts[index]))
             found[number] = any(jaccard(own, other) >= (least or 0) for other in kept)
             kept += [] if found[number] else [own]
     return np.array([found.get(number, False) for number in piece.tolist()], dtype=np.bool_)
@@ -141,7 +141,7 @@ def near_duplicates(piece: Ints, texts: Sequence[str], least: float | None, word
 
 def shingles(words: Sequence[str]) -> frozenset[tuple[str, ...]]:
     """Return all sequences of three consecutive words, or of all of fewer words."""
-    return frozenset(tuple(words[place : place + _SHINGLE]) for place in range(max(len(words) - _SHINGLE + 1, min(len(words), 1))))
+    return frozenset(tuple(words[index : index + _SHINGLE]) for index in range(max(len(words) - _SHINGLE + 1, min(len(words), 1))))
 
 
 def jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:

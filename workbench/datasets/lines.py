@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from workbench.core.files import unique_keys
 from workbench.datasets.draft import DatasetDraft, Rows
@@ -88,7 +88,7 @@ def reason(error: ValueError) -> str:
     return f"{error.msg} at column {error.colno}{hint}"
 
 
-def is_text(value: object) -> bool:
+def is_text(value: object) -> TypeGuard[str]:
     """Return whether a value is a text with a character that is not blank."""
     return isinstance(value, str) and bool(value.strip())
 

@@ -58,9 +58,9 @@ def unit_fault(vectors: Vectors, texts: Sequence[str] = ()) -> str:
     wrong = np.flatnonzero(~(np.abs(lengths - 1) <= _TOLERANCE))
     if not len(wrong):
         return ""
-    place = int(wrong[0])
-    what = f"a vector of length {lengths[place]:.3g}" if np.isfinite(vectors[place]).all() else "a vector that is not finite"
-    return what + (f" for {shown_text(texts, place)}" if texts else f" (row {place})")
+    index = int(wrong[0])
+    what = f"a vector of length {lengths[index]:.3g}" if np.isfinite(vectors[index]).all() else "a vector that is not finite"
+    return what + (f" for {shown_text(texts, index)}" if texts else f" (row {index})")
 
 
 def check_sealed(vectors: Vectors, name: str) -> None:
@@ -113,8 +113,8 @@ def embed(
     """Embed texts, computing only vectors missing from the cache. A resumed run encodes the same batches as an uninterrupted one."""
     keys, lengths = keys_and_lengths(texts, embedder, role)
     # Equal texts share a key, and the first is encoded. Batches are planned from all distinct texts and committed as one.
-    distinct, places = np.unique(keys, return_index=True)
-    cut = np.minimum(lengths[places], embedder.window())
+    distinct, indices = np.unique(keys, return_index=True)
+    cut = np.minimum(lengths[indices], embedder.window())
     tokens, usage = 0, Usage()
 
     def encode() -> None:
@@ -126,7 +126,7 @@ def embed(
             for batch in _batches(cut):
                 todo = batch[missing[batch]]
                 if len(todo):
-                    vectors, used = encode_checked([texts[place] for place in places[todo].tolist()], embedder, role)
+                    vectors, used = encode_checked([texts[index] for index in indices[todo].tolist()], embedder, role)
                     dimension = dimension or vectors.shape[1]
                     _check_dimension(embedder, dimension, vectors, cache)
                     cache.put(distinct[todo].tolist(), vectors)
@@ -197,7 +197,7 @@ class Batch(NamedTuple):
 
     def texts(self, sequences: Sequence[Sequence[str]]) -> list[str]:
         """Return the batch's texts, read from the sequences that `missing_batches` was called with."""
-        return [sequences[sequence][place] for sequence, place in zip(self.sequences.tolist(), self.places.tolist(), strict=True)]
+        return [sequences[sequence][index] for sequence, index in zip(self.sequences.tolist(), self.places.tolist(), strict=True)]
 
 
 def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:

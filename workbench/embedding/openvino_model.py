@@ -76,8 +76,8 @@ def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
 
 def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors]:
     """Return the vectors of each row's tokens, float32 (tokens, hidden), from a graph for tokens. Rows include special tokens."""
-    vectors_of = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
-    return [vectors_of[place][: len(row)] for place, row in enumerate(rows)]
+    vectors_of = {index: vectors[row] for batch, vectors in _answers(model, rows, name) for row, index in enumerate(batch)}
+    return [vectors_of[index][: len(row)] for index, row in enumerate(rows)]
 
 
 def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[Ints, Vectors]]:
@@ -88,7 +88,7 @@ def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[t
     request = model.create_infer_request()
     tokens = _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))
     for batch in batching.padded_batches(lengths, tokens, len(rows)):
-        ids, mask = padded([rows[place] for place in batch], int(lengths[batch[0]]), padding)
+        ids, mask = padded([rows[index] for index in batch], int(lengths[batch[0]]), padding)
         yield batch, request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)[0]
 
 

@@ -110,10 +110,10 @@ class RemoteEmbedder(Embedder, ServedModel, ABC):
     def _fitted(self, texts: list[str]) -> list[str]:
         """Cut each text after the last token within the window."""
         room = self.window() - special_tokens(self.vocabulary)
-        long = [place for place, length in enumerate(self._count(texts)) if length > self.window()]
-        for place in long:
-            (tokens,) = tokenise([texts[place]], self.vocabulary)
-            texts[place] = texts[place][: int(tokens.ends[room - 1])]
+        long = [index for index, length in enumerate(self._count(texts)) if length > self.window()]
+        for index in long:
+            (tokens,) = tokenise([texts[index]], self.vocabulary)
+            texts[index] = texts[index][: int(tokens.ends[room - 1])]
         return texts
 
     def _checked(self, rows: Any, texts: list[str]) -> Vectors:

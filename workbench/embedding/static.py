@@ -74,8 +74,8 @@ class StaticEmbedder(Embedder):
         self.check()
         table = _table(self.model, self.dimensions)
         means = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for place, ids in enumerate(self._ids(texts)):
-            means[place] = table[ids[: self.window()]].sum(axis=0)
+        for index, ids in enumerate(self._ids(texts)):
+            means[index] = table[ids[: self.window()]].sum(axis=0)
         unknown = ~means.any(axis=1)
         means[unknown] = table.sum(axis=0)
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))

@@ -32,11 +32,11 @@ def accept_questions(path: Path, query_ids: Collection[str] | None, by: str) -> 
         raise InputError(f"{file} is no file of questions", "give questions.jsonl, or the folder that contains it")
     lines, rows = _rows(file)
     wanted = _wanted(rows, query_ids, file)
-    for place in wanted:
-        lines[place] = json.dumps(rows[place] | {ACCEPTED_BY: by.strip()}, ensure_ascii=False, allow_nan=False)
+    for index in wanted:
+        lines[index] = json.dumps(rows[index] | {ACCEPTED_BY: by.strip()}, ensure_ascii=False, allow_nan=False)
     if wanted:
         write_text(file, "\n".join(lines))
-    waiting = [place for place, row in rows.items() if row.get(SYNTHETIC) is True and not row.get(ACCEPTED_BY) and place not in wanted]
+    waiting = [index for index, row in rows.items() if row.get(SYNTHETIC) is True and not row.get(ACCEPTED_BY) and index not in wanted]
     return len(wanted), len(waiting)
 
 
@@ -51,9 +51,9 @@ def _rows(file: Path) -> tuple[list[str], dict[int, dict[str, Any]]]:
 
 def _wanted(rows: dict[int, dict[str, Any]], query_ids: Collection[str] | None, file: Path) -> set[int]:
     """Return the lines of the questions to accept."""
-    synthetic = {str(row.get("query_id")): place for place, row in rows.items() if row.get(SYNTHETIC) is True}
+    synthetic = {str(row.get("query_id")): index for index, row in rows.items() if row.get(SYNTHETIC) is True}
     if query_ids is None:
-        return {place for place in synthetic.values() if not rows[place].get(ACCEPTED_BY)}
+        return {index for index in synthetic.values() if not rows[index].get(ACCEPTED_BY)}
     if missing := [query_id for query_id in query_ids if query_id not in synthetic]:
         hint = meant(missing[0], synthetic) if len(missing) == 1 else ""
         raise InputError(f"{file} has no synthetic question {listed(missing)}{hint}", "give the query_id of questions with synthetic: true")

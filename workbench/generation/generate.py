@@ -30,32 +30,32 @@ class CandidateChecks:
     def from_evidence(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Ask with the evidence only, which must give the same answer, and with each single piece of several, which must not."""
         checked = list(candidates)
-        evidence = {place: [self._text(need[0]) for need in each.needs] for place, each in enumerate(checked) if each.needs}
-        replies = self._ask([(checked[place].question, texts) for place, texts in evidence.items()], "check evidence")
-        for place, reply in zip(evidence, replies, strict=True):
-            checked[place] = self._from_evidence(checked[place], reply)
-        pieces = [(place, text) for place, texts in evidence.items() if len(texts) > 1 and not checked[place].dropped for text in texts]
-        alone = self._ask([(checked[place].question, [text]) for place, text in pieces], "check pieces of evidence")
-        for (place, _), reply in zip(pieces, alone, strict=True):
-            if not checked[place].dropped:
-                checked[place] = self._not_alone(checked[place], reply)
+        evidence = {index: [self._text(need[0]) for need in each.needs] for index, each in enumerate(checked) if each.needs}
+        replies = self._ask([(checked[index].question, texts) for index, texts in evidence.items()], "check evidence")
+        for index, reply in zip(evidence, replies, strict=True):
+            checked[index] = self._from_evidence(checked[index], reply)
+        pieces = [(index, text) for index, texts in evidence.items() if len(texts) > 1 and not checked[index].dropped for text in texts]
+        alone = self._ask([(checked[index].question, [text]) for index, text in pieces], "check pieces of evidence")
+        for (index, _), reply in zip(pieces, alone, strict=True):
+            if not checked[index].dropped:
+                checked[index] = self._not_alone(checked[index], reply)
         return checked
 
     def only_there(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Ask with the neighbours and with what a search finds, without the evidence. An equal answer found there becomes an alternative."""
         checked, open_places = list(candidates), list(range(len(candidates)))
         for turn in range(self.settings.alternatives + 1):
-            around = [self._around(checked[place]) for place in open_places]
-            asked = [(checked[place].question, [shown(part) for part in parts]) for place, parts in zip(open_places, around, strict=True)]
+            around = [self._around(checked[index]) for index in open_places]
+            asked = [(checked[index].question, [shown(part) for part in parts]) for index, parts in zip(open_places, around, strict=True)]
             replies = self._ask(asked, "check other passages")
             found: list[int] = []
-            for place, parts, reply in zip(open_places, around, replies, strict=True):
-                before = checked[place]
-                checked[place] = self._elsewhere(before, reply, parts, turn < self.settings.alternatives)
-                if checked[place].needs != before.needs:
-                    found.append(place)
+            for index, parts, reply in zip(open_places, around, replies, strict=True):
+                before = checked[index]
+                checked[index] = self._elsewhere(before, reply, parts, turn < self.settings.alternatives)
+                if checked[index].needs != before.needs:
+                    found.append(index)
             self._confirm(checked, found)
-            open_places = [place for place in found if not checked[place].dropped]
+            open_places = [index for index in found if not checked[index].dropped]
         return checked
 
     def _from_evidence(self, candidate: Candidate, reply: PassageReply | FailedCall) -> Candidate:
@@ -84,12 +84,12 @@ class CandidateChecks:
 
     def _confirm(self, checked: list[Candidate], places: Sequence[int]) -> None:
         """Drop candidates whose last alternative does not give the answer by itself."""
-        asked = [(checked[place].question, [self._text(checked[place].needs[0][-1])]) for place in places]
-        for place, reply in zip(places, self._ask(asked, "check alternatives"), strict=True):
+        asked = [(checked[index].question, [self._text(checked[index].needs[0][-1])]) for index in places]
+        for index, reply in zip(places, self._ask(asked, "check alternatives"), strict=True):
             if isinstance(reply, FailedCall):
-                checked[place] = checked[place].drop(reply.reason, reply.detail)
-            elif not self._same(checked[place], reply):
-                checked[place] = checked[place].drop("answered_elsewhere", self._text(checked[place].needs[0][-1]))
+                checked[index] = checked[index].drop(reply.reason, reply.detail)
+            elif not self._same(checked[index], reply):
+                checked[index] = checked[index].drop("answered_elsewhere", self._text(checked[index].needs[0][-1]))
 
     def _around(self, candidate: Candidate) -> list[Chunk]:
         """Return the passages that must not answer the question: its own, their neighbours and those that a search finds, without evidence."""
@@ -231,12 +231,12 @@ class _Rounds:
         found = cosines(texts, texts, self.index.cache)
         kept: list[int] = []
         checked = list(candidates)
-        for place in range(len(checked)):
-            equal = next((other for other in kept if found[place, other] >= self.settings.duplicate_cosine), None)
+        for index in range(len(checked)):
+            equal = next((other for other in kept if found[index, other] >= self.settings.duplicate_cosine), None)
             if equal is None:
-                kept.append(place)
+                kept.append(index)
             else:
-                checked[place] = self._duplicate(checked[place], texts[equal])
+                checked[index] = self._duplicate(checked[index], texts[equal])
         return checked
 
     def _duplicate(self, candidate: Candidate, other: str) -> Candidate:
@@ -245,8 +245,8 @@ class _Rounds:
 
 def _open(candidates: Sequence[Candidate], stage: Stage) -> list[Candidate]:
     """Apply a stage to the candidates that are not dropped, and keep the others in their places."""
-    places = [place for place, each in enumerate(candidates) if not each.dropped]
+    indices = [index for index, each in enumerate(candidates) if not each.dropped]
     result = list(candidates)
-    for place, candidate in zip(places, stage([candidates[place] for place in places]), strict=True):
-        result[place] = candidate
+    for index, candidate in zip(indices, stage([candidates[index] for index in indices]), strict=True):
+        result[index] = candidate
     return result

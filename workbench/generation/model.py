@@ -126,10 +126,10 @@ class CachedModel:
         calls = [ChatCall(tuple(messages), self.max_tokens, 0.0, schema=kind.model_json_schema()) for messages in prompts]
         replies: dict[int, R | FailedCall] = {}
         with ProgressBar(total=len(calls), desc=label, unit="call", disable=not calls) as bar:
-            for place, outcome in ask_all(self.client, calls, self.resources):
-                replies[place] = self._failed(outcome) if isinstance(outcome, CallFailure) else self._parsed(outcome, kind)
+            for index, outcome in ask_all(self.client, calls, self.resources):
+                replies[index] = self._failed(outcome) if isinstance(outcome, CallFailure) else self._parsed(outcome, kind)
                 bar.update()
-        return [replies[place] for place in range(len(calls))]
+        return [replies[index] for index in range(len(calls))]
 
     def _parsed(self, reply: Reply, kind: type[R]) -> R | FailedCall:
         self.cached, self.name = self.cached + reply.cached, reply.model or self.name

@@ -110,8 +110,8 @@ def _references(generated: Generated) -> Iterator[dict[str, Any]]:
                 "reference": reference.text,
                 "agrees": reference.agrees,
                 "documents": [
-                    {"doc_id": doc_id, "score": score, "passages": [list(place) for place in places]}
-                    for doc_id, (score, places) in reference.documents.items()
+                    {"doc_id": doc_id, "score": score, "passages": [list(span) for span in spans]}
+                    for doc_id, (score, spans) in reference.documents.items()
                 ],
             }
 

@@ -182,23 +182,23 @@ def ask_all(
     if resources.budget.limits.usd is not None and client.billed and client.cost(0, 0) is None:
         fix = f"set {client.stage}.price_input and {client.stage}.price_output, in USD for a million tokens"
         raise InputError(f"the limit of {resources.budget.limits.usd:g} USD needs the prices of {client.label}", fix)
-    places: dict[str, list[int]] = {}
+    indices: dict[str, list[int]] = {}
     identity = client.identity()
-    for place, call in enumerate(calls):
-        places.setdefault(call_key(identity, call), []).append(place)
+    for index, call in enumerate(calls):
+        indices.setdefault(call_key(identity, call), []).append(index)
     claims = CallClaims(resources.cache, max(1, client.concurrency // 4), client.longest_call)
-    cached = claims.cached(list(places))
+    cached = claims.cached(list(indices))
     for key, value in cached.items():
         outcome = answered(_reply_of(value, client, resources.cache))
-        yield from ((place, outcome) for place in places[key])
-    if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
+        yield from ((index, outcome) for index in indices[key])
+    if missing := {key: calls[spots[0]] for key, spots in indices.items() if key not in cached}:
         # Nothing is paid for while the replies that arrived before cannot be kept.
         claims.keep({})
         server = fingerprint(identity)
         outage = resources.outages.begin(server, client.concurrency)
         try:
             for key, outcome in _Session(client, missing, claims, resources.budget, outage).outcomes(stop):
-                yield from ((place, answered(outcome)) for place in places[key])
+                yield from ((index, answered(outcome)) for index in indices[key])
         finally:
             resources.outages.end(server, outage)
 

@@ -117,15 +117,15 @@ def padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[In
     """Pad rows of ids to a length and return them with the mask of real ids: int64 (rows, length) each."""
     ids = np.full((len(rows), length), padding, dtype=np.int64)
     mask = np.zeros_like(ids)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    for index, row in enumerate(rows):
+        ids[index, : len(row)], mask[index, : len(row)] = row, 1
     return ids, mask
 
 
 def special_ids(model: str) -> tuple[Ints, Ints]:
     """Return the ids of the special tokens that a model puts before and after its input: int64, often one each."""
     encoding = model_tokenizer(model).encode("a")
-    content = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
+    content = [index for index, special in enumerate(encoding.special_tokens_mask) if not special]
     ids = np.array(encoding.ids, dtype=np.int64)
     return ids[: content[0]], ids[content[-1] + 1 :]
 

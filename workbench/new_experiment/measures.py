@@ -56,7 +56,7 @@ class _Lengths:
 
 def measure(documents: Sequence[Document]) -> CorpusMeasures:
     """Measure documents: a sample of many, and parts of long ones. Sizes of the others follow from their characters."""
-    sample = [documents[place] for place in np.linspace(0, len(documents) - 1, min(len(documents), _MEASURED)).astype(int)]
+    sample = [documents[index] for index in np.linspace(0, len(documents) - 1, min(len(documents), _MEASURED)).astype(int)]
     found, languages = _Lengths(), list[Language]()
     characters = sum(_measure(document, found, languages) for document in sample)
     ratio = found.measured / max(1, characters)

@@ -46,7 +46,7 @@ def moments_in(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         day, month = int(match["day"] or match["day_second"]), match["month"] or match["month_first"]
         names = _ENGLISH if month in _ENGLISH else _GERMAN
         later = [(names.index(month) + step) % 12 for step in _LATER]
-        yield match.group(), tuple(match.group().replace(month, names[place]) for place in later if day <= _DAYS[place])
+        yield match.group(), tuple(match.group().replace(month, names[index]) for index in later if day <= _DAYS[index])
     for match in _TIME.finditer(text):
         hours = [(int(match["hour"]) + step) % 24 for step in _LATER]
         yield match.group(), tuple(f"{hour:0{len(match['hour'])}d}:{match['minute']}" for hour in hours)

@@ -79,7 +79,7 @@ class CrossEncoderReranker(PairReranker):
         tokens = dict(zip(texts, (input_lengths(texts, self.model) - special_tokens(self.model)).tolist(), strict=True))
         lengths = np.array([tokens[query] + tokens[text] for query, text in pairs], dtype=np.int64)
         for batch in batching.padded_batches(np.minimum(lengths, self.window()), _TOKENS, _PAIRS):
-            yield [pairs[place] for place in batch.tolist()]
+            yield [pairs[index] for index in batch.tolist()]
 
     def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         import torch

@@ -54,8 +54,8 @@ class EndpointReranker(PairReranker, KeyedModel):
     def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         scores = np.empty(len(pairs))
         for query in dict.fromkeys(query for query, _ in pairs):
-            places = [place for place, pair in enumerate(pairs) if pair[0] == query]
-            scores[places] = self._requested(query, [pairs[place][1] for place in places])
+            indices = [index for index, pair in enumerate(pairs) if pair[0] == query]
+            scores[indices] = self._requested(query, [pairs[index][1] for index in indices])
         return scores
 
     def _requested(self, query: str, texts: list[str]) -> list[float]:
@@ -74,7 +74,7 @@ class EndpointReranker(PairReranker, KeyedModel):
         for score in scores.values():
             if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
                 raise self._strange(f"the relevance_score {score!r}", query)
-        return [float(scores[place]) for place in range(len(texts))]
+        return [float(scores[index]) for index in range(len(texts))]
 
     def _strange(self, what: str, query: str) -> RunError:
         # A score can be any text, also the key.

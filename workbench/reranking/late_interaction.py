@@ -90,7 +90,7 @@ class LateInteractionReranker(PairReranker):
         texts, embedder = list(pairs_of), self.token_embedder
         lengths = np.minimum(embedder.lengths(texts, "document"), embedder.window())
         for batch in batching.padded_batches(lengths, _TOKENS, _TEXTS):
-            yield [pair for place in batch.tolist() for pair in pairs_of[texts[place]]]
+            yield [pair for index in batch.tolist() for pair in pairs_of[texts[index]]]
 
     def scorer(self) -> Scorer:
         return _MaxSim(self.token_embedder).scores
@@ -112,14 +112,14 @@ class _MaxSim:
             self._queries.clear()
         new = dict.fromkeys(query for query, _ in pairs if query not in self._queries)
         self._queries |= token_vectors(list(new), self._embedder, "query")
-        places = defaultdict[str, list[int]](list)
-        for place, (_, text) in enumerate(pairs):
-            places[text].append(place)
+        indices = defaultdict[str, list[int]](list)
+        for index, (_, text) in enumerate(pairs):
+            indices[text].append(index)
         scores = np.empty(len(pairs))
-        for text, tokens in token_vectors(list(places), self._embedder, "document").items():
-            for part in batching.blocks(len(places[text]), _AT_ONCE):
-                some = places[text][part]
-                scores[some] = _mean_of_largest([self._queries[pairs[place][0]] for place in some], tokens)
+        for text, tokens in token_vectors(list(indices), self._embedder, "document").items():
+            for part in batching.blocks(len(indices[text]), _AT_ONCE):
+                some = indices[text][part]
+                scores[some] = _mean_of_largest([self._queries[pairs[index][0]] for index in some], tokens)
         return scores
 
 
@@ -140,11 +140,11 @@ def token_vectors(texts: Sequence[str], embedder: SentenceTransformerEmbedder, r
     rows = [[*before, *encoding.ids[:room], *after] or [0] for encoding in encodings]
     vectors: dict[str, Vectors] = {}
     for batch in batching.padded_batches(np.array(list(map(len, rows)), dtype=np.int64), _TOKENS, _TEXTS):
-        states = embedder.states([rows[place] for place in batch])
-        for place, row in zip(batch.tolist(), states, strict=True):
+        states = embedder.states([rows[index] for index in batch])
+        for index, row in zip(batch.tolist(), states, strict=True):
             inner = row[len(before) : len(row) - len(after)]
             tokens = inner if len(inner) else row[-1:]
-            vectors[texts[place]] = tokens / np.linalg.norm(tokens, axis=1, keepdims=True)
+            vectors[texts[index]] = tokens / np.linalg.norm(tokens, axis=1, keepdims=True)
     return vectors
 
 

@@ -44,8 +44,8 @@ def approximate(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) ->
     @contextmanager
     def single() -> Iterator[Callable[[int], object]]:
         with open_collection(index) as opened:
-            yield lambda place: opened.query(
-                query_embeddings=np.asarray(queries[place])[None, :], n_results=best, ids=allowed, include=["distances"]
+            yield lambda position: opened.query(
+                query_embeddings=np.asarray(queries[position])[None, :], n_results=best, ids=allowed, include=["distances"]
             )
 
     return replace(joined(parts), single=single)

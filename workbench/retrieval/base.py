@@ -104,9 +104,9 @@ class Corpus:
 
     def part(self, rows: Ints) -> "Corpus":
         """Return the chunks at these positions, in order. `index` still contains the whole corpus."""
-        places = rows.tolist()
+        indices = rows.tolist()
         return Corpus(
-            ids=[self.ids[place] for place in places],
+            ids=[self.ids[index] for index in indices],
             doc=self.doc[rows],
             group=self.group[rows],
             tokens=self.tokens[rows],
@@ -114,7 +114,7 @@ class Corpus:
             document_breakers=self.document_breakers,
             vectors=self.vectors[rows] if len(self.vectors) else self.vectors,
             index=self.index,
-            texts=[self.texts[place] for place in places] if len(self.texts) else (),
+            texts=[self.texts[index] for index in indices] if len(self.texts) else (),
             all_texts=self.texts,
             rows=rows,
         )
@@ -240,14 +240,14 @@ def combined(
     def opened() -> Iterator[Callable[[int], object]]:
         with ExitStack() as stack:
             members = [stack.enter_context(search()) for search in known]
-            yield lambda place: ask(members, place)
+            yield lambda index: ask(members, index)
 
     return opened if len(known) == len(searches) else None
 
 
 def singly(search: Callable[[T], object], queries: Sequence[T]) -> SingleSearch:
     """Return the search of single queries on an index that is loaded."""
-    return lambda: nullcontext(lambda place: search(queries[place]))
+    return lambda: nullcontext(lambda index: search(queries[index]))
 
 
 def enough(positions: Ints, corpus: Corpus, depth: SearchDepth) -> Ints:

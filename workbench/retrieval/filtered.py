@@ -52,6 +52,6 @@ def _renumbered(ranking: Ranking, queries: Ints, chunks: Ints) -> Ranking:
 
 def _joined(groups: Sequence[tuple[Ranking, Ints]]) -> Ranking:
     """Join the rankings of several groups of queries, each with the positions of its queries."""
-    places = {query: (group, place) for group, (_, members) in enumerate(groups) for place, query in enumerate(members.tolist())}
-    single = combined([ranking.single for ranking, _ in groups], lambda opened, query: opened[places[query][0]](places[query][1]))
+    indices = {query: (group, index) for group, (_, members) in enumerate(groups) for index, query in enumerate(members.tolist())}
+    single = combined([ranking.single for ranking, _ in groups], lambda opened, query: opened[indices[query][0]](indices[query][1]))
     return replace(joined([ranking for ranking, _ in groups]), single=single)

@@ -55,7 +55,7 @@ def fused_by_question(ranking: Ranking, question: Ints, corpus: Corpus, k: int) 
         str(each): rows for each, rows in hits.assign(query=question[texts]).groupby(number[texts], sort=True)
     }
     fused = reciprocal_ranks(by_number, dict.fromkeys(by_number, 1.0), CONSTANT) if by_number else hits[["query", "chunk", "score"]]
-    single = combined([ranking.single], lambda texts, place: [texts[0](text) for text in np.flatnonzero(question == place).tolist()])
+    single = combined([ranking.single], lambda texts, index: [texts[0](text) for text in np.flatnonzero(question == index).tolist()])
     fused_ranking = best_first(fused, corpus, int(question.max(initial=-1)) + 1, k, single)
     of = ranking.sources["query"].to_numpy(np.int64)
     names = [f"{name}, text {each}" for name, each in zip(ranking.sources["retriever"], number[of].tolist(), strict=True)]

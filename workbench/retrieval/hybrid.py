@@ -131,6 +131,6 @@ class HybridRetriever(Retriever):
         weights = dict.fromkeys(rankings, 1.0) | dict(self.weights)
         fused = reciprocal_ranks(pools, weights, self.constant) if self.fusion == "rrf" else weighted_scores(pools, weights)
         # All retrievers search, one after the other. Their fusion takes no time beside that.
-        single = combined([ranking.single for ranking in rankings.values()], lambda members, place: [search(place) for search in members])
+        single = combined([ranking.single for ranking in rankings.values()], lambda members, index: [search(index) for search in members])
         ranked = best_first(fused, corpus, len(queries.texts), self.k, single)
         return replace(ranked, sources=pd.concat([pool.assign(retriever=name) for name, pool in pools.items()], ignore_index=True))

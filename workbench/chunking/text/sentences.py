@@ -43,8 +43,8 @@ def _sentence_starts(text: str, start: int, end: int) -> Iterator[int]:
     while start < end:
         stop = min(end, start + size)
         found = list(_placed(text, start, stop))
-        kept = found if stop == end else [place for place in found if place[1] <= start + size * 3 // 4] or found[:1]
-        yield from (place for place, _ in kept[goes_on:])
+        kept = found if stop == end else [span for span in found if span[1] <= start + size * 3 // 4] or found[:1]
+        yield from (begin for begin, _ in kept[goes_on:])
         # A sentence can be longer than a window.
         goes_on = stop < end and kept == found
         start = kept[-1][1] if kept and stop < end else stop
@@ -59,9 +59,9 @@ def _placed(text: str, start: int, end: int) -> Iterator[Slice]:
     for sentence in sentencex.segment("en", text[start:end]):
         if content := sentence.strip():
             # sentencex returns sentences in order but without their places, and may leave out blanks.
-            place = text.index(content, cursor)
-            cursor = place + len(content)
-            yield place, cursor
+            index = text.index(content, cursor)
+            cursor = index + len(content)
+            yield index, cursor
 
 
 def partition(text: str, starts: Sequence[int]) -> list[Slice]:

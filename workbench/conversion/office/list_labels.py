@@ -104,7 +104,7 @@ class Lists:
                 break
         if number in self._lists:
             # A list names the style of a level.
-            named = {named_level.style: place for place, named_level in self._lists[number].levels.items()}
+            named = {named_level.style: index for index, named_level in self._lists[number].levels.items()}
             level = next((named[name] for name in seen if name in named), level)
         return number, level
 
@@ -131,13 +131,11 @@ class ListCounters:
         if level not in found.levels:
             return ""
         here = found.levels[level]
-        return (
-            None if here.form == "bullet" else " ".join(_PLACE.sub(lambda place: _written(found, numbers, here, place), here.text).split())
-        )
+        return None if here.form == "bullet" else " ".join(_PLACE.sub(lambda mark: _written(found, numbers, here, mark), here.text).split())
 
 
-def _written(found: _List, numbers: Mapping[int, int], here: _Level, place: re.Match[str]) -> str:
-    level = int(place[1]) - 1
+def _written(found: _List, numbers: Mapping[int, int], here: _Level, mark: re.Match[str]) -> str:
+    level = int(mark[1]) - 1
     number = numbers.get(level, _start(found, level))
     form = found.levels[level].form if level in found.levels else ""
     if form == "none":

@@ -76,8 +76,8 @@ def style_chain(style: str, based: Mapping[str, str]) -> Iterator[str]:
 def replace(element: Any, by: list[Any]) -> None:
     """Put elements in the place of another one."""
     parent = element.getparent()
-    place = parent.index(element)
-    parent[place : place + 1] = by
+    index = parent.index(element)
+    parent[index : index + 1] = by
 
 
 def remove(element: Any) -> None:

@@ -120,7 +120,7 @@ def _is_odd(text: Any, index: int, code: int) -> bool:
 def _lines(text: Any, codes: Sequence[int], number: int) -> Iterator[PrintedLine]:
     start = 0
     for index in (*(index for index, code in enumerate(codes) if code in (10, 13)), len(codes)):
-        inked = [place for place in range(start, index) if codes[place] > 32]
+        inked = [position for position in range(start, index) if codes[position] > 32]
         if inked:
             yield _line(text, inked, _text(text, codes, range(start, index), _raised(text, codes, inked)), number)
         start = index + 1
@@ -130,18 +130,18 @@ def _line(text: Any, inked: Sequence[int], words: str, number: int) -> PrintedLi
     from pypdfium2 import raw
 
     sample = inked[:: max(1, len(inked) // _SAMPLED)][:_SAMPLED]
-    boxes = [_box(text, place) for place in sample]
+    boxes = [_box(text, index) for index in sample]
     height = sorted(box.top - box.bottom for box in boxes)[len(boxes) // 2]
     return PrintedLine(
         words,
         number,
         height,
         boxes[0].bottom,
-        bold=all(raw.FPDFText_GetFontWeight(text.raw, place) >= _BOLD for place in sample),
+        bold=all(raw.FPDFText_GetFontWeight(text.raw, index) >= _BOLD for index in sample),
         left=boxes[0].left,
         right=_box(text, inked[-1]).right,
-        fixed=all(_is_fixed(text, place) for place in sample),
-        turned=not all(_is_upright(text, place) for place in sample),
+        fixed=all(_is_fixed(text, index) for index in sample),
+        turned=not all(_is_upright(text, index) for index in sample),
         across=_is_across(text, inked, _GAP * height),
         numbered=_is_numbered(text, inked, words, _GAP * height),
     )
@@ -191,14 +191,14 @@ def _raised(text: Any, codes: Sequence[int], inked: Sequence[int]) -> frozenset[
     """Return the places of raised digits, signs and commas in a line: behind another character, or at its beginning."""
     found = set[int]()
     # A mark at the beginning, as of a note, is compared with the text behind it.
-    other = next((place for place in inked if codes[place] not in _RAISABLE), inked[0])
+    other = next((index for index in inked if codes[index] not in _RAISABLE), inked[0])
     before = inked[0] - 1
-    for place in inked:
-        if codes[place] in _RAISABLE and place == before + 1 and _is_raised(text, place, other):
-            found.add(place)
+    for index in inked:
+        if codes[index] in _RAISABLE and index == before + 1 and _is_raised(text, index, other):
+            found.add(index)
         else:
-            other = place
-        before = place
+            other = index
+        before = index
     return frozenset(found)
 
 
@@ -223,7 +223,7 @@ def _baseline(text: Any, index: int) -> float:
 def _text(text: Any, codes: Sequence[int], places: Iterable[int], high: Collection[int]) -> str:
     letters = ""
     for is_high, group in groupby(places, high.__contains__):
-        part = "".join(_letter(text, place, codes[place]) for place in group if codes[place])
+        part = "".join(_letter(text, index, codes[index]) for index in group if codes[index])
         letters += ",".join(raised(mark, "") for mark in part.split(",")) if is_high else part
     # Characters beyond the first plane come in two halves.
     return letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()

@@ -181,7 +181,7 @@ class _Soup(BeautifulSoup):
         if in_table or any(self.open_tag_counter.get(ending) for ending in ended):
             self.endData()
             above = [tag.name for tag in takewhile(lambda tag: tag.name not in within, reversed(self.tagStack))]
-            for _ in range(max((place + 1 for place, open_tag in enumerate(above) if open_tag in ended), default=0)):
+            for _ in range(max((index + 1 for index, open_tag in enumerate(above) if open_tag in ended), default=0)):
                 self.popTag()
             if in_table and "tr" not in above:
                 super().handle_starttag("tr", None, None, {})
