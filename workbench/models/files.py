@@ -6,9 +6,8 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from workbench.core.component import Component
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import ModelError
 
@@ -126,22 +125,6 @@ def locate(model: str) -> Path:
             raise ModelError(f"the folder {model} has no config.json", "name the folder that a model was saved to")
         return folder
     return _from_hub(model)
-
-
-class ModelComponent(Component):
-    """A component that may load models, whose files are part of its identity."""
-
-    # Increased when the same settings begin to give other results.
-    version: ClassVar[int] = 1
-
-    def models(self) -> tuple[str, ...]:
-        """Return the models that the component loads, as named in `locate`."""
-        return ()
-
-    def identity(self) -> dict[str, Any]:
-        """Return everything in the component that determines its results, as canonical JSON: settings, version and model files."""
-        identity = self.model_dump(mode="json") | {"version": self.version}
-        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
 
 def verified(model: str) -> Path:

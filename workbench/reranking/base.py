@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from workbench.embedding.base import Embedder
-from workbench.models.files import ModelComponent
+from workbench.models.component import ModelComponent
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from workbench.models.files import ModelComponent
+from workbench.models.component import ModelComponent
 from workbench.models.tokenizers import Ints
 from workbench.records import TokenCut
 from workbench.retrieval.rank import Bools, Floats, first_seen, order_keys, rounded

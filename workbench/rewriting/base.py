@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from workbench.embedding.base import Role
-from workbench.models.files import ModelComponent
+from workbench.models.component import ModelComponent
 from workbench.records import Query
 from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
 from workbench.retrieval.filtered import search
