@@ -125,4 +125,4 @@ def test_openai_itself_gets_the_new_name_of_the_limit(monkeypatch: pytest.Monkey
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     client = OpenAIClient(model="gpt-5-mini")
     assert client.billed
-    assert set(client._body(call(), frozenset())) == {"model", "messages", "max_completion_tokens"}
+    assert set(client._body(call(), {}, frozenset())) == {"model", "messages", "max_completion_tokens"}
