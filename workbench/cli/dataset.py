@@ -36,8 +36,8 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
     writes a name to `accepted_by`. The same command again makes only the calls that are missing. Exit 1 if no question has an answer, 3 if calls failed.
     """
     from workbench.datasets.sources import recognise
-    from workbench.generation.asking import Asker
     from workbench.generation.labelled_answers import ANSWER_TOKENS, labelled_answers, write_labelled_answers
+    from workbench.generation.model import CachedModel
     from workbench.llm.session import CallBudget, CallLimits, CallResources
     from workbench.pipeline.context import Workspace
 
@@ -50,15 +50,15 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
     queries = sorted((query for query in chosen.queries if query.answerable), key=lambda query: places.get(query.query_id, 0))
     if not queries:
         raise InputError(f"{path} has no answerable question", "name a dataset with questions and judgements")
-    asker = Asker(client, CallResources(Workspace.at(outputs).calls, CallBudget(limits)), ANSWER_TOKENS)
-    written = labelled_answers(chosen, queries, asker, read, grade)
-    write_labelled_answers(written, asker, file)
-    for answer in written:
-        if answer.missing:
-            say_aside(f"workbench: {answer.query.query_id} has no answer: {answer.missing}")
-    found = sum(not answer.missing for answer in written)
+    model = CachedModel(client, CallResources(Workspace.at(outputs).calls, CallBudget(limits)), ANSWER_TOKENS)
+    written = labelled_answers(chosen, queries, model, read, grade)
+    write_labelled_answers(written, file)
+    for row in written:
+        if "missing" in row:
+            say_aside(f"workbench: {row['query_id']} has no answer: {row['missing']}")
+    found = sum("missing" not in row for row in written)
     say(f"{file}: {found:,} of {plural(len(written), 'reference answer')}, all synthetic; read them, and write your name to accepted_by")
-    sys.exit(3 if any(answer.failed for answer in written) else 0 if found else 1)
+    sys.exit(3 if model.failures else 0 if found else 1)
 
 
 @click.group()

@@ -69,7 +69,7 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
 
 
 def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...], allow_code: bool) -> "Mapping[Task, Judge]":
-    from workbench.core.code import require_permission
+    from workbench.core.imported_functions import require_permission
     from workbench.experiment.read import read_experiment
     from workbench.judging.registry import JUDGES
 

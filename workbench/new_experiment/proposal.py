@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from workbench.core.formatting import approximate, count, listed, plural, share
+from workbench.experiment.json_schema import EDITOR_LINE
 from workbench.new_experiment.measures import WINDOW, CorpusMeasures
 
 _WIDTH = 118
@@ -134,6 +135,7 @@ def _about(measures: CorpusMeasures) -> Iterator[str]:
 def experiment_text(name: str, path: str, proposal: Proposal, remarks: Iterable[str]) -> str:
     """Return the YAML of an experiment on the golden folder at `path`, with `remarks` on its questions at the top."""
     lines = [
+        EDITOR_LINE,
         "# Which chunking finds the right passages in these documents?",
         "#",
         *(f"# {line}" for about in proposal.about for line in _wrapped(f"{about}.")),

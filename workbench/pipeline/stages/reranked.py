@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from workbench.context.neighbours import with_neighbours
+from workbench.context.delivered_slices import with_neighbours
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext

@@ -12,9 +12,8 @@ import pandas as pd
 
 from workbench.answering.base import Generator
 from workbench.answering.prompt_tokens import prompt_tokens
-from workbench.context.assembly import PackedContext
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
-from workbench.context.context_packing import ContextPacking
+from workbench.context.context_packing import ContextPacking, PackedContext
 from workbench.context.contexts import ContextBuilder, ContextOutcome
 from workbench.context.delivered_slices import DeliveredSlices
 from workbench.context.question_labels import QuestionLabels, passage_of, question_labels
@@ -243,21 +242,21 @@ def _table(rows: Iterator[dict[str, Any]], columns: dict[str, str]) -> pd.DataFr
     return pd.DataFrame(list(rows), columns=list(columns)).astype(columns)
 
 
-def own_contexts(inputs: Inputs) -> list[PlantedContext]:
+def own_contexts(inputs: Inputs) -> list[ContextOutcome]:
     """Return the context of each question: the sources that the target's answer names, else what its search returns.
 
     Empty if the contexts of the variant are packed, and not the target's own.
     """
     run = inputs.run
     if inputs.node.variant.condition != RETRIEVED:
-        return [] if inputs.configuration.takes_context else [PlantedContext(reason=CANNOT_BE_GIVEN)] * len(run.dataset.queries)
+        return [] if inputs.configuration.takes_context else [ContextOutcome(reason=CANNOT_BE_GIVEN)] * len(run.dataset.queries)
     if "responses" not in inputs.entries:
         return []
     responses = inputs.entry("responses")
     named, sources, hits = set(responses.values("named")), responses.table("sources"), responses.table("hits")
     rows = pd.concat([sources, hits[~hits["query"].isin(named)]])
     by_query = {query: list(_passages(table, run)) for query, table in rows.groupby("query")}
-    return [PlantedContext(_packed(by_query.get(query, []))) for query in range(len(run.dataset.queries))]
+    return [ContextOutcome(_packed(by_query.get(query, []))) for query in range(len(run.dataset.queries))]
 
 
 def _passages(rows: pd.DataFrame, run: RunContext) -> Iterator[Passage]:
