@@ -10,7 +10,8 @@ from workbench.answering.base import Answer, AnswerRequest, Generator
 from workbench.answering.prompt_tokens import prompt_tokens
 from workbench.answering.refusals import is_refusal
 from workbench.context.context_packing import ContextPacking, PackedContext, pack_context
-from workbench.context.delivered_slices import passage_of, with_neighbours
+from workbench.context.delivered_slices import with_neighbours
+from workbench.context.question_labels import passage_of
 from workbench.core.display import excerpt, table_html
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import MemoryVectorCache
