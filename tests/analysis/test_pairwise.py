@@ -20,7 +20,7 @@ from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
-from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Inputs, Node
@@ -82,7 +82,7 @@ def made() -> Callable[..., StageResults]:
             "hits": {"": store.obtain("hits", name, write_hits)},
             "scores": {str(one): store.obtain("scores", f"{name}-{one}", partial(write_scores, one)) for one in context.metrics},
         }
-        return StageResults(context, Configuration(name, FixedChunker(size=16), None, BM25Retriever(k=3)), entries)
+        return StageResults(context, PipelineConfiguration(name, FixedChunker(size=16), None, BM25Retriever(k=3)), entries)
 
     return make
 

@@ -19,7 +19,7 @@ MEASURED = Path(__file__).parents[3] / "benchmarks" / "results" / "judging.json"
 
 
 def failures(counts, given=120, missing=0, configuration="none"):
-    found = tuple(CauseCount(cause, counts[cause.name], None, ()) for cause in CAUSES if cause.name in counts)
+    found = tuple(CauseCount(cause, counts[cause.name]) for cause in CAUSES if cause.name in counts)
     return FailureCauses(configuration, "retrieved", given, missing, found)
 
 
