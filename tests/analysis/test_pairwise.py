@@ -74,7 +74,8 @@ def made() -> Callable[..., StageResults]:
             writer.values("searches", {"names": ["exact"], "index_bytes": 0, "overlap": None})
 
         def write_scores(metric: Metric, writer: ResultWriter) -> None:
-            writer.table("scores", evaluate(context.labels, retrieved, [metric]))
+            scores = evaluate(context.labels, retrieved, [metric])
+            writer.table("scores", scores.assign(condition="retrieved", variant="", repeat=0))
             writer.values("change", None)
 
         entries = {
