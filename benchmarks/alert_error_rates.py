@@ -151,6 +151,7 @@ def log(world: AlertWorld, random: np.random.Generator, change: Mapping[str, flo
             "refused": rate("refused", world.refused),
             "negative": np.where(random.random(n) < _FEEDBACK, rate("negative", world.negative), np.nan),
             "setup": pd.Series([("a", "m", "{}")] * n, dtype=object),
+            "logged": np.ones(n),
         }
     )
     chosen = np.flatnonzero(random.random(n) < _JUDGED)

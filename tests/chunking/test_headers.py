@@ -102,4 +102,4 @@ def test_a_rule_that_begins_no_front_matter_hides_no_heading(text: str) -> None:
 
 def test_the_version_of_headings_is_in_the_key_of_chunks_that_have_them() -> None:
     assert [FixedChunker(size=64, enrich=enrich).identity().get("headings") for enrich in (False, True)] == [None, 2]
-    assert MarkdownChunker(size=64).identity()["version"] == 4
+    assert MarkdownChunker(size=64).identity()["version"] == 5

@@ -64,3 +64,8 @@ def test_only_what_is_too_long_is_cut_between_words() -> None:
     tokens = tokenise([text], "all-MiniLM-L6-v2")[0]
     found = cut_long(text, tokens, sentences(text), TokenBudget(3))
     assert [text[a:b] for a, b in zip(found.starts, found.ends, strict=True)] == ["one two.", "three four five", "six.", "seven."]
+
+
+@pytest.mark.parametrize("blank", [chr(code) for code in range(0x80, 0x3001) if chr(code).isspace()])
+def test_blanks_of_other_scripts_may_stand_before_the_end_of_a_sentence(blank: str) -> None:
+    assert read(f"A{blank}. Bob read it. So{blank}it was.")[-1] == f"So{blank}it was."

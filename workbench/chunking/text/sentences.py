@@ -11,7 +11,7 @@ from workbench.chunking.text.packing import Pieces, Slice, packed_words, pieces,
 from workbench.models.tokenizers import Tokens
 
 # Increased when the same text begins to have other sentences.
-VERSION = 2
+VERSION = 3
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 # Between the paragraphs of sentencex, which looks for sentences in each alone.
 _SENTENCEX_BREAK = re.compile(r"\n\r*\n")
@@ -19,6 +19,8 @@ _SENTENCEX_BREAK = re.compile(r"\n\r*\n")
 _ENDS = re.compile(r"[.!?…。！？｡．]")
 _MARKS = re.compile(r"[^\w\s.!?,;:'\"-]|\n")
 _MOST_PAIRS = 100_000_000
+# sentencex panics at such a blank between a letter and a stop, as in "A\u00a0. Bob".
+_WIDE_BLANK = re.compile(r"[^\S\x00-\x7f]")
 # The characters that are read at once of a paragraph with more pairs, for at most 0.1 s.
 _WINDOW = 10_000
 
@@ -55,13 +57,13 @@ def _pairs(paragraph: str) -> int:
 
 
 def _placed(text: str, start: int, end: int) -> Iterator[Slice]:
-    cursor = start
-    for sentence in sentencex.segment("en", text[start:end]):
+    paragraph, cursor = _WIDE_BLANK.sub(" ", text[start:end]), 0
+    for sentence in sentencex.segment("en", paragraph):
         if content := sentence.strip():
             # sentencex returns sentences in order but without their places, and may leave out blanks.
-            index = text.index(content, cursor)
+            index = paragraph.index(content, cursor)
             cursor = index + len(content)
-            yield index, cursor
+            yield start + index, start + cursor
 
 
 def partition(text: str, starts: Sequence[int]) -> list[Slice]:
