@@ -1,11 +1,13 @@
 """The run context of stages: a dataset, its metrics and the workspace for results."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,9 @@ from workbench.storage.call_cache import CallCache
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Store, StoredResult
 from workbench.storage.vector_cache import VectorCache
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,29 @@ class Workspace:
         return self.outputs / ".indexes"
 
 
+class RunMemo:
+    """Values that several results of a run are made from, by the function that made them and its arguments. Threads share it."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, OrderedDict[Hashable, Any]] = {}
+        self._guard = threading.Lock()
+
+    def value(self, function: str, arguments: Hashable, make: Callable[[], T], most: int) -> T:
+        """Return the value of a function for its arguments, made if it is not among the `most` latest of the function."""
+        with self._guard:
+            values = self._values.setdefault(function, OrderedDict())
+            if arguments in values:
+                values.move_to_end(arguments)
+                known: T = values[arguments]
+                return known
+        made = make()
+        with self._guard:
+            values[arguments] = made
+            while len(values) > most:
+                values.popitem(last=False)
+        return made
+
+
 @dataclass(frozen=True, eq=False)
 class RunContext:
     """A dataset and its metrics in a workspace: everything needed to run a configuration.
@@ -104,7 +132,7 @@ class RunContext:
     `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
     Without `allow_code`, configurations that name functions have no keys and so no results. `variants` are the conditions, perturbations
     and repeats of answers, and `limits` those of their calls. `slices` are crossed, each of several fields.
-    Answers are judged by those of `judging`, None without answers.
+    Answers are judged by those of `judging`, None without answers. `memo` has the latest values of functions that are `memoised_by_run`.
     """
 
     workspace: Workspace
@@ -120,6 +148,11 @@ class RunContext:
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
     judging: Judging | None = None
+    memo: RunMemo = field(default_factory=RunMemo, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process derives its own tables from the dataset.
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     @property
     def judges(self) -> Mapping[Task, Judge]:
@@ -205,3 +238,17 @@ class RunContext:
     def chunks(self, entry: StoredResult) -> Chunks:
         """Return the chunks of a finished stage `chunks`, creating each record on access."""
         return Chunks(self.dataset.documents, entry.table("chunks"))
+
+
+def memoised_by_run(most: int) -> Callable[[Callable[Concatenate[RunContext, P], T]], Callable[Concatenate[RunContext, P], T]]:
+    """Keep the `most` latest values of a function in the memo of the run, which is its first argument."""
+
+    def decorate(function: Callable[Concatenate[RunContext, P], T]) -> Callable[Concatenate[RunContext, P], T]:
+        @wraps(function)
+        def memoised(run: RunContext, /, *arguments: P.args, **options: P.kwargs) -> T:
+            name = f"{function.__module__}.{function.__qualname__}"
+            return run.memo.value(name, (arguments, *options.items()), lambda: function(run, *arguments, **options), most)
+
+        return memoised
+
+    return decorate

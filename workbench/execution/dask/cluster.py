@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -184,8 +183,7 @@ def checked(run: RunContext, configurations: Sequence[Configuration], workers: W
         raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
     machines = Counter(info.machine for info in infos.values())
     threads = {info.machine: max(1, info.cores // machines[info.machine]) for info in infos.values()}
-    # Send a copy without the tables that this process has derived from the dataset.
-    return JobContext(outputs, store, mark, replace(run), threads)
+    return JobContext(outputs, store, mark, run, threads)
 
 
 def _fault(info: WorkerInfo | BaseException, local: WorkerInfo, store: str) -> str:

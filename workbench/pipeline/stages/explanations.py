@@ -15,9 +15,8 @@ from workbench.context.conditions import RETRIEVED
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import ranking_case
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import StageResults
+from workbench.pipeline.stage_results import StageResults, ranking_case
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter

@@ -11,8 +11,8 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.answered_cases import answered_case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import ranking_case, retrieved
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage_results import ranking_case, retrieved
 from workbench.pipeline.target_tables import without_unscored
 from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter

@@ -18,12 +18,12 @@ from workbench.errors import RunError
 from workbench.llm.base import lost_tries
 from workbench.llm.replies.answers import CUT_REASONING, separated
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
+from workbench.perturb.outcomes import outcome_of
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Passage, Variant
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter, StoredResult
@@ -149,6 +149,18 @@ def answer_rows(entry: StoredResult, of_model: Iterable[StoredResult]) -> pd.Dat
     cut = rows["truncated"].eq(True).fillna(False).astype(bool) & ~rows["reasoned"] & (rows["error"] == "")
     empty = {"text": "", "citations": "[]", "refused": False, "error": CUT_REASONING.reason}
     return rows.assign(**{name: rows[name].mask(cut, value) for name, value in empty.items()})
+
+
+def outcomes_of(contexts: StoredResult, rows: pd.DataFrame) -> dict[int, str]:
+    """Return the outcome of each of the `answer_rows` to a context with a planted text: the label of a recorded answer, or what its text shows, else empty."""
+    about = contexts.table("contexts")
+    planted = dict(zip(about["query"].tolist(), about["planted"].tolist(), strict=True))
+    given = zip(rows["query"].tolist(), rows["text"].tolist(), rows["error"].tolist(), rows["outcome"].tolist(), strict=True)
+    return {
+        query: label or (outcome_of(text, json.loads(planted[query])) if text else "")
+        for query, text, error, label in given
+        if planted[query] and not error
+    }
 
 
 def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[Answer]:

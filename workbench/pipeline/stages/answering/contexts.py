@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,9 @@ from workbench.metrics.delivery import delivered
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
 from workbench.perturb.planting import attack_texts, plant
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import retrieved
+from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage_results import retrieved
 from workbench.pipeline.target_tables import RETURNED
 from workbench.records import Passage, Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
@@ -94,7 +93,8 @@ class ContextsStage(Stage):
         """Return the settings of packing with the condition and its attacks, the tokens of prompts, and the limits of passages not retrieved."""
         generator, packing, variant = _generator(node.configuration), node.configuration.context, node.variant
         attacks = attack_texts(variant.perturbation) if variant.condition == INJECTION else ()
-        prompts = [vocabulary_digest(generator.vocabulary), fingerprint(_overheads(generator, run)), _around(generator)]
+        overheads, around = _overheads(run, generator)
+        prompts = [vocabulary_digest(generator.vocabulary), fingerprint(overheads), around]
         condition, filters, evidence = variant.condition, run.filters, {need.query_id for need in run.dataset.needs}
         limited = condition in RANKED | {IRRELEVANT_ONLY} or any(
             query.query_id not in evidence for query in run.dataset.queries if query.answerable
@@ -139,21 +139,17 @@ def _generator(configuration: Configuration) -> Generator:
     return configuration.answering
 
 
-@lru_cache(maxsize=8)
-def _overheads(generator: Generator, run: RunContext) -> tuple[int, ...]:
-    """Return the tokens of each question's prompt without passages."""
-    return tuple(generator.overhead(query.text) for query in run.dataset.queries)
-
-
-@lru_cache(maxsize=8)
-def _around(generator: Generator) -> list[int]:
-    return [generator.passage_overhead(number + 1) for number in range(_PROBED)]
+@memoised_by_run(8)
+def _overheads(run: RunContext, generator: Generator) -> tuple[list[int], list[int]]:
+    """Return the tokens of each question's prompt without passages, and those around each of the first passages."""
+    prompts = [generator.overhead(query.text) for query in run.dataset.queries]
+    return prompts, [generator.passage_overhead(number + 1) for number in range(_PROBED)]
 
 
 def _maker(inputs: Inputs) -> ContextBuilder:
     configuration, run, condition = inputs.configuration, inputs.run, inputs.node.variant.condition
     generator, packing = _generator(configuration), configuration.context
-    overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(generator, run), strict=True))
+    overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(run, generator)[0], strict=True))
     if packing and condition != NONE and overheads and min(overheads.values()) >= packing.budget:
         what = f"a context of {packing.budget} tokens has no room for passages: prompt and question alone have {min(overheads.values())} or more"
         raise InputError(what, "raise the budget of context")
@@ -170,7 +166,7 @@ def _maker(inputs: Inputs) -> ContextBuilder:
     )
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
     """Return the labels of each question, of documents that its filter allows."""
     labels = question_labels(run.dataset, [(query.answer, *query.answer_variants) for query in run.dataset.queries])
@@ -178,15 +174,15 @@ def _labels(run: RunContext) -> list[QuestionLabels]:
     return [each if mask is None else each.within(set(run.doc_ids[mask])) for each, mask in zip(labels, allowed, strict=True)]
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _slices(run: RunContext, chunks: StoredResult | None) -> DeliveredSlices:
     empty = pd.DataFrame(columns=["doc", "delivered_start", "delivered_end"], dtype="int64")
     return DeliveredSlices.of(run.dataset.documents, chunks.table("chunks") if chunks else empty)
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _ranking(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult) -> list[list[Passage]]:
-    """Return the passages that retrieval delivers for each question, cached since several conditions start from them."""
+    """Return the passages that retrieval delivers for each question, from which several conditions start."""
     case = Case(run.labels, retrieved(configuration, chunks, hits), run.spans)
     text, documents = delivered(case, configuration.delivery(run.primary)), run.dataset.documents
     ranking: list[list[Passage]] = [[] for _ in run.dataset.queries]

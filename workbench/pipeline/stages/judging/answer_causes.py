@@ -1,7 +1,6 @@
 """Name the cause of every failed question in the judged variants of a configuration."""
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -19,10 +18,9 @@ from workbench.core.words import VERSION
 from workbench.metrics.case import Case
 from workbench.pipeline.answered_cases import answered_case
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import ranking_case
+from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import StageResults
+from workbench.pipeline.stage_results import StageResults, ranking_case
 from workbench.pipeline.stages.judging.judge_tests import trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.target_tables import unknown_questions
@@ -174,6 +172,6 @@ def _evidence(inputs: Inputs) -> ContextEvidence:
     return ContextEvidence.of(case, configuration.delivery(run.primary), extent, _labels(run), run.dataset.documents)
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
     return question_labels(run.dataset, [expected_answers(query) for query in run.dataset.queries])
