@@ -6,8 +6,7 @@ from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node
 from workbench.pipeline.stages.answering.answers import answer_rows
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.requests import claims_of, record_calls
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage, claims_of, record_calls
 from workbench.storage.result_store import ResultWriter, StoredResult
 
 _COLUMNS = {"query": "int64", "number": "int64", "text": "str", "start": "int64", "end": "int64", "error": "str"}

@@ -12,8 +12,7 @@ from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.judging.claims import given_answers
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage, judgements_of, record_calls
 from workbench.records import Passage, Query
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter

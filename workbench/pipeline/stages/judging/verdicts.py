@@ -15,8 +15,7 @@ from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.answering.contexts import passages_of
 from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage, judgements_of, record_calls
 from workbench.records import Passage, Query, Variant
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
