@@ -237,7 +237,7 @@ class Results(AdvisedNames):
         """
         # Deferred: opening and reading a run needs no library of metrics.
         from workbench.metrics.names import metrics_given
-        from workbench.scoring.rescoring.run_dataset import RunDataset
+        from workbench.scoring.rescoring.rescore import RunDataset
         from workbench.scoring.rescoring.what_if import WhatIfQuestion, what_if_table
 
         require(within, str, "within")
@@ -390,8 +390,7 @@ class Results(AdvisedNames):
     @cached_property
     def rescorer(self) -> "Rescorer":
         """The stored rankings of the run, which `what_if` scores."""
-        from workbench.scoring.rescoring.rescore import Rescorer
-        from workbench.scoring.rescoring.run_dataset import RunDataset
+        from workbench.scoring.rescoring.rescore import Rescorer, RunDataset
 
         return Rescorer(self.tables, self.folder, RunDataset(self.tables))
 
