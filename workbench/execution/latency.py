@@ -16,7 +16,7 @@ from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import error_line
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.searched_queries import SearchedQueries, original_queries, searched_queries
+from workbench.pipeline.search import SearchedQueries, original_queries, searched_queries
 from workbench.pipeline.stage import Inputs, Node
 from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.hits import corpus_of

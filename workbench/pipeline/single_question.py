@@ -18,7 +18,7 @@ from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import SearchedQueries
+from workbench.pipeline.search import SearchedQueries
 from workbench.records import Hit, Passage, Query, Variant
 from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, SearchDepth
 from workbench.retrieval.reranked import reranked

@@ -12,7 +12,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import searched_queries
+from workbench.pipeline.search import searched_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth

@@ -8,7 +8,7 @@ from workbench.context.delivered_slices import with_neighbours
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import original_queries
+from workbench.pipeline.search import original_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.retrieval.base import Ranking

@@ -10,7 +10,7 @@ import pandas as pd
 from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.scoring.rescoring.rescore import Rescorer
+from workbench.scoring.rescore import Rescorer
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.summary import summarise
 

@@ -26,7 +26,7 @@ from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.stages.hits import metric_depth
 from workbench.records import Dataset, Document
 from workbench.results.run_tables import RunTables
-from workbench.scoring.rescoring.stored_run import StoredLabels, stored_rankings
+from workbench.scoring.stored_run import StoredLabels, stored_rankings
 
 
 @dataclass(frozen=True, eq=False)
