@@ -23,8 +23,8 @@ from workbench.llm.tokens import most_prompt_tokens
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node
-from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
+from workbench.pipeline.stored_answers import passages_of
+from workbench.pipeline.stored_answers import given_answers, stored_claims
 from workbench.pipeline.stages.judging.judgements import judgement_requests
 from workbench.pipeline.stages.judging.verdicts import SUPPORT, support_requests
 from workbench.records import Passage

@@ -17,9 +17,9 @@ from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage_results import StageResults, result_id
-from workbench.pipeline.stages.answering.answers import answer_rows, outcomes_of
-from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.judging.judge_tests import FAILED, trust_in
+from workbench.pipeline.stored_answers import answer_rows, outcomes_of
+from workbench.pipeline.stored_answers import passages_of
+from workbench.pipeline.stored_answers import FAILED, trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.stages.judging.verdicts import OVERLAP, SUPPORT
 from workbench.records import Variant

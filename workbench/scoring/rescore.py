@@ -23,7 +23,7 @@ from workbench.metrics.names import Metric
 from workbench.metrics.registry import METRICS
 from workbench.pipeline.chunk_table import chunk_tables
 from workbench.pipeline.configuration import PipelineConfiguration
-from workbench.pipeline.stages.hits import metric_depth
+from workbench.pipeline.search import metric_depth
 from workbench.records import Dataset, Document
 from workbench.results.run_tables import RunTables
 from workbench.scoring.stored_run import StoredLabels, stored_rankings

@@ -10,7 +10,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.search import original_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.hits import corpus_of
+from workbench.pipeline.search import corpus_of
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
 from workbench.storage.result_store import ResultWriter, StoredResult

@@ -23,10 +23,11 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stored_answers import passages_of
 from workbench.records import Passage, Variant
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.pipeline.stored_answers import answer_rows, outcomes_of
 
 _COLUMNS = {
     "query": "int64",
@@ -137,30 +138,8 @@ def _failed(inputs: Inputs) -> dict[int, Answer]:
     return {query: Answer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
 
 
-def answer_rows(entry: StoredResult, of_model: Iterable[StoredResult]) -> pd.DataFrame:
-    """Return the table of a variant's answers without those that are reasoning, as the model's answers in all variants show.
-
-    A template that writes the beginning of the reasoning into the prompt leaves only its end in a reply. A reply that was cut before the end has no
-    mark at all, and only the other replies of the model show that it is no answer.
-    """
-    rows = entry.table("answers")
-    if not any(each.table("answers")["unopened"].any() for each in of_model):
-        return rows
-    cut = rows["truncated"].eq(True).fillna(False).astype(bool) & ~rows["reasoned"] & (rows["error"] == "")
-    empty = {"text": "", "citations": "[]", "refused": False, "error": CUT_REASONING.reason}
-    return rows.assign(**{name: rows[name].mask(cut, value) for name, value in empty.items()})
 
 
-def outcomes_of(contexts: StoredResult, rows: pd.DataFrame) -> dict[int, str]:
-    """Return the outcome of each of the `answer_rows` to a context with a planted text: the label of a recorded answer, or what its text shows, else empty."""
-    about = contexts.table("contexts")
-    planted = dict(zip(about["query"].tolist(), about["planted"].tolist(), strict=True))
-    given = zip(rows["query"].tolist(), rows["text"].tolist(), rows["error"].tolist(), rows["outcome"].tolist(), strict=True)
-    return {
-        query: label or (outcome_of(text, json.loads(planted[query])) if text else "")
-        for query, text, error, label in given
-        if planted[query] and not error
-    }
 
 
 def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[Answer]:

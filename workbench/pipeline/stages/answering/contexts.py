@@ -29,6 +29,7 @@ from workbench.pipeline.stage_results import retrieved
 from workbench.pipeline.target_tables import RETURNED
 from workbench.records import Passage, Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.pipeline.stored_answers import passages_of
 
 _PASSAGES = {
     "query": "int64",
@@ -123,14 +124,6 @@ def _unknown(inputs: Inputs, made: Sequence[ContextOutcome]) -> list[int]:
     return [query for query, context in enumerate(made) if not context.packed.passages and query not in empty]
 
 
-def passages_of(entry: StoredResult) -> dict[int, tuple[Passage, ...]]:
-    """Return the passages of each question to which the condition applies, in the order of the prompt."""
-    about, rows = entry.table("contexts"), entry.table("passages")
-    found: dict[int, list[Passage]] = {query: [] for query in about.loc[about["reason"] == "", "query"].tolist()}
-    columns = ["query", "doc_id", "start", "end", "text", "title", "planted"]
-    for query, *values in rows.sort_values(["query", "number"], kind="stable")[columns].itertuples(index=False, name=None):
-        found[query].append(Passage(*values))
-    return {query: tuple(passages) for query, passages in found.items()}
 
 
 def _generator(configuration: Configuration) -> Generator:

@@ -21,7 +21,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults, ranking_case
-from workbench.pipeline.stages.judging.judge_tests import trust_in
+from workbench.pipeline.stored_answers import trust_in
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant

@@ -5,9 +5,10 @@ import pandas as pd
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node
-from workbench.pipeline.stages.answering.answers import answer_rows
+from workbench.pipeline.stored_answers import answer_rows
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage, claims_of, record_calls
 from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.pipeline.stored_answers import given_answers, stored_claims
 
 _COLUMNS = {"query": "int64", "number": "int64", "text": "str", "start": "int64", "end": "int64", "error": "str"}
 
@@ -37,18 +38,8 @@ class ClaimsStage(JudgedStage):
         record_calls(writer, split, splitter.calls_model)
 
 
-def given_answers(entry: StoredResult) -> dict[int, str]:
-    """Return the text of each answer by question, without refusals and failed answers."""
-    rows = answer_rows(entry, [entry])
-    given = rows[(rows["error"] == "") & ~rows["refused"] & rows["text"].str.strip().astype(bool)]
-    return dict(zip(given["query"].tolist(), given["text"].tolist(), strict=True))
 
 
-def stored_claims(entry: StoredResult) -> list[tuple[int, int, str]]:
-    """Return question, number and text of each claim."""
-    rows = entry.table("claims")
-    rows = rows[rows["number"] >= 0]
-    return list(zip(rows["query"].tolist(), rows["number"].tolist(), rows["text"].tolist(), strict=True))
 
 
 def _rows(query: int, outcome: AnswerClaims) -> list[tuple[int, int, str, int, int, str]]:

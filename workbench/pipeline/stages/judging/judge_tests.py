@@ -15,8 +15,8 @@ from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.pipeline.stored_answers import trust_in, FAILED
 
-FAILED = "a call of the judge's test on known answers failed"
 
 
 def _judges_table(results: StageResults) -> pd.DataFrame:
@@ -63,7 +63,3 @@ class JudgeTestsStage(Stage):
         return JudgedStage.judging(run).judges
 
 
-def trust_in(entry: StoredResult) -> Trust:
-    """Return the result of a test."""
-    values = entry.values("trust")
-    return Trust(**{**values, "weak_kinds": tuple(values["weak_kinds"])})

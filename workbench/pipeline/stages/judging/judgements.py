@@ -10,8 +10,8 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.judging.claims import given_answers
+from workbench.pipeline.stored_answers import passages_of
+from workbench.pipeline.stored_answers import given_answers
 from workbench.pipeline.stages.judging.judged_stage import JudgedStage, judgements_of, record_calls
 from workbench.records import Passage, Query
 from workbench.schemas import SCHEMAS
