@@ -23,10 +23,9 @@ from workbench.llm.tokens import most_prompt_tokens
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node
-from workbench.pipeline.stored_answers import passages_of
-from workbench.pipeline.stored_answers import given_answers, stored_claims
 from workbench.pipeline.stages.judging.judgements import judgement_requests
-from workbench.pipeline.stages.judging.verdicts import SUPPORT, support_requests
+from workbench.pipeline.stages.judging.verdicts import support_requests
+from workbench.pipeline.stored_answers import SUPPORT, given_answers, passages_of, stored_claims
 from workbench.records import Passage
 
 # The claims of an answer that is not split yet, and the bytes of a token of a text that is not known yet.

@@ -16,10 +16,9 @@ from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import error_line
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.search import SearchedQueries, original_queries, searched_queries
+from workbench.pipeline.search import SearchedQueries, corpus_of, original_queries, searched_queries
 from workbench.pipeline.stage import Inputs, Node
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.search import corpus_of
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.filtered import search

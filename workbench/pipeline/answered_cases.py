@@ -17,11 +17,7 @@ from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage_results import StageResults, result_id
-from workbench.pipeline.stored_answers import answer_rows, outcomes_of
-from workbench.pipeline.stored_answers import passages_of
-from workbench.pipeline.stored_answers import FAILED, trust_in
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.verdicts import OVERLAP, SUPPORT
+from workbench.pipeline.stored_answers import FAILED, OVERLAP, SUPPORT, answer_rows, outcomes_of, passages_of, trust_in
 from workbench.records import Variant
 from workbench.storage.result_store import StoredResult
 from workbench.storage.vector_cache import VectorCache
@@ -126,7 +122,7 @@ def _judgements(
         )
         for query in range(run.labels.queries)
     ]
-    judging, role = JudgedStage.judging(run), trust_in(tested)
+    judging, role = run.required_judging, trust_in(tested)
     judge = judging.support
     measured = f": {role.reason}" if judge.gives_verdicts else ""
     untested = FAILED if judge.gives_verdicts and role.failed_calls else ""

@@ -18,6 +18,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.datasets.checks import corpus_fingerprint
 from workbench.datasets.filters import matches
 from workbench.embedding.base import Usage
+from workbench.errors import RunError
 from workbench.judging.base import Judge, Task
 from workbench.judging.settings import Judging
 from workbench.llm.session import CallBudget, CallLimits, CallResources
@@ -158,6 +159,20 @@ class RunContext:
     def judges(self) -> Mapping[Task, Judge]:
         """Return the judge of each task. Empty without judges."""
         return self.judging.judges if self.judging else {}
+
+    def judge_of(self, task: str) -> tuple[Task, Judge]:
+        """Return a task with its judge. Raises RunError if it has none."""
+        for name, judge in self.judges.items():
+            if name == task:
+                return name, judge
+        raise RunError(f"the run has no judge of {task}", "run the sweep again")
+
+    @property
+    def required_judging(self) -> Judging:
+        """Return the judges of the run. Raises RunError if it has none."""
+        if self.judging is None:
+            raise RunError("the run has no judges", "run the sweep again")
+        return self.judging
 
     @property
     def judged_conditions(self) -> tuple[str, ...]:

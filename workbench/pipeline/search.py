@@ -1,26 +1,6 @@
 """The queries that retrieval searches: the questions, or what a rewriter made of them. Written by one stage and read by others."""
 
 from collections.abc import Sequence
-from typing import ClassVar
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-from workbench.metrics.delivery import delivered_ends
-from workbench.metrics.names import Metric
-from workbench.pipeline.chunk_table import slice_numbers
-from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import StageResults
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth
-from workbench.retrieval.chroma_index import ensure_index, folder_bytes
-from workbench.retrieval.fusion import CONSTANT, POOL
-from workbench.retrieval.rank import SEED, tie_breakers
-from workbench.rewriting.base import TextRewriter
-from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import ResultWriter
-
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,11 +8,17 @@ import pandas as pd
 
 from workbench.core.formatting import encodable
 from workbench.embedding.base import Role
+from workbench.metrics.names import Metric
 from workbench.models.tokenizers import Ints
+from workbench.pipeline.chunk_table import slice_numbers
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
+from workbench.retrieval.chroma_index import ensure_index
 from workbench.retrieval.filtered import search, searches
 from workbench.retrieval.fusion import fused_by_question, pooled
+from workbench.retrieval.rank import tie_breakers
 from workbench.rewriting.base import ExpandedQueries
 from workbench.storage.result_store import ResultWriter, StoredResult
 

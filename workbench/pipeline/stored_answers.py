@@ -1,83 +1,19 @@
 """Contexts, answers, claims and tests of judges as the stages have stored them, for the stages after these."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import ClassVar
-import pandas as pd
-from workbench.judging.base import Judge, Task
-from workbench.judging.trust import Trust, known_answers, trust
-from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import ResultWriter, StoredResult
-
-import pandas as pd
-from workbench.judging.claims.base import AnswerClaims, SplitRequest
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage, claims_of, record_calls
-from workbench.storage.result_store import ResultWriter, StoredResult
-
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
-import numpy as np
+from collections.abc import Iterable
+
 import pandas as pd
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
-from workbench.answering.citations import VERSION as CITATIONS_VERSION
-from workbench.answering.refusals import VERSION as REFUSALS_VERSION
-from workbench.answering.refusals import is_refusal
-from workbench.context.conditions import RETRIEVED
-from workbench.core.progress import ProgressBar
-from workbench.errors import RunError
-from workbench.llm.base import lost_tries
-from workbench.llm.replies.answers import CUT_REASONING, separated
-from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
+
+from workbench.judging.trust import Trust
+from workbench.llm.replies.answers import CUT_REASONING
 from workbench.perturb.outcomes import outcome_of
-from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import StageResults
-from workbench.records import Passage, Variant
-from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.records import Passage
+from workbench.storage.result_store import StoredResult
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-from workbench.answering.base import Generator
-from workbench.answering.prompt_tokens import prompt_tokens
-from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
-from workbench.context.context_packing import ContextPacking, PackedContext
-from workbench.context.contexts import ContextBuilder, ContextOutcome
-from workbench.context.delivered_slices import DeliveredSlices
-from workbench.context.question_labels import QuestionLabels, passage_of, question_labels
-from workbench.core.fingerprint import fingerprint
-from workbench.errors import InputError, RunError
-from workbench.metrics.case import Case
-from workbench.metrics.delivery import delivered
-from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
-from workbench.perturb.planting import attack_texts, plant
-from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext, memoised_by_run
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stage_results import retrieved
-from workbench.pipeline.target_tables import RETURNED
-from workbench.records import Passage, Variant
-from workbench.storage.result_store import ResultWriter, StoredResult
-
+# The parts of the stage `verdicts`.
+SUPPORT, OVERLAP = "support", "overlap"
 FAILED = "a call of the judge's test on known answers failed"
-
-
-
 
 
 def passages_of(entry: StoredResult) -> dict[int, tuple[Passage, ...]]:

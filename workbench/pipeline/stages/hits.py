@@ -1,6 +1,5 @@
 """Rank chunks and documents for each question."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -8,22 +7,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.metrics.delivery import delivered_ends
-from workbench.metrics.names import Metric
-from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.search import searched_queries
+from workbench.pipeline.search import corpus_of, search_depth, searched_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth
-from workbench.retrieval.chroma_index import ensure_index, folder_bytes
+from workbench.retrieval.base import Ranking
+from workbench.retrieval.chroma_index import folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
-from workbench.retrieval.rank import SEED, tie_breakers
+from workbench.retrieval.rank import SEED
 from workbench.rewriting.base import TextRewriter
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
-from workbench.pipeline.search import _LISTED, metric_depth, search_depth, corpus_of
-
 
 
 def _hits_table(results: StageResults) -> pd.DataFrame:
@@ -100,12 +95,6 @@ class HitsStage(Stage):
                 writer.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         writer.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
-
-
-
-
-
-
 
 
 def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:

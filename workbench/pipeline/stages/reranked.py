@@ -8,9 +8,8 @@ from workbench.context.delivered_slices import with_neighbours
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.search import original_queries
+from workbench.pipeline.search import corpus_of, original_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.search import corpus_of
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
 from workbench.storage.result_store import ResultWriter, StoredResult

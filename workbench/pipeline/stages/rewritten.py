@@ -11,9 +11,8 @@ from workbench.embedding.embed import check_sealed, embed
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.search import REWRITES, original_queries, rewrites_table, write_expanded
+from workbench.pipeline.search import REWRITES, corpus_of, original_queries, rewrites_table, write_expanded
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.search import corpus_of
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
 from workbench.rewriting.base import FeedbackRewriter, RewrittenText, TextRewriter, expanded_queries
 from workbench.schemas import SCHEMAS

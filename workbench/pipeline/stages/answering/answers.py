@@ -1,7 +1,7 @@
 """Answer all questions from their contexts."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,18 +16,16 @@ from workbench.context.conditions import RETRIEVED
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.llm.base import lost_tries
-from workbench.llm.replies.answers import CUT_REASONING, separated
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
-from workbench.perturb.outcomes import outcome_of
+from workbench.llm.replies.answers import separated
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stored_answers import passages_of
+from workbench.pipeline.stored_answers import answer_rows, outcomes_of, passages_of
 from workbench.records import Passage, Variant
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import ResultWriter, StoredResult
-from workbench.pipeline.stored_answers import answer_rows, outcomes_of
+from workbench.storage.result_store import ResultWriter
 
 _COLUMNS = {
     "query": "int64",
@@ -136,10 +134,6 @@ def _failed(inputs: Inputs) -> dict[int, Answer]:
     if "responses" not in inputs.entries:
         return {}
     return {query: Answer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
-
-
-
-
 
 
 def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[Answer]:

@@ -29,7 +29,6 @@ from workbench.pipeline.stage_results import retrieved
 from workbench.pipeline.target_tables import RETURNED
 from workbench.records import Passage, Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
-from workbench.pipeline.stored_answers import passages_of
 
 _PASSAGES = {
     "query": "int64",
@@ -122,8 +121,6 @@ def _unknown(inputs: Inputs, made: Sequence[ContextOutcome]) -> list[int]:
     responses = inputs.entry("responses")
     empty = set(responses.values("named")) - set(responses.table("sources")["query"].tolist())
     return [query for query, context in enumerate(made) if not context.packed.passages and query not in empty]
-
-
 
 
 def _generator(configuration: Configuration) -> Generator:

@@ -22,7 +22,6 @@ from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults, ranking_case
 from workbench.pipeline.stored_answers import trust_in
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant
 from workbench.schemas import SCHEMAS
@@ -72,7 +71,7 @@ class AnswerCausesStage(Stage):
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return everything that decides besides the judgements and the tests of judges: thresholds, the delivered part, and the variants."""
-        thresholds = JudgedStage.judging(run).thresholds
+        thresholds = run.required_judging.thresholds
         return Identity(
             run={
                 "thresholds": [thresholds.correctness, thresholds.answer_relevance],

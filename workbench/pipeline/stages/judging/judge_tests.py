@@ -1,22 +1,19 @@
 """Test each judge of the run on cases with known answers, which decides what it may be called."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import ClassVar
 
 import pandas as pd
 
-from workbench.judging.base import Judge, Task
-from workbench.judging.trust import Trust, known_answers, trust
+from workbench.judging.trust import known_answers, trust
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.pipeline.stored_answers import FAILED, trust_in
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import ResultWriter, StoredResult
-from workbench.pipeline.stored_answers import trust_in, FAILED
-
+from workbench.storage.result_store import ResultWriter
 
 
 def _judges_table(results: StageResults) -> pd.DataFrame:
@@ -38,19 +35,17 @@ class JudgeTestsStage(Stage):
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
         """Return the tasks."""
-        return tuple(JudgedStage.judging(run).judges)
+        return tuple(run.judges)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return the judge and the known answers."""
-        judges = {task: judge for task, judge in self._judges(run).items() if task == node.part}
-        return Identity(
-            run=[[judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]] for task, judge in judges.items()]
-        )
+        task, judge = run.judge_of(node.part)
+        return Identity(run=[[judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]]])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Test the judge. If a call of a model failed, the next run asks again."""
         run = inputs.run
-        ((task, judge),) = ((task, judge) for task, judge in self._judges(run).items() if task == inputs.node.part)
+        task, judge = run.judge_of(inputs.node.part)
         found = trust(judge, task, run.answer_resources, run.workspace.store)
         writer.values("trust", asdict(found))
         writer.values(
@@ -58,8 +53,3 @@ class JudgeTestsStage(Stage):
         )
         if found.failed_calls:
             writer.mark_incomplete()
-
-    def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
-        return JudgedStage.judging(run).judges
-
-

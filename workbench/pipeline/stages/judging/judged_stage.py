@@ -9,7 +9,6 @@ from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.judging.base import Judge, Judgement, JudgeRequest, Verdict
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
-from workbench.judging.settings import Judging
 from workbench.llm.base import lost_tries
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -43,13 +42,6 @@ class JudgedStage(Stage):
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:
         """Return what identifies the judges."""
         return [self.identity(Node(self.name, configuration, part=part), run).run for part in self.parts(configuration, run)]
-
-    @staticmethod
-    def judging(run: RunContext) -> Judging:
-        """Return the judges of the run. Raises RunError if it has none."""
-        if run.judging is None:
-            raise RunError("the run has no judges", "run the sweep again")
-        return run.judging
 
 
 Outcome = TypeVar("Outcome", Judgement, AnswerClaims)
