@@ -21,13 +21,14 @@ from workbench.judging.trust import known_answer_request, known_answers
 from workbench.llm.base import ChatCall
 from workbench.llm.tokens import most_prompt_tokens
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.graph import Graph
+from workbench.pipeline.graph import Graph, NodePlan
 from workbench.pipeline.stage import Node
 from workbench.pipeline.stages.judging.judgements import judgement_requests
 from workbench.pipeline.stages.judging.verdicts import support_requests
 from workbench.pipeline.stored_answers import SUPPORT, given_answers, passages_of, stored_claims
 from workbench.records import Passage
 
+_JUDGING = ("judge_tests", "claims", "verdicts", "judgements")
 # The claims of an answer that is not split yet, and the bytes of a token of a text that is not known yet.
 CLAIMS_ASSUMED = 4
 _BYTES = 4
@@ -62,19 +63,18 @@ class CallBound:
         )
 
 
-def bounds_of(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[str, CallBound]:
+def bounds_of(graph: Graph, plan: NodePlan, configurations: Sequence[Configuration]) -> Mapping[str, CallBound]:
     """Return the bound of each configuration that calls a model, without answers that are stored or that an earlier one shares.
 
     Replies in the cache of calls are counted although they cost nothing. Raises what computing a key raises.
     """
-    counted, bounds = set[str](), dict[str, CallBound]()
-    for configuration in configurations:
+    # What a target spends is its own.
+    asked, bounds = [each for each in configurations if each.calls_model], dict[str, CallBound]()
+    plan.check(asked, ["answers"])
+    for configuration, missing in zip(asked, plan.missing(asked, ["answers"]).values(), strict=True):
         generator, context = configuration.answering, configuration.context
-        # What a target spends is its own.
-        if generator is None or context is None or not configuration.calls_model:
+        if generator is None or context is None:
             continue
-        missing = {graph.key(node) for node in graph.nodes(configuration, ["answers"]) if not graph.is_stored(node)} - counted
-        counted |= missing
         questions = [query.text for query in graph.run.dataset.queries] if missing else []
         calls, prompts = len(missing) * len(questions), sum(generator.most_prompt_tokens(text, context.budget) for text in questions)
         tokens = len(missing) * prompts, calls * generator.most_output_tokens
@@ -88,32 +88,30 @@ def cost_of(prices: tuple[float, float] | None, input_tokens: float, output_toke
     return None if prices is None else (input_tokens * prices[0] + output_tokens * prices[1]) / 1e6
 
 
-def judging_bounds(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[str, CallBound]:
+def judging_bounds(graph: Graph, plan: NodePlan, configurations: Sequence[Configuration]) -> Mapping[str, CallBound]:
     """Return the most that judging each configuration costs, without judgements that are stored or that an earlier configuration shares.
 
     Contexts, answers and claims that are not stored are taken to be as long as they can be, with `CLAIMS_ASSUMED` claims in an answer, so
     their number alone can exceed the bound. Replies in the cache of calls are counted although they cost nothing. Raises what computing a
     key raises.
     """
-    judging, counted, bounds = graph.run.judging, set[str](), dict[str, CallBound]()
+    judging = graph.run.judging
     if judging is None or not any(True for component in judging.components.values() for _ in prompted(component)):
         return {}
-    for configuration in configurations:
-        bound = CallBound()
-        for node in graph.nodes(configuration, ["judge_tests", "claims", "verdicts", "judgements"]):
-            if graph.key(node) not in counted and not graph.is_stored(node):
-                counted.add(graph.key(node))
-                bound = sum(_bounds(_Planned(graph, node), judging), bound)
-        if bound.calls:
-            bounds[configuration.name] = bound
-    return bounds
+    plan.check(configurations, _JUDGING)
+    missing = plan.missing(configurations, _JUDGING)
+    bounds = {
+        name: sum((bound for planned in nodes for bound in _bounds(_Planned(graph, plan, planned.node), judging)), CallBound())
+        for name, nodes in missing.items()
+    }
+    return {name: bound for name, bound in bounds.items() if bound.calls}
 
 
 def _bounds(planned: "_Planned", judging: Judging) -> Iterator[CallBound]:
     """Yield the bound of each call of a node."""
     node = planned.node
     if node.stage == "judge_tests":
-        ((task, judge),) = ((task, judge) for task, judge in judging.judges.items() if task == node.part)
+        task, judge = planned.run.judge_of(node.part)
         # Each known answer is judged twice.
         requests = 2 * [known_answer_request(case, task) for case in known_answers(task)]
         yield from (_bound(asker, asker.call([request])) for asker in prompted(judge) for request in requests)
@@ -122,7 +120,7 @@ def _bounds(planned: "_Planned", judging: Judging) -> Iterator[CallBound]:
     elif node.stage == "verdicts" and node.part == SUPPORT:
         yield from (_bound(asker, asker.call([request])) for asker in prompted(judging.support) for request in planned.claimed)
     elif node.stage == "judgements":
-        ((task, judge),) = ((task, judge) for task, judge in judging.judges.items() if task == node.part)
+        task, judge = planned.run.judge_of(node.part)
         yield from (_bound(asker, asker.call([request])) for asker in prompted(judge) for request in planned.judged(task))
 
 
@@ -138,50 +136,44 @@ def _bound(asker: AsksModel, call: ChatCall) -> CallBound:
 class _Planned:
     """The requests of a node, from stored contexts, answers and claims, or from texts that are as long as they can be."""
 
-    def __init__(self, graph: Graph, node: Node) -> None:
-        self.node, self._run = node, graph.run
-        before = {each.stage: each for each in graph.before(node)}
-        self._stored = {stage: graph.obtain(each) for stage, each in before.items() if graph.is_stored(each)}
+    def __init__(self, graph: Graph, plan: NodePlan, node: Node) -> None:
+        self.node, self.run = node, graph.run
+        self._stored = {each.stage: graph.obtain(each) for each in graph.before(node) if plan.is_stored(each)}
 
     @cached_property
     def contexts(self) -> Mapping[int, tuple[Passage, ...]]:
-        """Return the passages of each question."""
         if "contexts" in self._stored:
             return passages_of(self._stored["contexts"])
         configuration = self.node.configuration
-        cut, size = configuration.delivery(self._run.primary), configuration.fields.get("size") or _CHUNK
+        cut, size = configuration.delivery(self.run.primary), configuration.fields.get("size") or _CHUNK
         number = cut.k or -(-(cut.tokens or 0) // size)
         budget = configuration.context.budget if configuration.context else number * size
         passage = Passage("", 0, 0, _text(max(1, budget // max(1, number))))
-        return dict.fromkeys(range(len(self._run.dataset.queries)), (passage,) * number)
+        return dict.fromkeys(range(len(self.run.dataset.queries)), (passage,) * number)
 
     @cached_property
     def answers(self) -> Mapping[int, str]:
-        """Return the answer of each question."""
         if "answers" in self._stored:
             return given_answers(self._stored["answers"])
         generator = self.node.configuration.answering
-        return dict.fromkeys(range(len(self._run.dataset.queries)), _text((generator and generator.most_output_tokens) or _ANSWER))
+        return dict.fromkeys(range(len(self.run.dataset.queries)), _text((generator and generator.most_output_tokens) or _ANSWER))
 
     @property
     def splits(self) -> Iterator[SplitRequest]:
-        """Yield the answers to split."""
-        return (SplitRequest(self._run.dataset.queries[query].text, text) for query, text in self.answers.items())
+        return (SplitRequest(self.run.dataset.queries[query].text, text) for query, text in self.answers.items())
 
     @property
     def claimed(self) -> Iterator[JudgeRequest]:
-        """Yield the claims to verify."""
         stored = self._stored.get("claims")
         if stored:
             claims = list(stored_claims(stored))
         else:
             part = {query: text[: -(-len(text) // CLAIMS_ASSUMED)] for query, text in self.answers.items()}
             claims = [(query, number, part[query]) for query in self.answers for number in range(CLAIMS_ASSUMED)]
-        return support_requests(self._run.dataset.queries, self.contexts, self.answers, claims)
+        return support_requests(self.run.dataset.queries, self.contexts, self.answers, claims)
 
     def judged(self, task: Task) -> Iterator[JudgeRequest]:
-        """Yield the passages or answers to judge."""
-        return (request for _, request in judgement_requests(task, self._run.dataset.queries, self.contexts, self.answers))
+        return (request for _, request in judgement_requests(task, self.run.dataset.queries, self.contexts, self.answers))
 
 
 def _text(tokens: int) -> str:
@@ -212,7 +204,6 @@ class PilotEstimate:
         return cls(*(float(items * (values.mean() + side * half)) for side in (0, -1, 1)))
 
     def text(self, digits: int = 0) -> str:
-        """Format total and interval."""
         return f"{number(self.total, digits)} {interval(max(0.0, self.low), self.high, digits)}"
 
 
@@ -231,19 +222,20 @@ def pilot(experiment: ExperimentSpec, outputs: Path, say: Say) -> list[PilotResu
     """
     check_code(experiment)
     graph = Graph(context_of(experiment, outputs))
-    bounds = bounds_of(graph, experiment.configurations)
+    plan = graph.plan(experiment.configurations)
+    bounds = bounds_of(graph, plan, experiment.configurations)
     asked = [each for each in experiment.configurations if each.name in bounds and bounds[each.name].calls]
     if not asked:
         raise InputError("no answer of a model is missing, so there is nothing to estimate", "leave out --pilot")
     results = []
     for configuration in asked:
         say(f"pilot: {configuration.name}")
-        results.append(_estimated(graph, configuration))
+        results.append(_estimated(graph, plan, configuration))
     return results
 
 
-def _estimated(graph: Graph, configuration: Configuration) -> PilotResult:
-    requests, generator = _requests(graph, configuration), configuration.answering
+def _estimated(graph: Graph, plan: NodePlan, configuration: Configuration) -> PilotResult:
+    requests, generator = _requests(graph, plan, configuration), configuration.answering
     if generator is None or not requests:
         return PilotResult(f"{configuration.name}: no question has a context")
     random = np.random.default_rng(int(fingerprint([request.query.query_id for request in requests])[:8], 16))
@@ -266,13 +258,10 @@ def _line(answered: Sequence[Answer], answers: Sequence[Answer], items: int) -> 
     return f"estimated from {plural(len(answered), 'answer')}{failed} for all {count(items)}: {tokens}{money}; {seconds}"
 
 
-def _requests(graph: Graph, configuration: Configuration) -> list[AnswerRequest]:
+def _requests(graph: Graph, plan: NodePlan, configuration: Configuration) -> list[AnswerRequest]:
     """Return the questions of the variants without stored answers, with their contexts, computing what these need."""
     requests, queries = [], graph.run.dataset.queries
-    for variant in graph.run.variants:
-        (node,) = graph.nodes(configuration, ["answers"], [variant])
-        if graph.is_stored(node):
-            continue
+    for node, *_ in plan.missing([configuration], ["answers"])[configuration.name]:
         (contexts,) = (graph.obtain(earlier) for earlier in graph.before(node))
-        requests += [AnswerRequest(queries[number], passages, variant) for number, passages in passages_of(contexts).items()]
+        requests += [AnswerRequest(queries[number], passages, node.variant) for number, passages in passages_of(contexts).items()]
     return requests
