@@ -293,7 +293,6 @@ def collect(outcome: Outcome) -> RunTables:
 
 
 def _makers(outcome: Outcome, schema: TableSchema) -> Iterator[tuple[StageResults, Callable[[StageResults], pd.DataFrame]]]:
-    """Yield the results of each configuration with each of its stages that gives a table."""
     for results in outcome.results:
         for name, stage in outcome.graph.stages.items():
             if name in results.entries and (make := stage.tables_of(results.configuration).get(schema)):
@@ -383,6 +382,5 @@ def _pickles(components: Iterable[Component]) -> dict[str, list[str]]:
 
 
 def _settings(configuration: Configuration) -> dict[str, Any]:
-    """Return the fields of each stage's component, or None for embedding without an embedder."""
     settings = {stage: component.recorded_settings() for stage, component in configuration.components.items()}
     return dict.fromkeys(("chunking", "embedding", "retrieval")) | settings

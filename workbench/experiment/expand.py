@@ -215,7 +215,6 @@ def _made(stage: str, choice: Any, faults: list[str]) -> list[Any]:
 
 
 def _optional(value: Any) -> Any:
-    """Return the settings of an optional stage. It is left out by `none` or null."""
     return NONE if value in (None, "none") else value
 
 

@@ -142,7 +142,6 @@ def experiment_of(
 
 
 def _only_targets(settings: Settings) -> bool:
-    """Return whether an experiment has targets and no configuration of Workbench's own pipeline."""
     return bool(settings.get("targets")) and not any(key in settings for key in ("pipeline", "sweep", "configurations"))
 
 

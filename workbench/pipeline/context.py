@@ -75,7 +75,6 @@ class Workspace:
 
     @cached_property
     def store(self) -> Store:
-        """Return the store of stage results."""
         return RemoteStore(self.url, self.store_root) if self.url else Store(self.store_root)
 
     @cached_property
@@ -88,17 +87,14 @@ class Workspace:
 
     @cached_property
     def vectors(self) -> VectorCache:
-        """Return the cache of text vectors."""
         return VectorCache(self.store_root / "vectors.sqlite")
 
     @cached_property
     def calls(self) -> CallCache:
-        """Return the cache of replies of models."""
         return CallCache(self.store_root / "calls.sqlite")
 
     @property
     def indexes(self) -> Path:
-        """Return the folder of the Chroma indexes."""
         return self.outputs / ".indexes"
 
 
@@ -184,7 +180,6 @@ class RunContext:
 
     @property
     def judged_variants(self) -> tuple[Variant, ...]:
-        """Return the variants whose answers are judged."""
         return tuple(variant for variant in self.variants if variant.condition in self.judged_conditions)
 
     @cached_property

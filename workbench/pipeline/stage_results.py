@@ -62,7 +62,6 @@ class StageResults:
 
     @cached_property
     def chunks_table(self) -> pd.DataFrame:
-        """Return the table `chunks`."""
         return self.entry("chunks").table("chunks")
 
     @property

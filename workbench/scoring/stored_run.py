@@ -96,11 +96,9 @@ class StoredLabels:
         return members
 
     def queries_of(self, table: pd.DataFrame) -> Ints:
-        """Return the position of the question of each row."""
         return _positions(table["query_id"], self.queries)
 
     def documents_of(self, table: pd.DataFrame) -> Ints:
-        """Return the position of the document of each row."""
         return _positions(table["doc_id"], self.places)
 
     @cached_property

@@ -36,7 +36,6 @@ class EnoughHits:
 
     @classmethod
     def for_metrics(cls, metrics: Sequence[Metric], dataset: Dataset) -> Self:
-        """Return the test for these metrics."""
         return cls(metric_depth(metrics), dataset)
 
     @property

@@ -96,7 +96,7 @@ class FolderCheck:
 
     def _settle(self, path: Path, repair: bool) -> Finding | None:
         """Delete a folder under its lock if `repair`, and return the damage, or None for the work of a running sweep."""
-        with _locked(_lock_of(path), repair) as free:
+        with _locked(path.with_name(f"{path.name.removesuffix('.tmp')}.lock"), repair) as free:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)
             if finding is None or finding.state == "stuck":
@@ -120,10 +120,6 @@ class FolderCheck:
                     if repair:
                         delete(path)
                     yield Finding("unused", f"{path} belongs to nothing", "deleted")
-
-
-def _lock_of(path: Path) -> Path:
-    return path.with_name(f"{path.name.removesuffix('.tmp')}.lock")
 
 
 @contextmanager

@@ -121,7 +121,6 @@ class ChunkFaultsStage(Stage):
         return run.primary is not None and "chunks" not in configuration.provided
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Count the faults."""
         run, chunks = inputs.run, inputs.entry("chunks")
         lengths, window = inputs.input_lengths, inputs.configuration.window
         faults = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)

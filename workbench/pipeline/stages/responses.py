@@ -96,7 +96,6 @@ class ResponsesStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["targets"]: _targets_table, SCHEMAS["samples"]: _samples_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration is a target."""
         return bool(configuration.targets)
 
     def identity(self, node: Node, run: RunContext) -> Identity:

@@ -30,7 +30,6 @@ class RewrittenStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["rewrites"]: rewrites_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration replaces questions by texts."""
         return isinstance(configuration.rewrite, TextRewriter)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
@@ -39,7 +38,6 @@ class RewrittenStage(Stage):
         return Identity(rewriter.identity() if rewriter else None, run.questions_identity)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Rewrite all questions."""
         rewriter, questions = inputs.configuration.rewrite, inputs.run.dataset.queries
         if not isinstance(rewriter, TextRewriter):
             raise RunError(f"{inputs.configuration.name} rewrites no question", "run the sweep again")
@@ -64,11 +62,9 @@ class RewrittenVectorsStage(EmbeddingStage):
     role = "query"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether retrieval searches vectors of rewritten texts."""
         return isinstance(configuration.rewrite, TextRewriter) and configuration.pipeline.retrieval.needs_vectors
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return everything that determines the vector of a text in either role."""
         embedder = embedder_of(node.configuration)
         return Identity([embedder.identity("query"), embedder.identity("document")])
 
@@ -106,7 +102,6 @@ class FeedbackStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["rewrites"]: rewrites_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration expands questions by feedback."""
         return isinstance(configuration.rewrite, FeedbackRewriter)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
@@ -115,7 +110,6 @@ class FeedbackStage(Stage):
         return Identity([rewriter.identity() if rewriter else None, retriever.identity()], run.filters.identity if run.filters else None)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Search once and expand every question."""
         rewriter, configuration = inputs.configuration.rewrite, inputs.configuration.pipeline
         if not isinstance(rewriter, FeedbackRewriter):
             raise RunError(f"{configuration.name} expands no question", "run the sweep again")

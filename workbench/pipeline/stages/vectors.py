@@ -24,15 +24,12 @@ class EmbeddingStage(Stage):
     setting = "embedding"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether retrieval uses vectors."""
         return configuration.embedding is not None
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return everything that determines the vector of a text in this role."""
         return Identity(embedder_of(node.configuration).identity(self.role))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
-        """Return the configuration's embedder."""
         return configuration.embedding
 
 
@@ -90,14 +87,12 @@ class QueriesStage(EmbeddingStage):
     role = "query"
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Encode all queries."""
         embedder, texts = embedder_of(inputs.configuration), self.texts(inputs)
         embedded = embed(texts, embedder, self.role, inputs.run.workspace.vectors, "queries")
         check_sealed(embedded.vectors, "queries")
         writer.array("vectors", embedded.vectors)
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
-        """Return the queries' texts."""
         return [query.text for query in inputs.run.dataset.queries]
 
 
@@ -108,7 +103,6 @@ class IndexStage(Stage):
     inputs = ("chunks", "vectors")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether retrieval uses vectors and the run builds indexes."""
         return configuration.embedding is not None and run.indexed
 
     def identity(self, node: Node, run: RunContext) -> Identity:

@@ -92,11 +92,9 @@ class AnswersStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["answers"]: _answers_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers."""
         return configuration.answering is not None
 
     def variant(self, variant: Variant) -> Variant:
-        """Return the whole variant."""
         return variant
 
     def inputs_of(self, node: Node) -> tuple[str, ...]:

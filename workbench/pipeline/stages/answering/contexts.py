@@ -74,11 +74,9 @@ class ContextsStage(Stage):
     setting = "context"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers."""
         return configuration.answering is not None
 
     def variant(self, variant: Variant) -> Variant:
-        """Return the condition and the perturbation."""
         return replace(variant, repeat=0)
 
     def inputs_of(self, node: Node) -> tuple[str, ...]:
@@ -253,12 +251,9 @@ def _passages(rows: pd.DataFrame, run: RunContext) -> Iterator[Passage]:
             whole = row["start"] < 0
             yield passage_of(document, 0 if whole else row["start"], len(document.text) if whole else row["end"])
         elif row["text"].strip():
-            yield foreign_passage(row["doc_id"], row["text"])
-
-
-def foreign_passage(doc_id: str, text: str) -> Passage:
-    """Return a passage that is in no document of the dataset, under an id that no document and no other text has."""
-    return Passage(f"{doc_id or 'unnamed'} [not in the dataset, {fingerprint(text)[:8]}]", 0, len(text), text)
+            # No document and no other text has this id.
+            text, name = row["text"], row["doc_id"] or "unnamed"
+            yield Passage(f"{name} [not in the dataset, {fingerprint(text)[:8]}]", 0, len(text), text)
 
 
 def _packed(passages: list[Passage]) -> PackedContext:

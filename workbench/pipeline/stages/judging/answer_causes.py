@@ -17,10 +17,10 @@ from workbench.core.formatting import encodable
 from workbench.core.words import VERSION
 from workbench.metrics.case import Case
 from workbench.pipeline.answered_cases import answered_case
-from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, memoised_by_run
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults, ranking_case
+from workbench.pipeline.stages.judging.judged_stage import JudgingStage
 from workbench.pipeline.stored_answers import trust_in
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant
@@ -44,7 +44,7 @@ def _causes_table(results: StageResults) -> pd.DataFrame:
     return rows.assign(query_id=query_ids, evidence=texts, need=-1, doc_id="", rank=0, subject="answer")
 
 
-class AnswerCausesStage(Stage):
+class AnswerCausesStage(JudgingStage):
     """Table `causes`, a row for each failed question of each judged variant without an attack: condition, variant, repeat, query, cause, evidence.
 
     A question that the condition does not apply to and a failed answer have no cause. `evidence` is the text of a claim, a piece of missed
@@ -58,15 +58,9 @@ class AnswerCausesStage(Stage):
         *("corpus", "questions", "labels", "expected", "chunks", "vectors", "hits", "reranked", "neighbours"),
         *("responses", "contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
     )
-    uses_cache: ClassVar[bool] = True
     tables: ClassVar[TableMakers] = {SCHEMAS["causes"]: _causes_table}
 
-    def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers and the run has judges."""
-        return configuration.answering is not None and run.judging is not None
-
     def includes(self, variant: Variant, run: RunContext) -> bool:
-        """Return whether failures in the variant are attributed."""
         return variant.condition in ATTRIBUTED and variant.condition in run.judged_conditions
 
     def identity(self, node: Node, run: RunContext) -> Identity:

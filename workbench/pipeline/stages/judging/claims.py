@@ -23,7 +23,6 @@ class ClaimsStage(JudgedStage):
     inputs = ("questions", "answers")
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the identity of the splitter."""
         return Identity(run=run.required_judging.claims.identity())
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:

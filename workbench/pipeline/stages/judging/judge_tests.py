@@ -9,8 +9,9 @@ import pandas as pd
 from workbench.judging.trust import known_answers, trust
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults
+from workbench.pipeline.stages.judging.judged_stage import JudgingStage
 from workbench.pipeline.stored_answers import FAILED, trust_in
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
@@ -21,24 +22,17 @@ def _judges_table(results: StageResults) -> pd.DataFrame:
     return pd.DataFrame([asdict(trust_in(entry)) for entry in results.parts("judge_tests")])
 
 
-class JudgeTestsStage(Stage):
+class JudgeTestsStage(JudgingStage):
     """A result for each task of the run: values `trust`, the fields of `Trust`. All configurations and all runs with equal judges share it."""
 
     name = "judge_tests"
     setting: ClassVar[str] = "judging"
-    uses_cache: ClassVar[bool] = True
     tables: ClassVar[TableMakers] = {SCHEMAS["judges"]: _judges_table}
 
-    def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers and the run has judges."""
-        return configuration.answering is not None and run.judging is not None
-
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
-        """Return the tasks."""
         return tuple(run.judges)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the judge and the known answers."""
         task, judge = run.judge_of(node.part)
         return Identity(run=[[judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]]])
 

@@ -17,26 +17,28 @@ from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter
 
 
-class JudgedStage(Stage):
-    """A stage with a result for each judged variant of a configuration that answers.
+class JudgingStage(Stage):
+    """A stage of configurations that answer, in a run with judges."""
+
+    # Judges write the caches of calls and vectors, which only the process that runs the sweep has.
+    uses_cache: ClassVar[bool] = True
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        return configuration.answering is not None and run.judging is not None
+
+
+class JudgedStage(JudgingStage):
+    """A stage with a result for each judged variant.
 
     The judges are those of the run, so what identifies them is in `Identity.run`.
     """
 
     setting: ClassVar[str] = "judging"
-    # Judges write the caches of calls and vectors, which only the process that runs the sweep has.
-    uses_cache: ClassVar[bool] = True
-
-    def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers and the run has judges."""
-        return configuration.answering is not None and run.judging is not None
 
     def includes(self, variant: Variant, run: RunContext) -> bool:
-        """Return whether the answers of the variant's condition are judged."""
         return variant.condition in run.judged_conditions
 
     def variant(self, variant: Variant) -> Variant:
-        """Return the whole variant."""
         return variant
 
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:

@@ -1,11 +1,11 @@
 """Judge contexts and answers: how relevant passages and answers are, whether answers are correct, and how good they are."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
-from workbench.judging.base import Judgement, JudgeRequest, Task
+from workbench.judging.base import JudgeRequest, Task
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
@@ -43,11 +43,9 @@ class JudgementsStage(JudgedStage):
     tables: ClassVar[TableMakers] = {SCHEMAS["answer_judgements"]: _judgements_table}
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
-        """Return the tasks that have a judge."""
         return tuple(task for task in run.judges if task != "support")
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the identity of the task's judge."""
         task, judge = run.judge_of(node.part)
         return Identity(run={task: judge.identity(task)})
 
@@ -58,7 +56,7 @@ class JudgementsStage(JudgedStage):
         requests = dict(judgement_requests(task, inputs.run.dataset.queries, contexts, answers))
         title = f"{task.replace('_', ' ')} {inputs.configuration.name} {inputs.node.variant}"
         found = judgements_of(judge, list(requests.values()), inputs.run.answer_resources, title)
-        rows = [_row(*place, judgement) for place, judgement in zip(requests, found, strict=True)]
+        rows = [(*place, each.score, each.confidence, each.error, each.model) for place, each in zip(requests, found, strict=True)]
         writer.table("judgements", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         record_calls(writer, found, judge.calls_model)
 
@@ -80,7 +78,3 @@ def judgement_requests(
             yield (number, ANSWER), JudgeRequest(task, query.text, answers[number], expected=expected)
         elif number in answers and task == "rubric":
             yield (number, ANSWER), JudgeRequest(task, query.text, answers[number], passages=passages, expected=expected)
-
-
-def _row(query: int, passage: int, judgement: Judgement) -> tuple[Any, ...]:
-    return query, passage, judgement.score, judgement.confidence, judgement.error, judgement.model

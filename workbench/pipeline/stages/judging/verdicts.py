@@ -77,11 +77,9 @@ class VerdictsStage(JudgedStage):
     tables: ClassVar[TableMakers] = {SCHEMAS["claims"]: _claims_table}
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
-        """Return `support`, and `overlap` if it is another judge."""
         return (SUPPORT,) if run.required_judging.support == OverlapJudge() else (SUPPORT, OVERLAP)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the identity of the part's judge."""
         return Identity(run=self._judge(node.part, run).identity("support"))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
