@@ -251,7 +251,7 @@ class Dataset(AdvisedNames):
     needs: tuple[Need, ...] = ()
     source: Mapping[str, Any] | None = field(default=None, compare=False)
     # As it was loaded, by which a dataset that was changed in Python is recognised.
-    loaded: "Dataset | None" = field(default=None, compare=False, repr=False)
+    _loaded: "Dataset | None" = field(default=None, compare=False, repr=False)
 
     @property
     def corpus(self) -> tuple[Document, ...]:
