@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources
+from workbench.answering.base import AnswerRequest, AnswerResources
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import count, interval, number, plural
 from workbench.errors import InputError
@@ -17,6 +17,7 @@ from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.records import Answer
 
 ITEMS = 20
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from workbench.answering.base import Answer, AnswerRequest, Generator
+from workbench.answering.base import AnswerRequest, Generator
 from workbench.answering.prompt_tokens import prompt_tokens
 from workbench.answering.refusals import is_refusal
 from workbench.context.context_packing import ContextPacking, PackedContext, pack_context
@@ -19,7 +19,7 @@ from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import SearchedQueries
-from workbench.records import Hit, Passage, Query, Variant
+from workbench.records import Answer, Hit, Passage, Query, Variant
 from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, SearchDepth
 from workbench.retrieval.reranked import reranked
 from workbench.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
