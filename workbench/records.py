@@ -251,7 +251,7 @@ class Dataset(AdvisedNames):
     needs: tuple[Need, ...] = ()
     source: Mapping[str, Any] | None = field(default=None, compare=False)
     # As it was loaded, by which a dataset that was changed in Python is recognised.
-    loaded: "Dataset | None" = field(default=None, compare=False, repr=False)
+    _loaded: "Dataset | None" = field(default=None, compare=False, repr=False)
 
     @property
     def corpus(self) -> tuple[Document, ...]:
@@ -348,6 +348,76 @@ class Passage:
     text: str
     title: str = ""
     planted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LostTries:
+    """Tries of a call that were sent and have no usable reply, with the most that they can have taken: tokens, and `cost`, None without prices."""
+
+    tries: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: "LostTries") -> "LostTries":
+        costs = [lost.cost for lost in (self, other) if lost.cost is not None]
+        tokens = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+        return LostTries(self.tries + other.tries, *tokens, sum(costs) if costs else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelUse:
+    """The cost of a call for a result, if a call was made. Tokens and cost also count if the reply came from the cache.
+
+    `lost` are the tries without a usable reply, which are not in the tokens and the cost.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    model: str = ""
+    seconds: float = 0.0
+    cached: bool = False
+    lost: LostTries = LostTries()
+
+    @property
+    def replied(self) -> bool:
+        """Return whether a model replied, also if its reply could not be used. Asked again, it would reply the same."""
+        return bool(self.model or self.seconds or self.cached)
+
+
+@dataclass(frozen=True)
+class SampledCall:
+    """A request for text that a target sent back to its client (MCP sampling), and the reply of the configured model."""
+
+    prompt: str
+    reply: str
+
+
+@dataclass(frozen=True)
+class Answer(ModelUse):
+    """An answer of a generator or of a target, or the `error` that prevented it.
+
+    `citations` are the numbers of the cited passages, from 0, and `sources` the hits that a target names, best first, None if it names none.
+    `refused`, `confidence` (between 0 and 1) and `truncated` (cut off at a token limit) are None if the system does not report them. `reasoned` and
+    `unopened` are those of the model's `Reply`, for a generator that removes the reasoning itself. `correct` and `outcome` (what the answer made of
+    a planted text) are the labels of a recorded answer. `samples` are the texts that a target asked its client for, and `unread` names the parts
+    of its reply that are no text, such as `image`.
+    """
+
+    text: str = ""
+    citations: tuple[int, ...] = ()
+    confidence: float | None = None
+    refused: bool | None = None
+    error: str = ""
+    correct: bool | None = None
+    outcome: str = ""
+    truncated: bool | None = None
+    reasoned: bool = False
+    unopened: bool = False
+    sources: tuple[TargetHit, ...] | None = None
+    samples: tuple[SampledCall, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
 def _chat(body: dict[str, Any]) -> dict[str, Any]:
     yes = (int(hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest(), 16) % 9 + 1) / 10
     tokens = [{"token": token, "logprob": math.log(share)} for token, share in (("yes", yes), ("no", 1 - yes))]
-    first = max(tokens, key=lambda token: token["logprob"])
+    first = tokens[0] if yes >= 0.5 else tokens[1]
     message = {"role": "assistant", "content": first["token"]}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": [first | {"top_logprobs": tokens}]}}
     return {"model": body["model"], "choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.loopback import Loopback
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.answering.chat import ChatGenerator
 from workbench.answering.prompt_file import PROMPTS
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import InputError, ModelError
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.models.tokenizers import BUDGET_VOCABULARY, CL100K, count
-from workbench.records import Passage, Query, Variant
+from workbench.records import Answer, Passage, Query, Variant
 from workbench.testing import GENERATOR_LAWS
 
 PASSAGES = (Passage("d", 0, 17, "A berth is a bed."), Passage("e", 0, 20, "A pilot steers ships"))

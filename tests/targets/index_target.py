@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import ClassVar, Literal
 
-from workbench.answering.base import Answer
 from workbench.api.pipeline import Index
-from workbench.records import Passage, Query, TargetHit
+from workbench.records import Answer, Passage, Query, TargetHit
 from workbench.targets.base import System, Target, TargetError, TargetResources
 
 # How an index's hits are returned.

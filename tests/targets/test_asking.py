@@ -8,10 +8,9 @@ from typing import ClassVar, Literal
 
 import pytest
 
-from workbench.answering.base import Answer, SampledCall
 from workbench.errors import RunError
 from workbench.llm.session import CallResources
-from workbench.records import Document, Passage, Query, TargetHit
+from workbench.records import Answer, Document, Passage, Query, SampledCall, TargetHit
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetReply, TargetRequest, ask_target
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources

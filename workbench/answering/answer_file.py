@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.answering.base import Answer
 from workbench.context.conditions import CONDITIONS, PERTURBATIONS, RETRIEVED
 from workbench.core.display import excerpt
 from workbench.core.files import FileState
@@ -13,6 +12,7 @@ from workbench.core.formatting import meant
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.lines import is_text, json_kind, json_lines
 from workbench.errors import InputError
+from workbench.records import Answer
 
 # Keys that describe an answer for people and other programs, as in the handbook.
 DESCRIPTIONS = ("answer_id", "evidence_complete", "passages", "appropriate", "fault", "claims")

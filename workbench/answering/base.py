@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.core.component import Component
-from workbench.llm.base import ModelUse
-from workbench.records import Document, Passage, Query, TargetHit, Variant
+from workbench.records import Answer, Document, Passage, Query, Variant
 
 if TYPE_CHECKING:
     from workbench.llm.session import CallResources
@@ -21,40 +20,6 @@ class AnswerRequest:
     query: Query
     passages: Sequence[Passage]
     variant: Variant
-
-
-@dataclass(frozen=True)
-class SampledCall:
-    """A request for text that a target sent back to its client (MCP sampling), and the reply of the configured model."""
-
-    prompt: str
-    reply: str
-
-
-@dataclass(frozen=True)
-class Answer(ModelUse):
-    """An answer of a generator or of a target, or the `error` that prevented it.
-
-    `citations` are the numbers of the cited passages, from 0, and `sources` the hits that a target names, best first, None if it names none.
-    `refused`, `confidence` (between 0 and 1) and `truncated` (cut off at a token limit) are None if the system does not report them. `reasoned` and
-    `unopened` are those of the model's `Reply`, for a generator that removes the reasoning itself. `correct` and `outcome` (what the answer made of
-    a planted text) are the labels of a recorded answer. `samples` are the texts that a target asked its client for, and `unread` names the parts
-    of its reply that are no text, such as `image`.
-    """
-
-    text: str = ""
-    citations: tuple[int, ...] = ()
-    confidence: float | None = None
-    refused: bool | None = None
-    error: str = ""
-    correct: bool | None = None
-    outcome: str = ""
-    truncated: bool | None = None
-    reasoned: bool = False
-    unopened: bool = False
-    sources: tuple[TargetHit, ...] | None = None
-    samples: tuple[SampledCall, ...] = ()
-    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.answering.quotations import quotations
 from workbench.core.words import VERSION, search_terms
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.models.files import MINILM
-from workbench.records import Passage
+from workbench.records import Answer, Passage
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
@@ -14,6 +14,7 @@ from workbench.context.conditions import NONE
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message, Reply, use_of
 from workbench.llm.session import ask_all
 from workbench.models.tokenizers import count
+from workbench.records import Answer
 
 # What a chat template adds to each message: its role and the marks of its beginning and end.
 _MESSAGE_TOKENS = 4

@@ -8,10 +8,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from workbench.answering.answer_file import AnswerKey, AnswerLine, read_answers
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.core.files import file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError
+from workbench.records import Answer
 
 
 class RecordedGenerator(Generator):

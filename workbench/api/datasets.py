@@ -67,7 +67,7 @@ def load_dataset(
     given = {name: str(place) for name, place in places.items() if place}
     source = recognise(str(path), split, kind=kind, **given, **settings)
     dataset = source.load(unlabelled)
-    return replace(dataset, source=source.settings(), loaded=None if unlabelled else dataset)
+    return replace(dataset, source=source.settings(), _loaded=None if unlabelled else dataset)
 
 
 @checked_names

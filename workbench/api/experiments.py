@@ -354,6 +354,6 @@ def _source(dataset: Dataset | Settings | str | Path) -> Settings:
     if not settings:
         raise InputError(f"the dataset {dataset.name} is only in memory", "pass workbench.save_dataset(dataset, folder)")
     source: Source = SOURCES[settings["kind"]].model_validate(settings)
-    if (dataset.loaded or source.load()) != dataset:
+    if (dataset._loaded or source.load()) != dataset:
         raise InputError(f"the dataset {dataset.name} differs from its files", "pass workbench.save_dataset(dataset, folder)")
     return source

@@ -1,10 +1,11 @@
 """Split data into blocks of bounded size, so that memory does not grow with the corpus."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -38,9 +39,9 @@ def groups(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[
         yield group
 
 
-def padded_batches(lengths: NDArray[np.int64], tokens: int, most: int) -> Iterator[NDArray[np.int64]]:
+def padded_batches(lengths: "NDArray[np.int64]", tokens: int, most: int) -> "Iterator[NDArray[np.int64]]":
     """Yield positions of texts, longest first, in int64 batches of at most `most` texts and `tokens` tokens, padding included."""
-    order = np.argsort(-lengths, kind="stable")
+    order = (-lengths).argsort(kind="stable")
     first = 0
     while first < len(order):
         last = first + max(1, min(most, tokens // max(1, int(lengths[order[first]]))))

@@ -24,6 +24,7 @@ _MESSAGES = {
     "greater_than": "not greater than {gt}",
     "less_than_equal": "larger than {le}",
     "less_than": "not smaller than {lt}",
+    "finite_number": "not finite",
     "literal_error": "not {expected}",
     "model_type": "not a mapping of settings",
     "dict_type": "not a mapping of settings",
@@ -37,7 +38,7 @@ _MESSAGES = {
 class Component(BaseModel):
     """A frozen value that rejects unknown fields. In a notebook it shows its settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     # The fields that contain other components, with the base class of these.
     nested: ClassVar[Mapping[str, "type[Component]"]] = {}
     kind: str

@@ -19,6 +19,7 @@ Model = TypeVar("Model", bound=BaseModel)
 # Inode, size, and the times of the last change of the content and of anything.
 FileState: TypeAlias = tuple[int, int, int, int]
 
+_TOO_DEEP = "it is nested too deeply"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite and numpy raise this error without an error number.
 _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
@@ -139,15 +140,21 @@ def sync(path: Path) -> None:
 
 
 def parsed_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError for any other text, and for a repeated key, NaN and values that are nested too deeply."""
+    """Return the value of a JSON text, which UTF-8 can encode. Raises ValueError as `json_value`, and for half of a surrogate pair."""
     try:
-        # Half of a surrogate pair is JSON, and no text that can be written.
-        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_constant)
+        value = json_value(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
         json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError(_TOO_DEEP) from None
     return value
+
+
+def json_value(text: str) -> Any:
+    """Return the value of a JSON text. Raises ValueError for any other text, a repeated key, NaN and values that are nested too deeply."""
+    try:
+        return json.loads(text, object_pairs_hook=unique_keys, parse_constant=_constant)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
 
 
 def read_json(path: Path, what: str, fix: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources
+from workbench.answering.base import AnswerRequest, AnswerResources
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import count, interval, number, plural
 from workbench.errors import InputError
@@ -26,7 +26,7 @@ from workbench.pipeline.stage import Node
 from workbench.pipeline.stages.judging.judgements import judgement_requests
 from workbench.pipeline.stages.judging.verdicts import support_requests
 from workbench.pipeline.stored_answers import SUPPORT, given_answers, passages_of, stored_claims
-from workbench.records import Passage
+from workbench.records import Answer, Passage
 
 _JUDGING = ("judge_tests", "claims", "verdicts", "judgements")
 # The claims of an answer that is not split yet, and the bytes of a token of a text that is not known yet.

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from workbench.answering.base import AnswerResources
 from workbench.core.component import Component
-from workbench.llm.base import ModelUse
-from workbench.records import Passage
+from workbench.records import ModelUse, Passage
 
 # What a judge can be asked: whether passages support a claim, whether a passage helps to answer a question, whether an answer answers it,
 # whether it agrees with the expected answer, and how good it is in all.

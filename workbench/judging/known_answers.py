@@ -5,15 +5,16 @@ one-claim answers with a context. Most unfaithful ones differ by one word from a
 """
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 
 AUROC_AT_LEAST, ONE_CLASS_AT_MOST, SCORED_AT_LEAST = 0.65, 0.9, 0.9
 
@@ -128,6 +129,22 @@ class SelfTest:
         why = [f"AUROC {self.auroc:.2f} is below {AUROC_AT_LEAST}"] if self.auroc < AUROC_AT_LEAST else []
         why += [f"{self.always_yes:.0%} of its answers are the same"] if self.always_yes > ONE_CLASS_AT_MOST else []
         return "not a judge: " + "; ".join(why) if why else "judge"
+
+
+C = TypeVar("C", bound=KnownCase)
+
+
+def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTest:
+    """Score each case from 0 to 1 (InputError otherwise). None or a WorkbenchError leaves it unscored."""
+
+    def result(case: C) -> CaseResult:
+        try:
+            value = score(case)
+        except WorkbenchError as error:
+            return case_result(case, None, str(error))
+        return case_result(case, value)
+
+    return SelfTest(tuple(map(result, cases)))
 
 
 def case_result(case: KnownCase, value: float | None, why: str = "the judge gave no score") -> CaseResult:

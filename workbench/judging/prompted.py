@@ -11,9 +11,10 @@ from workbench.answering.base import AnswerResources
 from workbench.judging.base import TASKS, Judge, Judgement, JudgeRequest, Task
 from workbench.judging.prompting.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
 from workbench.judging.prompting.replies import ALTERNATIVES, SCHEMAS, structured_judgements, yes_no_judgement
-from workbench.llm.base import CallFailure, ChatCall, ChatClient, LostTries, Reply, use_of
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply, use_of
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.llm.session import ask_all
+from workbench.records import LostTries
 
 _PROMPT = "The prompt of the package or the path of a file, by default that of the form of replies."
 

@@ -35,7 +35,7 @@ class EndToEndThresholds(BaseModel):
     """Thresholds of the end-to-end test, which also requires a retrieved document that is expected, and no wrong refusal."""
 
     # Strict, since pydantic reads `yes` as 1.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
     context_relevance: float = Field(default=0.5, ge=0, le=1, description="The least relevance of every passage of the context.")
     faithfulness: float = Field(default=0.85, ge=0, le=1, description="The least share of supported claims.")
@@ -51,7 +51,7 @@ class Judging(BaseModel):
     of the run if empty.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     claims: SerializeAsAny[ClaimSplitter]
     support: SerializeAsAny[Judge]

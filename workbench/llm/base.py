@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from workbench.core.component import Component
+from workbench.records import LostTries, ModelUse
 
 # Reasons for the end of a reply, by all providers' names of them.
 _ENDS: Mapping[str, re.Pattern[str]] = {
@@ -24,6 +25,7 @@ _ENDS: Mapping[str, re.Pattern[str]] = {
     ),
     "tool_calls": re.compile(r"(tool|function)_(calls?|use)"),
 }
+_NOTHING_LOST = LostTries()
 _END_PREFIX = re.compile(r"^(finish|stop|done)_?reason[._]")
 
 
@@ -59,21 +61,6 @@ class ChatCall:
         return {name: value for name, value in named.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class LostTries:
-    """Tries of a call that were sent and have no usable reply, with the most that they can have taken: tokens, and `cost`, None without prices."""
-
-    tries: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-
-    def __add__(self, other: "LostTries") -> "LostTries":
-        costs = [lost.cost for lost in (self, other) if lost.cost is not None]
-        tokens = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
-        return LostTries(self.tries + other.tries, *tokens, sum(costs) if costs else None)
-
-
 @dataclass(frozen=True)
 class Reply:
     """A complete reply of a model. Its `text` is the model's in full from a client, and the answer alone from `ask_all`.
@@ -97,7 +84,7 @@ class Reply:
     cached: bool = False
     reasoned: bool = False
     unopened: bool = False
-    lost: LostTries = LostTries()
+    lost: LostTries = _NOTHING_LOST
 
 
 @dataclass(frozen=True)
@@ -106,28 +93,7 @@ class CallFailure:
 
     reason: str
     kind: Literal["server", "timeout", "reply", "refusal", "window", "budget", "key", "request"] = "server"
-    lost: LostTries = LostTries()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelUse:
-    """The cost of a call for a result, if a call was made. Tokens and cost also count if the reply came from the cache.
-
-    `lost` are the tries without a usable reply, which are not in the tokens and the cost.
-    """
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    model: str = ""
-    seconds: float = 0.0
-    cached: bool = False
-    lost: LostTries = LostTries()
-
-    @property
-    def replied(self) -> bool:
-        """Return whether a model replied, also if its reply could not be used. Asked again, it would reply the same."""
-        return bool(self.model or self.seconds or self.cached)
+    lost: LostTries = _NOTHING_LOST
 
 
 def use_of(reply: Reply) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import plural
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError
-from workbench.llm.base import CallFailure, ChatCall, ChatClient, LostTries, Reply
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply
 from workbench.llm.claims import CallClaims
 from workbench.llm.replies.answers import answered
 from workbench.llm.tokens import count_of, most_prompt_tokens, most_tokens, name_of
 from workbench.printable import environment_secrets, printable, without_secrets
+from workbench.records import LostTries
 
 if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache

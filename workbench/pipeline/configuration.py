@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.chunking.base import Chunker
 from workbench.context.conditions import RETRIEVED
 from workbench.context.context_packing import ContextPacking
@@ -14,7 +14,7 @@ from workbench.embedding.registry import chunk_encoder
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric
-from workbench.records import TokenCut
+from workbench.records import Answer, TokenCut
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter

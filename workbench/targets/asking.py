@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from workbench.answering.base import Answer, SampledCall
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.loop_thread import LoopThread
 from workbench.errors import InputError, RunError, error_line
-from workbench.llm.base import LostTries
 from workbench.llm.replies.answers import separated
 from workbench.llm.tokens import count_of
 from workbench.printable import environment_secrets, printable, without_secrets
-from workbench.records import Passage, Query, TargetHit
+from workbench.records import Answer, LostTries, Passage, Query, SampledCall, TargetHit
 from workbench.storage.call_cache import own_form
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources, late_reason
 

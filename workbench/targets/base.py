@@ -9,11 +9,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from workbench.answering.base import Answer
 from workbench.core.component import Component
 from workbench.core.formatting import name_fault
 from workbench.llm.session import CallResources
-from workbench.records import Document, Passage, Query, TargetHit
+from workbench.records import Answer, Document, Passage, Query, TargetHit
 
 # The name of a target is the name of its configuration in every table, and of files.
 LONGEST_NAME = 80

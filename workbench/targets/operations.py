@@ -13,9 +13,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from workbench.answering.base import Answer
 from workbench.core.batching import blocks
-from workbench.records import Document, Passage, Query, TargetHit
+from workbench.records import Answer, Document, Passage, Query, TargetHit
 from workbench.targets.base import System, TargetError
 from workbench.targets.paths import JsonPath, find
 from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings, ReplySign, same_json

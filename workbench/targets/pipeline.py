@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.answering.registry import GENERATORS
 from workbench.chunking.base import Chunker
 from workbench.chunking.recursive import RecursiveChunker
@@ -23,7 +23,7 @@ from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import embed
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.records import Chunk, Document, Passage, Query, TargetHit, Variant
+from workbench.records import Answer, Chunk, Document, Passage, Query, TargetHit, Variant
 from workbench.retrieval.chroma_index import SPACE, open_client
 from workbench.retrieval.rank import rounded
 from workbench.storage.vector_cache import VectorCache

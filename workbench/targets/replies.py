@@ -14,8 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from workbench.answering.base import Answer
-from workbench.records import TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.base import TargetError
 from workbench.targets.contents import check_answer, is_content, text_of_parts
 from workbench.targets.paths import JsonPath, MissingError, Paths, described, find, find_list, find_one, holder, shape

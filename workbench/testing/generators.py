@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.core.fingerprint import fingerprint
 from workbench.core.words import terms
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import WorkbenchError
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, Variant
+from workbench.records import Answer, Passage, Query, Variant
 from workbench.testing.law import check_all, given, law, shown
 from workbench.testing.settings import SETTING_LAWS, variants
 

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
-from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, TargetHit
+from workbench.records import Answer, Passage, Query, TargetHit
 from workbench.targets.base import System, Target, TargetError, TargetResources
 from workbench.testing.law import check_all, law, shown
 

@@ -9,10 +9,9 @@ from typing import Literal
 
 import pytest
 
-from workbench.answering.base import Answer
 from workbench.errors import InputError
 from workbench.llm.session import CallResources
-from workbench.records import Document, Passage, Query, TargetHit
+from workbench.records import Answer, Document, Passage, Query, TargetHit
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.targets.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness
 from workbench.targets.freshness.check import check_freshness

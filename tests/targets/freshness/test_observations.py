@@ -1,7 +1,6 @@
 """How values are recognised in texts."""
 
-from workbench.answering.base import Answer
-from workbench.records import TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.freshness.cases import Stated
 from workbench.targets.freshness.verdicts import ObservedReply, contains, has_words, hit_keys, seen
 

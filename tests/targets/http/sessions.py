@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.targets.http.service import Service
-from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, TargetHit
+from workbench.records import Answer, Passage, Query, TargetHit
 from workbench.targets.base import System, TargetError, TargetResources
 from workbench.targets.http.target import HttpTarget
 

@@ -8,9 +8,8 @@ import yaml
 
 from tests.chat_provider import ChatProvider
 from tests.targets.mcp.conftest import ROOT, during
-from workbench.answering.base import Answer
 from workbench.datasets.sources import GoldenSource
-from workbench.records import TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.base import System
 from workbench.targets.mcp.target import McpTarget
 

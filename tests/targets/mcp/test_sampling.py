@@ -10,13 +10,12 @@ import pytest
 from tests.chat_provider import ChatProvider
 from tests.loopback import closed_port
 from tests.targets.mcp.conftest import during, notes, strange
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, SampledCall
+from workbench.answering.base import AnswerRequest, AnswerResources
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import RunError
-from workbench.llm.base import LostTries
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.pipeline.configuration import TargetGenerator
-from workbench.records import Document, Query, Variant
+from workbench.records import Answer, Document, LostTries, Query, SampledCall, Variant
 from workbench.storage.call_cache import CallCache
 from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import System, TargetDownError, TargetError, TargetResources

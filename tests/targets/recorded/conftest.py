@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from workbench.answering.base import Answer
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, TargetHit
+from workbench.records import Answer, Passage, Query, TargetHit
 from workbench.targets.base import TargetResources
 from workbench.targets.recorded.target import RecordedTarget
 

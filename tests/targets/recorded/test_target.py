@@ -13,10 +13,9 @@ import pytrec_eval
 
 from tests.conftest import ROOT
 from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
-from workbench.answering.base import Answer
 from workbench.errors import InputError
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, TargetHit
+from workbench.records import Answer, Passage, Query, TargetHit
 from workbench.targets.base import TargetDownError, TargetError, TargetResources
 from workbench.targets.recorded.target import RecordedTarget
 from workbench.targets.registry import TARGETS

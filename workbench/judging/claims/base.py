@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from workbench.answering.base import AnswerResources
 from workbench.core.component import Component
-from workbench.llm.base import ModelUse
-from workbench.records import Claim
+from workbench.records import Claim, ModelUse
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,14 @@ from pydantic import Field
 from workbench.core.environment import advice
 from workbench.core.formatting import plural
 from workbench.errors import ModelError
-from workbench.llm.base import CallFailure, ChatCall, ChatClient, LostTries, Reply, unfinished
+from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply, unfinished
 from workbench.llm.replies.answers import UnreadableContentError
 from workbench.llm.replies.rejections import error_text, refused_parameter, rejection, reported_error
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
 from workbench.llm.tokens import most_prompt_tokens
 from workbench.models.server import ServedModel
 from workbench.printable import printable
+from workbench.records import LostTries
 
 if TYPE_CHECKING:
     from workbench.models.http import AsyncClient, Response

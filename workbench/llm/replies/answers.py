@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.files import parsed_json
+from workbench.core.files import json_value
 from workbench.llm.base import CallFailure, Reply
 from workbench.llm.replies.code_spans import TextCode
 
@@ -299,7 +299,7 @@ def json_reply(text: str) -> Mapping[str, Any] | None:
 
 def _json(text: str) -> Any:
     try:
-        return parsed_json(text)
+        return json_value(text)
     except ValueError:
         return None
 

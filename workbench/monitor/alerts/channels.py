@@ -39,7 +39,7 @@ class Webhook(BaseModel):
     proxies and .netrc are ignored, and messages contain neither the secret nor more of the URL than its host.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
     url: str = Field(description="The address: on this machine, or https at one of `hosts`.")
     secret: str = Field(description="The name of the environment variable that has the secret, in capitals.")
     hosts: tuple[str, ...] = Field(default=(), description="The other hosts to which alerts may be sent.")

@@ -44,7 +44,7 @@ VECTORS = ("embedder", "vectors")
 class AlertLimit(BaseModel):
     """The limit of one alert. Without `limit` it is learned: the bound of the reference period's mean with its estimation error, and the margin."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     active: bool = Field(default=True, description="Whether the alert is raised.")
     limit: float | None = Field(default=None, allow_inf_nan=False, description="The limit. Default: learned from the reference period.")
     margin: float = Field(
@@ -55,7 +55,7 @@ class AlertLimit(BaseModel):
 class AlertSettings(BaseModel):
     """Limits and error rates of all alerts."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     false_alarms: float = Field(default=0.05, gt=0, lt=1, description="The probability of any false alarm in 28 days, of the whole set.")
     observations: int = Field(
         default=3000, ge=1, description="About how many conversations an alert sees in 28 days. More delay it a little."

@@ -17,9 +17,8 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackTyp
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
-from workbench.answering.base import Answer
 from workbench.errors import error_line
-from workbench.records import Hit, TargetHit
+from workbench.records import Answer, Hit, TargetHit
 from workbench.targets.base import TargetError
 from workbench.targets.callable.interfaces import parameters_of
 from workbench.targets.callable.results import (

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Set
 from itertools import islice
 from typing import Any, Literal
 
-from workbench.answering.base import Answer
 from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
-from workbench.records import TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.base import TargetError
 from workbench.targets.callable.values import attributes, described, has, identifier, number, plain, read, whole
 from workbench.targets.contents import FINISHES, check_answer, is_content, text_of_parts

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.answering.base import Answer
 from workbench.errors import InputError, error_line
-from workbench.records import Document, Passage, Query, TargetHit
+from workbench.records import Answer, Document, Passage, Query, TargetHit
 from workbench.targets.base import System, TargetDownError, TargetError, late_reason
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory
 from workbench.targets.callable.results import Strings, answer_of, hits_of, text_of

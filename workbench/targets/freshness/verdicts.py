@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import get_args
 
-from workbench.answering.base import Answer
 from workbench.core.words import folded, terms, whole
-from workbench.records import TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.freshness.cases import FreshnessData, StaleCase, Stated
 from workbench.targets.freshness.report import FreshnessOutcome, Part, State
 

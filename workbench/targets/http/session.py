@@ -7,10 +7,9 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from workbench.answering.base import Answer
 from workbench.llm.replies.rejections import error_in_text, reported_error
 from workbench.models.http import LARGEST_HITS, AsyncClient, HttpRoute, Response, asynchronous_client
-from workbench.records import TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.base import BrokenOffError, System
 from workbench.targets.http.endpoints import MODEL_SLOT, AnswerEndpoint
 from workbench.targets.http.requests import PreparedRequest, ReportedError, Requester, RequestLimits, Timed

@@ -11,11 +11,11 @@ from typing import Any
 from mcp.client import ClientRequestContext
 from mcp_types import INTERNAL_ERROR, CreateMessageRequestParams, CreateMessageResult, ErrorData, TextContent
 
-from workbench.answering.base import SampledCall
 from workbench.core.formatting import plural
 from workbench.errors import WorkbenchError, error_line
-from workbench.llm.base import CallFailure, ChatCall, LostTries, Message, Reply
+from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.session import CallResources, ask_all
+from workbench.records import LostTries, SampledCall
 from workbench.targets.base import TargetDownError, TargetError
 from workbench.targets.mcp.sampling_model import SamplingModel
 

@@ -9,9 +9,8 @@ from typing import cast
 from mcp_types import CallToolResult, Tool
 from pydantic import JsonValue
 
-from workbench.answering.base import Answer
 from workbench.core.formatting import listed, meant
-from workbench.records import Document, TargetHit
+from workbench.records import Answer, Document, TargetHit
 from workbench.targets.base import System, TargetDownError, TargetError, TargetResources
 from workbench.targets.mcp.results import ToolReply, read_result
 from workbench.targets.mcp.sampler import Sampler, SamplingRecord

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.answering.base import Answer
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
+from workbench.records import Answer
 from workbench.targets.base import TargetError
 from workbench.targets.contents import FINISHES, check_answer
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of

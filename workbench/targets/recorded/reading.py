@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.answering.answer_file import CHECKS, Checks, key_fault, refused_of, variant_fault
-from workbench.answering.base import Answer
 from workbench.context.conditions import RETRIEVED
 from workbench.core.files import FileState
 from workbench.core.formatting import listed
@@ -21,7 +20,7 @@ from workbench.datasets.formats.table_rows import read_rows
 from workbench.datasets.formats.trec import NOT_SCORED, ScoredDoc, read_run
 from workbench.datasets.lines import json_lines, objects, parse_json, read_text, reason
 from workbench.errors import InputError
-from workbench.records import TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.recorded.evaluators import DEEPEVAL, PROMPTFOO, RAGAS
 from workbench.targets.recorded.exports import ExportFormat, Numbered, RecordedFields, chosen_rows, exported_results
 from workbench.targets.recorded.results import RecordedResult, RecordedResults, index

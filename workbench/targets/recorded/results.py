@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workbench.answering.base import Answer
 from workbench.core.display import excerpt
 from workbench.datasets.draft import DatasetDraft
-from workbench.records import Query, TargetHit
+from workbench.records import Answer, Query, TargetHit
 from workbench.targets.base import TargetError
 
 

@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workbench.answering.base import Answer
 from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError
-from workbench.records import Passage, Query, TargetHit
+from workbench.records import Answer, Passage, Query, TargetHit
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.targets.recorded.exports import RecordedFields
 from workbench.targets.recorded.reading import RecordedFormat, read_results

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from workbench.answering.base import Answer, AnswerRequest, AnswerResources, Generator
+from workbench.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.answering.citations import VERSION as CITATIONS_VERSION
 from workbench.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.answering.refusals import is_refusal
@@ -23,7 +23,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
 from workbench.pipeline.stored_answers import answer_rows, outcomes_of, passages_of
-from workbench.records import Passage, Variant
+from workbench.records import Answer, Passage, Variant
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
