@@ -209,7 +209,7 @@ class PilotEstimate:
 
 @dataclass(frozen=True)
 class PilotResult:
-    """The line about a configuration's estimate, and whether it has one: without any answer there is none."""
+    """The line about a configuration, and whether it has an estimate, which needs at least one answer."""
 
     line: str
     estimated: bool = True

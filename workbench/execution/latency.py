@@ -202,7 +202,7 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Ite
 
 
 def _rewriting(inputs: Inputs, texts: QueryBatch, corpus: Corpus) -> dict[str, tuple[Step, bool]]:
-    """Return the step that rewrites a question, unless there is none or its time for a new question is not known."""
+    """Return the step that rewrites a question, empty without one and if its time for a new question is not known."""
     rewriter, retriever, questions = inputs.configuration.rewrite, inputs.configuration.pipeline.retrieval, inputs.run.dataset.queries
     if isinstance(rewriter, FeedbackRewriter):
         return {"rewrite": (lambda place: list(expanded_queries(rewriter, texts.some(np.array([place])), retriever, corpus)), True)}

@@ -98,7 +98,7 @@ def _range(model: EncodingModel, speeds: Sequence[float]) -> Speed:
     return Speed(quiet / _BUSY, quiet, False)
 
 
-class HeldTokens(NamedTuple):
+class DeliverableTokens(NamedTuple):
     """The tokens of `all` slices that a configuration can deliver and of the `k` largest, as `@2000t` counts them."""
 
     all: int
@@ -124,7 +124,7 @@ class PlannedConfiguration:
     truncated: int = 0
     exact: bool = True
     error: str = ""
-    held: HeldTokens | None = None
+    deliverable: DeliverableTokens | None = None
     named_code: tuple[str, ...] = ()
     pairs: int = 0
     rerank_seconds: tuple[float, float] = (0.0, 0.0)
@@ -184,7 +184,12 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     with without_preparing():
         nodes = graph.plan(experiment.configurations)
         planned = tuple(_planned(graph, nodes, configuration, counted) for configuration in experiment.configurations)
-        planned = with_bounds(graph, nodes, experiment, planned)
+        usable = {each.name for each in planned if not each.error and not each.named_code}
+        configurations = [each for each in experiment.configurations if each.name in usable]
+        bounds, judged = bounds_of(graph, nodes, configurations), judging_bounds(graph, nodes, configurations)
+        planned = tuple(
+            replace(each, bound=bounds.get(each.name, each.bound), judging=judged.get(each.name, each.judging)) for each in planned
+        )
         prepared = {embedder: embedder.preparation() for each in experiment.configurations for embedder in _working(graph, nodes, each)}
     models = dict.fromkeys(model for configuration in planned for model, tokens in configuration.tokens_by_model.items() if tokens)
     speeds = speeds_of(graph.run.workspace.store, models)
@@ -193,16 +198,6 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
         _minutes(planned, speeds, list(prepared.values()), end) + (0 if timed else _LATENCY[end] * len(planned) / 60) for end in (0, 1)
     )
     return Plan(planned, speeds, low, high, tuple(_delivery(experiment, graph.run, planned)), timed)
-
-
-def with_bounds(
-    graph: Graph, nodes: NodePlan, experiment: ExperimentSpec, planned: Sequence[PlannedConfiguration]
-) -> tuple[PlannedConfiguration, ...]:
-    """Add the most that the answers of each configuration and their judgements cost. Those that cannot be planned are left as they are."""
-    usable = {each.name for each in planned if not each.error and not each.named_code}
-    configurations = [each for each in experiment.configurations if each.name in usable]
-    bounds, judged = bounds_of(graph, nodes, configurations), judging_bounds(graph, nodes, configurations)
-    return tuple(replace(each, bound=bounds.get(each.name, each.bound), judging=judged.get(each.name, each.judging)) for each in planned)
 
 
 def _working(graph: Graph, nodes: NodePlan, configuration: Configuration) -> set[Embedder]:
@@ -245,17 +240,17 @@ def _planned(graph: Graph, nodes: NodePlan, configuration: Configuration, counte
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
         table = graph.walk(configuration, ["chunks"]).chunks_table
-        held = _held(table, configuration.k)
+        deliverable = _deliverable(table, configuration.k)
         pairs, seconds = _reranking(configuration, reused, len(graph.run.dataset.queries), len(table))
         if embedder is None:
-            return PlannedConfiguration(name, reused, len(table), held=held, pairs=pairs, rerank_seconds=seconds)
+            return PlannedConfiguration(name, reused, len(table), deliverable=deliverable, pairs=pairs, rerank_seconds=seconds)
         (vectors,) = graph.nodes(configuration, ["vectors"])
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
     except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
     tokens = {} if reused["vectors"] else {EncodingModel.of(embedder): cost.tokens}
     return PlannedConfiguration(
-        name, reused, len(table), tokens, cost.truncated, cost.exact, held=held, pairs=pairs, rerank_seconds=seconds
+        name, reused, len(table), tokens, cost.truncated, cost.exact, deliverable=deliverable, pairs=pairs, rerank_seconds=seconds
     )
 
 
@@ -280,9 +275,9 @@ def _reranking(configuration: Configuration, reused: Mapping[str, bool], queries
     return pairs, (pairs / fast / 2, pairs / slow)
 
 
-def _held(chunks: pd.DataFrame, k: int) -> HeldTokens:
+def _deliverable(chunks: pd.DataFrame, k: int) -> DeliverableTokens:
     tokens = np.sort(chunks["tokens"].to_numpy(np.int64)[np.unique(slice_numbers(chunks), return_index=True)[1]])
-    return HeldTokens(int(tokens.sum()), int(tokens[-k:].sum()))
+    return DeliverableTokens(int(tokens.sum()), int(tokens[-k:].sum()))
 
 
 def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[PlannedConfiguration]) -> list[str]:
@@ -292,10 +287,14 @@ def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[Pla
     cuts = {configuration.name: configuration.delivery(run.primary) for configuration in experiment.configurations}
     budgets = {name: cut.tokens for name, cut in cuts.items() if cut.tokens is not None}
     notes = other_budgets(str(run.primary), run.primary.tokens, budgets) if run.primary.tokens is not None else []
-    whole = {each.name: budgets[each.name] for each in planned if each.name in budgets and each.held and each.held.all < budgets[each.name]}
-    held = {each.name: each.held.k for each in planned if each.name not in budgets and each.held}
+    whole = {
+        each.name: budgets[each.name]
+        for each in planned
+        if each.name in budgets and each.deliverable and each.deliverable.all < budgets[each.name]
+    }
+    most = {each.name: each.deliverable.k for each in planned if each.name not in budgets and each.deliverable}
     read = sorted({metric.tokens for metric in experiment.metrics if metric.tokens is not None})
-    return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, held, len(planned))
+    return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, most, len(planned))
 
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:

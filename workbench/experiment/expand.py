@@ -133,7 +133,7 @@ def _listed(settings: Settings, answered: bool, faults: list[str]) -> tuple[list
             own += [f"{place}.{stage} is a list; what varies belongs under sweep" for stage in STAGES if isinstance(item.get(stage), list)]
             name = _own_name(item, own)
             stages = {stage: _over_default(stage, item[stage], pipeline) for stage in STAGES if stage in item}
-            # What follows from a fault is no fault of its own.
+            # A consequence of a fault is not reported too.
             if made := [] if own else _product(pipeline | stages, {}, answered, place, own):
                 configurations += [] if own else made
                 names += [] if own else [name]

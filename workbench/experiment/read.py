@@ -242,7 +242,7 @@ def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
 
 
 def _winner(settings: Settings, stage: str, below: Sequence[str]) -> str:
-    """Return what sets a stage's field, or all its fields, in every configuration, or an empty text."""
+    """Return the part that sets a stage's field, or all its fields, in every configuration, or an empty text."""
     swept: Any = settings.get("sweep")
     single: Any = settings.get("configurations")
     parts: list[tuple[str, list[Any], list[str]]] = []

@@ -215,7 +215,7 @@ class RunContext:
 
     @property
     def answer_resources(self) -> AnswerResources:
-        """Return what generators share: the cache of vectors, the cache and budget of calls, and the documents."""
+        """Return the resources that generators share: the cache of vectors, the cache and budget of calls, and the documents."""
         return AnswerResources(self.workspace.vectors, self.calls, self.dataset.documents)
 
     @cached_property

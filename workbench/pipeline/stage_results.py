@@ -40,7 +40,7 @@ class StageResults:
     entries: Entries
 
     def entry(self, stage: str) -> StoredResult:
-        """Return the result of a stage that stores a single one. Raises KeyError if there is none."""
+        """Return the result of a stage that stores a single one. Raises KeyError without one."""
         return self.entries[stage][""]
 
     def of(self, stage: str, variant: Variant, part: str = "") -> StoredResult:

@@ -141,7 +141,7 @@ def _hit_rows(returned: pd.DataFrame, chunks: pd.DataFrame, labels: Labels) -> t
     numbers = chunks[_SLICE].assign(chunk=np.arange(len(chunks)))
     ranked = _slices_of(returned, np.diff(labels.offsets) - 1).assign(score=_scores(returned))
     hits = ranked.merge(numbers, on=_SLICE).sort_values(["query", "rank"], kind="stable", ignore_index=True)
-    # An unknown document counts as one of its own.
+    # An unknown document counts as another document.
     names = "?" + returned["doc_id"].where(returned["doc_id"] != "", returned["text"])
     known = returned.assign(score=_scores(returned), named=np.where(returned["doc"] >= 0, returned["doc"].astype(str), names))
     documents = known.drop_duplicates(["query", "named"])

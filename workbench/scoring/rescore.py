@@ -136,11 +136,11 @@ class StoredDepth:
     def _few_documents(self, case: Case, k: int) -> str:
         ranks = case.retrieved.ranking
         found = np.bincount(ranks["query"].to_numpy(np.int64), minlength=case.labels.queries)
-        return _told(found, k, (found < self.documents) | (found >= self.corpus), "document") if k > self.documents else ""
+        return _shortfall(found, k, (found < self.documents) | (found >= self.corpus), "document") if k > self.documents else ""
 
     def _few_slices(self, case: Case, k: int) -> str:
         found = _distinct(case)
-        return _told(found, k, found < self.slices, "chunk") if k > self.slices else ""
+        return _shortfall(found, k, found < self.slices, "chunk") if k > self.slices else ""
 
     def _few_tokens(self, case: Case, budget: int) -> str:
         if budget <= self.tokens:
@@ -148,14 +148,14 @@ class StoredDepth:
         hits, table = case.shared(ordered), case.shared(slices)
         cost = case.labels.tokens_in(table.starts, table.ends)[hits.piece]
         found = np.bincount(hits.query, cost, case.labels.queries).astype(np.int64)
-        return _told(found, budget, (_distinct(case) < self.slices) | (found < self.tokens), "token")
+        return _shortfall(found, budget, (_distinct(case) < self.slices) | (found < self.tokens), "token")
 
 
 def _distinct(case: Case) -> Ints:
     return np.bincount(case.shared(ordered).query, minlength=case.labels.queries).astype(np.int64)
 
 
-def _told(found: Ints, wanted: int, whole: Bools, unit: str) -> str:
+def _shortfall(found: Ints, wanted: int, whole: Bools, unit: str) -> str:
     """Return how many questions have fewer stored items than a metric reads, and the fewest of these."""
     short = found[(found < wanted) & ~whole]
     if not len(short):
@@ -172,7 +172,7 @@ NO_INTERVAL = "no interval: it needs all chunks of the configuration"
 
 @dataclass(frozen=True, eq=False)
 class Rescored:
-    """The rows of `metrics.evaluate` of one configuration and metric, or the reason why there are none.
+    """The rows of `metrics.evaluate` of one configuration and metric, or the reason why they are missing.
 
     `remark` says what the rows lack.
     """

@@ -145,7 +145,7 @@ def stored_rankings(stored: StoredLabels, folder: Path, configuration: str, chun
     """Return a configuration's results as metrics read them, without the spread of scores.
 
     `chunks` (doc, delivered_start, delivered_end) are all chunks of the configuration, None if only the retrieved ones are known. Returns
-    None if a hit is none of these chunks.
+    None if a hit is not among these chunks.
     """
     hits = stored.run.of("hits", configuration)
     placed = pd.DataFrame(

@@ -117,7 +117,7 @@ class ChunkFaultsStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["chunk_faults"]: _faults_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the run has a primary metric, and the configuration chunks of its own. A run that only screens explains nothing."""
+        """Return whether the run has a primary metric, which one that only screens lacks, and Workbench has split the documents."""
         return run.primary is not None and "chunks" not in configuration.provided
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:

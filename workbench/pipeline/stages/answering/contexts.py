@@ -1,4 +1,4 @@
-"""Make the contexts in which a configuration answers the questions, or a target those of its own."""
+"""Make the contexts in which a configuration answers the questions, or take those of a target."""
 
 import json
 from collections.abc import Iterator, Sequence

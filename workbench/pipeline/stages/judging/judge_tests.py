@@ -1,4 +1,4 @@
-"""Test each judge of the run on cases with known answers, which decides what it may be called."""
+"""Qualify each judge of the run by a self-test on known answers: it is called a judge if it passes, else a score."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,7 +18,7 @@ from workbench.storage.result_store import ResultWriter
 
 
 def _judges_table(results: StageResults) -> pd.DataFrame:
-    """Tabulate each task of the run with what its judge may be called."""
+    """Tabulate the result of the self-test of each task's judge."""
     return pd.DataFrame([asdict(trust_in(entry)) for entry in results.parts("judge_tests")])
 
 

@@ -42,7 +42,7 @@ class JudgedStage(JudgingStage):
         return variant
 
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:
-        """Return what identifies the judges."""
+        """Return the identities of the judges."""
         return [self.identity(Node(self.name, configuration, part=part), run).run for part in self.parts(configuration, run)]
 
 
@@ -82,7 +82,7 @@ def _each_once(
 
 
 def judgement_fault(judgement: Judgement, request: JudgeRequest) -> str:
-    """Return what is wrong with a judgement, or an empty text."""
+    """Return the fault of a judgement, or an empty text."""
     if judgement.error:
         return "a score with an error" if judgement.score is not None else ""
     if judgement.score is None or not 0 <= judgement.score <= 1:
@@ -99,7 +99,7 @@ def judgement_fault(judgement: Judgement, request: JudgeRequest) -> str:
 
 
 def claims_fault(outcome: AnswerClaims, request: SplitRequest) -> str:
-    """Return what is wrong with the claims of an answer, or an empty text."""
+    """Return the fault of the claims of an answer, or an empty text."""
     for claim in outcome.claims:
         if not 0 <= claim.start < claim.end <= len(request.answer):
             return f"a claim at [{claim.start}, {claim.end}) of an answer of {len(request.answer)} characters"
