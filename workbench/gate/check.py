@@ -12,6 +12,7 @@ from workbench.core.formatting import listed, p_value, plural
 from workbench.errors import InputError
 from workbench.gate.baseline import (
     Baseline,
+    Differences,
     changed_settings,
     copied,
     differences,
@@ -22,7 +23,6 @@ from workbench.gate.baseline import (
 )
 from workbench.gate.comparisons import SecondRuns, baseline_result
 from workbench.gate.gated import GatedConfiguration, default_subjects, random_parts
-from workbench.gate.inputs import Differences
 from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
 from workbench.gate.report import GateReport, RuleResult
