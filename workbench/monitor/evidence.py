@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import InputError
-from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
+from workbench.gate.checklist.audit import AlertEvidence, LogEvidence
 from workbench.metrics.coverage import Bools
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.page import load_monitoring
