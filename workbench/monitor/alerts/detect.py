@@ -10,18 +10,22 @@ from pydantic import AfterValidator, Field
 
 from workbench.core.formatting import plural
 from workbench.metrics.coverage import Floats
-from workbench.monitor.alerts.earlier_questions import TESTS_A_MONTH, WEEK, Encode, lost_results, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
 from workbench.monitor.alerts.signals import (
     DAY,
+    TESTS_A_MONTH,
     THINNED,
+    WEEK,
     ConversationValues,
+    Encode,
     VersionChange,
+    lost_results,
     nanoseconds,
     ordered,
     thinned,
     units,
     version_changes,
+    window_tests,
 )
 from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
 
