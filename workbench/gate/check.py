@@ -75,7 +75,7 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
         _require_same_questions(baseline, differs)
     _require_second_runs(own, baselines, again)
     rules = [replace(floor_result(own, floor, settings), id=floor.id) for floor in dict.fromkeys(settings.floors)]
-    subjects = compared_subjects(run, own.name, settings)
+    subjects = compared_subjects(run, own.name, settings) if baselines else ()
     for kind, each in baselines:
         if not settings.accept_change:
             _require_same_comparison(each, subjects)

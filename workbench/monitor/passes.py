@@ -40,7 +40,7 @@ from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import READ, summarise
 from workbench.monitor.page import load_monitoring, write_monitoring
-from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, WorthLabelling
+from workbench.monitor.pass_record import COMPARISON, PASS, STATE, SUMMARY, PassRecord, WorthLabelling
 from workbench.monitor.sampling import COLUMNS, NO_BUDGET, draw, outline, skipped
 from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
@@ -124,7 +124,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     """
     settings, folder = settings or MonitorSettings(), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with lock(folder / ALERTS):
+    with lock(folder / STATE):
         _require_same_log(Path(path), folder)
         questions, remarks = open_log(Path(path), folder)
         summary, table, outlined = read_log(questions)
@@ -136,12 +136,12 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         changes, earlier = _changes(table)
         comparison = compare_days(table, drawn, evaluations, errors, changes[-1][0] if changes else None)
         watch = detect(table, settings.limits(), _scores(evaluations, drawn), partial(_encoded, embedder))
-        state, news = update(read_state(folder / ALERTS), watch, settings.limits())
+        state, news = update(read_state(folder / STATE), watch, settings.limits())
         channels: dict[str, Any] = {"file": partial(append_alert, folder / NEWS)} | (
             {"webhook": settings.webhook} if settings.webhook else {}
         )
         state, failures = deliver(state, channels)
-        write_state(folder / ALERTS, state)
+        write_state(folder / STATE, state)
         write_text(folder / METRICS, prometheus(state, watch))
         for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
             write_atomically(folder / name, written.to_parquet)
@@ -176,10 +176,10 @@ def _require_same_log(path: Path, folder: Path) -> None:
 
 def acknowledge_alert(folder: Path, name: str) -> None:
     """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
-    if not (folder / ALERTS).exists():
+    if not (folder / STATE).exists():
         raise InputError(f"{folder} has no alerts", "run workbench monitor first, or give the --name and the --outputs of its results")
-    with lock(folder / ALERTS):
-        write_state(folder / ALERTS, acknowledge(read_state(folder / ALERTS), name))
+    with lock(folder / STATE):
+        write_state(folder / STATE, acknowledge(read_state(folder / STATE), name))
         if (folder / PASS).exists():
             write_monitoring(folder)
 
