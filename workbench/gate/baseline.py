@@ -248,20 +248,13 @@ class _BaselineFile(BaseModel):
     questions: list[_Question]
 
 
+# The fields that the file has in common with a baseline.
+_HEAD = tuple(name for name in _BaselineFile.model_fields if name not in ("format", "questions"))
+
+
 def write_baseline(baseline: Baseline, path: Path) -> None:
     """Write a baseline as JSON, with one line for each question, atomically."""
-    head = {
-        "format": FORMAT,
-        "configuration": baseline.configuration,
-        "runs": baseline.runs,
-        "provenance": list(baseline.provenance),
-        "settings": baseline.settings,
-        "corpus": baseline.corpus,
-        "compared": list(baseline.compared),
-        "measurement": dict(baseline.measurement),
-        "means": dict(baseline.means),
-        "documents": dict(baseline.documents),
-    }
+    head = {"format": FORMAT} | {name: getattr(baseline, name) for name in _HEAD}
     lines = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
     questions = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in _questions(baseline))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -321,18 +314,10 @@ def _baseline(path: Path, file: _BaselineFile) -> Baseline:
         raise InputError(f"{path} has a question twice", _FIX)
     return Baseline(
         path=path,
-        configuration=file.configuration,
-        means=file.means,
-        runs=file.runs,
         values=pd.DataFrame(values, columns=COLUMNS).astype({"value": "float64"}),
         hits=pd.DataFrame(hits, columns=HIT_COLUMNS),
         questions=prints,
-        documents=file.documents,
-        corpus=file.corpus,
-        compared=file.compared,
-        measurement=file.measurement,
-        settings=file.settings,
-        provenance=file.provenance,
+        **{name: getattr(file, name) for name in _HEAD},
     )
 
 

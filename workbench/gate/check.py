@@ -80,7 +80,8 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
         if not settings.accept_change:
             _require_same_comparison(each, subjects)
             _require_same_measurement(own, each, subjects)
-        for subject in _subjects(each, subjects, settings):
+        # A plain baseline says itself what is compared, unless the settings do.
+        for subject in map(Subject.parse, each.means) if each.plain and not settings.compare else subjects:
             rule = BaselineComparison(kind, each.path, subject if settings.compare else None)
             rules.append(replace(baseline_result(own, subject, each, settings, kind, again), id=rule.id))
     rules += [replace(result, id=test.id) for test in settings.retrieval_tests for result in retrieval_results(own, test)]
@@ -96,11 +97,6 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     waiting = unaccepted(run)
     rules = [_preview(rule, drafts) if drafts and (not rule.query_id or rule.query_id in waiting) else rule for rule in _holm(rules)]
     return GateReport(run.name, own.name, rules, lost, found[0] if found else None, notes, checked or "")
-
-
-def _subjects(baseline: Baseline, subjects: Sequence[Subject], settings: GateSettings) -> Sequence[Subject]:
-    """A plain baseline says itself what is compared, unless the settings do."""
-    return [Subject.parse(name) for name in baseline.means] if baseline.plain and not settings.compare else subjects
 
 
 def _require_same_questions(baseline: Baseline, found: Differences) -> None:

@@ -166,14 +166,12 @@ def _side_by_side(lost: QuestionLoss) -> Iterator[str]:
     text = lost.question if len(lost.question) <= _TEXT else f"{lost.question[:_TEXT]} …"
     yield ""
     yield f"{lost.query_id}  {text}"
-    sides = [_column(hits[:_HITS]) for hits in (lost.before, lost.after)]
+    sides = []
+    for hits in (lost.before[:_HITS], lost.after[:_HITS]):
+        names = shortened((hit["doc_id"] for hit in hits), _ID)
+        sides.append([f"{names[hit['doc_id']]}{'*' if hit['relevant'] else ''}" for hit in hits])
     rows = [[str(rank + 1), *(side[rank] if rank < len(side) else "" for side in sides)] for rank in range(max(map(len, sides)))]
     yield from (f"  {line}" for line in aligned([["rank", "before", "now (* relevant)"], *rows]))
-
-
-def _column(hits: Sequence[HitRow]) -> list[str]:
-    names = shortened((hit["doc_id"] for hit in hits), _ID)
-    return [f"{names[hit['doc_id']]}{'*' if hit['relevant'] else ''}" for hit in hits]
 
 
 def _markdown_lines(report: GateReport) -> Iterator[str]:

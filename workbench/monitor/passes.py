@@ -135,7 +135,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         embedder = StaticEmbedder()
         changes, earlier = _changes(table)
         comparison = compare_days(table, drawn, evaluations, errors, changes[-1][0] if changes else None)
-        watch = detect(table, settings.limits(), _scores(evaluations, drawn), partial(_encoded, embedder))
+        watch = detect(table, settings.limits(), _scores(evaluations, drawn), lambda texts: np.asarray(embedder.encode(texts, "query")))
         state, news = update(read_state(folder / STATE), watch, settings.limits())
         channels: dict[str, Any] = {"file": partial(append_alert, folder / NEWS)} | (
             {"webhook": settings.webhook} if settings.webhook else {}
@@ -308,10 +308,6 @@ def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     scored = evaluations[evaluations["state"] == "scored"].merge(drawn[["id", "uniform", "time"]], on="id")
     found = scored.assign(metric=scored["metric"].map(_ALERTED), score=scored["value"]).dropna(subset="metric")
     return found[["id", "metric", "score", "uniform", "time"]]
-
-
-def _encoded(embedder: StaticEmbedder, texts: Sequence[str]) -> Any:
-    return np.asarray(embedder.encode(texts, "query"))
 
 
 def _estimated(one: LogEstimate) -> str:

@@ -123,14 +123,13 @@ def failure_lines(suite: RagSuite, results: Sequence[RuleResult]) -> list[str]:
         lines.append(f"and {len(wrong) - _MOST_TESTS} more")
     if len(results) > 1:
         lines.insert(0, f"{plural(len(wrong), 'question')} of {len(results)}")
-    lines += _lowest(suite, wrong[0]) if wrong[0].metric else []
+    if wrong[0].metric:
+        own, subject = (
+            GatedConfiguration(suite.tables, suite.gate.configuration),
+            Subject(wrong[0].metric, wrong[0].slice, wrong[0].condition),
+        )
+        lines += worst_questions(own, subject, wrong[0].limit)
     return [printable_line(line) for line in lines]
-
-
-def _lowest(suite: RagSuite, result: RuleResult) -> Iterator[str]:
-    """Return the questions with the worst values of a rule's metric."""
-    own = GatedConfiguration(suite.tables, suite.gate.configuration)
-    return worst_questions(own, Subject(result.metric, result.slice, result.condition), result.limit)
 
 
 _OUTCOMES = {"passed": Decision.PASS, "failed": Decision.FAIL, "unscored": Decision.UNDECIDED}

@@ -69,7 +69,7 @@ def gates_in_ci(audit: Audit, repository: Path) -> ChecklistPoint:
         bool(gate.get(key)) for key in ("baseline", "release")
     )
     files = [path for pattern in CI_FILES for path in sorted(repository.glob(pattern))]
-    calling = [path for path in files if any(_runs_a_gate(line.partition("#")[0]) for line in _lines(path))]
+    calling = [path for path in files if any(map(_runs_a_gate, _lines(path)))]
     shown = listed([path.relative_to(repository).as_posix() for path in calling])
     commands = [f"workbench gate {audit.folder} --configuration {audit.configuration} --update-baseline baselines/{audit.run.name}.json"]
     name, advice = "gates in CI", "write the rules, then copy the job from docs/ci.md"
@@ -137,7 +137,8 @@ def tested_alerts(audit: Audit, alerts: AlertEvidence | None) -> ChecklistPoint:
     return ChecklistPoint(name, "not met", f"{alerts.path} does not test {listed(missing)}", advice, commands=commands)
 
 
-def _runs_a_gate(command: str) -> bool:
+def _runs_a_gate(line: str) -> bool:
+    command = line.partition("#")[0]
     return bool(_RUNS_A_GATE.search(command)) and not _DECIDES_NOTHING.search(command)
 
 

@@ -173,15 +173,13 @@ def _judged(audit: Audit, metric: str, limit: float, key: str) -> ChecklistPoint
         )
     trust = next((each for each in judge_trust(audit.run) if each.task == task), None)
     if trust is None or trust.role != "judge":
-        why = _why_no_judge(trust) if trust else "nothing judges the answers"
+        why = trust.reason if trust else "nothing judges the answers"
+        if trust and "score, not a judge" not in why:
+            why = f"{trust.judge} is a score, not a judge: {why}"
         mean = audit.mean(metric)
         scale = f"; on its scale {metric} is {mean}" if mean is not None and not math.isnan(mean.value) else ""
         return ChecklistPoint(name, "cannot be seen", f"{why}{scale}", "judge with a model", _settings(audit, metric, key))
     return _by_judged_value(audit, name, metric, limit, trust)
-
-
-def _why_no_judge(trust: JudgeTrust) -> str:
-    return trust.reason if "score, not a judge" in trust.reason else f"{trust.judge} is a score, not a judge: {trust.reason}"
 
 
 def _copied(audit: Audit) -> str:
