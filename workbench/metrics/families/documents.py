@@ -164,6 +164,7 @@ DOCUMENT_METRICS = (
         definition="share of the first k documents that are relevant",
         formula="found / k",
         labels_read="retrieved",
+        suite_test="context precision",
     ),
     _metric(
         "success",
@@ -222,5 +223,6 @@ DOCUMENT_METRICS = (
         formula="1 if a hard negative is among the first k, else 0",
         source=WORKBENCH,
         higher_is_better=False,
+        suite_test="negative",
     ),
 )
