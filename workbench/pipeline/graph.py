@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.core.imported_functions import require_permission
-from workbench.errors import InputError, RunError
+from workbench.errors import InputError, RunError, is_panic
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
@@ -158,7 +158,7 @@ class Graph:
     def obtain(self, node: Node, entries: Entries | None = None) -> StoredResult:
         """Return a result from the store or from `incomplete`, computing it if necessary. See `inputs` for `entries`.
 
-        Raises RunError if the code of a component calls `sys.exit`, which must not end the other configurations or a worker.
+        Raises RunError if the code of a component calls `sys.exit` or panics, which must not end the other configurations or a worker.
         """
         if known := self.incomplete.get(self.task(node)):
             return known
@@ -167,6 +167,10 @@ class Graph:
             return self.stages[node.stage].obtain(inputs)
         except SystemExit as error:
             raise RunError(f"the stage {node.stage} called sys.exit({error.code!r})", "let its component raise an error") from error
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            raise RunError(f"native code of the stage {node.stage} panicked: {error}", "leave out the text that it fails on") from error
 
     def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
         """Return the inputs of a node, obtaining those that `entries` lacks. Only a stage that stores its result needs the node's `key`."""

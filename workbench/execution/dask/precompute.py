@@ -59,7 +59,8 @@ class _Sweep:
         """Group the stages into waves. A stage that embeds results of the current wave begins a new one."""
         waves: list[list[str]] = [[]]
         for name, stage in self.graph.stages.items():
-            if any(map(stage.embedder, self.configurations)) and set(stage.inputs) & set(waves[-1]):
+            embeds = any(stage.embedder(each) for each in self.configurations if self.graph.has(each, stage))
+            if embeds and set(stage.inputs) & set(waves[-1]):
                 waves.append([])
             waves[-1].append(name)
         return waves
