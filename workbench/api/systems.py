@@ -28,7 +28,6 @@ from workbench.guessed_names import checked_names
 from workbench.judging.settings import Judging
 from workbench.metrics.functions import computed_anew
 from workbench.metrics.names import Metric, metrics_given
-from workbench.pipeline.configuration import TargetConfiguration
 from workbench.records import Dataset
 from workbench.report.text.answers import cut_sentences
 from workbench.results.run_tables import RETRIEVED, RunTables
@@ -129,7 +128,7 @@ def compare(
     settings |= {"metrics": list(map(str, chosen))} if chosen else {}
     settings |= {"targets": [{"kind": target.kind, "name": target.name} for target in targets]}
     settings |= {} if judging is None else {"judging": judging}
-    return _run(settings, LoadedSource.of(dataset), tuple(map(TargetConfiguration.of, targets)), outputs)
+    return _run(settings, {"dataset": LoadedSource.of(dataset), "targets": targets}, outputs)
 
 
 def usual_metrics(dataset: Dataset) -> list[Metric]:
@@ -152,8 +151,8 @@ def scores_of_target(target: Target, dataset: Dataset, metrics: Sequence[Metric]
     return SystemScores(table[columns], queries[["query_id", "metric", "value", "state", "reason"]], _notes(results.tables), results)
 
 
-def _run(settings: dict[str, Any], source: Source, configurations: tuple[TargetConfiguration, ...], outputs: str | Path | None) -> Results:
-    spec = experiment_of(settings, "the comparison", source=source, systems=configurations)
+def _run(settings: dict[str, Any], made: dict[str, Any], outputs: str | Path | None) -> Results:
+    spec = experiment_of(settings, "the comparison", made=made)
     # Always in a new folder: a function that has changed since must not get the results of an earlier one.
     folder = Path(tempfile.mkdtemp(prefix="workbench-"))
     atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))

@@ -219,13 +219,13 @@ class ExperimentKeys(BaseModel):
     )
 
     @classmethod
-    def read(cls, settings: Mapping[str, Any]) -> tuple["ExperimentKeys", dict[str, list[str]]]:
-        """Read every key, and return the values with the faults by key. A key with a fault has its default."""
+    def read(cls, settings: Mapping[str, Any], made: Mapping[str, Any]) -> tuple["ExperimentKeys", dict[str, list[str]]]:
+        """Read every key that is not in `made`, and return the values with the faults by key. A key with a fault has its default."""
         strange = [key for key in settings if key not in KEYS]
         faults = {key: [unknown("the experiment", key, tuple(KEYS))] for key in strange}
         misspelt = {nearest_word(key, KEYS) for key in strange}
-        file = cls.model_construct()
-        for key in KEYS:
+        file = cls.model_construct(**made)
+        for key in (key for key in KEYS if key not in made):
             # A key that is required is read as null where it is missing, but a misspelt key is not reported twice.
             if key in settings or (key in ("name", "dataset") and key not in misspelt):
                 try:

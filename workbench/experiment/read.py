@@ -1,6 +1,6 @@
 """Read an experiment from YAML and validate every configuration before anything runs, with all faults in one report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -80,24 +80,19 @@ def read_experiment(path: Path, overrides: Sequence[str] = (), allow_code: bool 
     return replace(experiment_of(settings, str(path), faults), allow_code=allow_code)
 
 
-def experiment_of(
-    settings: Settings, where: str, known: Sequence[str] = (), source: Source | None = None, systems: Sequence[Configuration] = ()
-) -> ExperimentSpec:
+def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), made: Mapping[str, Any] | None = None) -> ExperimentSpec:
     """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults.
 
-    Settings can have components that were made in Python. A `source` and the configurations of `systems` that exist only in Python take the place
-    of those that the settings describe.
+    Settings can have components that were made in Python. The values of keys in `made`, such as a dataset that is in no file, are taken as they
+    are: the settings only describe them, for the record of the run.
     """
     if unusable_values := list(unusable(settings)):
         raise ExperimentError(where, unusable_values)
-    file, faulty = ExperimentKeys.read(settings)
-    for key, given in (("dataset", source), ("targets", systems)):
-        if given:
-            faulty.pop(key, None)
+    file, faulty = ExperimentKeys.read(settings, made or {})
     faults = [*known, *(line for lines in faulty.values() for line in lines)]
     before = len(faults)
-    pipelines = () if systems or _only_targets(settings) else configurations_of(settings, faults)
-    configurations = (*pipelines, *(systems or map(TargetConfiguration.of, file.targets)))
+    pipelines = () if _only_targets(settings) else configurations_of(settings, faults)
+    configurations = (*pipelines, *map(TargetConfiguration.of, file.targets))
     faults += _repeated_names(configurations)
     whole = len(faults) == before and "targets" not in faulty
     answered = any(configuration.answering for configuration in configurations)
@@ -124,7 +119,7 @@ def experiment_of(
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     return ExperimentSpec(
         file.name,
-        cast(Source, source or file.dataset),
+        cast(Source, file.dataset),
         configurations,
         metrics,
         file.primary,
