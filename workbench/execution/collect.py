@@ -234,8 +234,7 @@ def configuration_row(results: StageResults) -> dict[str, Any]:
     by_query = np.bincount(delivered["query"], delivered["delivered_tokens"], queries).astype(np.float64)
     # What a target delivers is known of the questions that it served, with the places of all hits.
     served = np.ones(queries, dtype=np.bool_)
-    if "responses" in results.entries:
-        served[unknown_questions(results.entry("responses"), "chunks", queries)] = False
+    served[unknown_questions(results, "chunks")] = False
     whole = "chunks" not in configuration.provided
     tokens = np.where(served, by_query, 0.0).sum() / served.sum() if served.any() else np.nan
     return {

@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -220,7 +220,8 @@ def kind_constant(family: Family, kind: str) -> JsonSchema:
 
 def _kind(family: Family, kind: str, bases: Mapping[str, Family]) -> JsonSchema:
     properties = family.schemas[kind]["properties"]
-    nested = {name: bases[base.__name__] for name, base in _nested(family.table[kind])}
+    component = family.table[kind]
+    nested = {name: bases[base.__name__] for name, base in component.nested.items()} if issubclass(component, Component) else {}
     fields = {name: properties[name] for name in family.fields(kind)}
     for name, inner in nested.items():
         text = fields[name].get("description", "")
@@ -231,11 +232,6 @@ def _kind(family: Family, kind: str, bases: Mapping[str, Family]) -> JsonSchema:
 def _inside(family: Family, usual: str | None) -> JsonSchema:
     kinds = {kind: complete(family, kind, reference(f"{family.name}.{kind}")) for kind in family.table}
     return choice(family, kinds, kinds[usual] if usual else None)
-
-
-def _nested(component: type[BaseModel]) -> Iterator[tuple[str, type[Component]]]:
-    if issubclass(component, Component):
-        yield from component.nested.items()
 
 
 def _by_name(family: Family, description: str) -> JsonSchema:

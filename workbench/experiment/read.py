@@ -91,7 +91,8 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), mad
     file, faulty = ExperimentKeys.read(settings, made or {})
     faults = [*known, *(line for lines in faulty.values() for line in lines)]
     before = len(faults)
-    pipelines = () if _only_targets(settings) else configurations_of(settings, faults)
+    own = any(key in settings for key in ("pipeline", "sweep", "configurations"))
+    pipelines = configurations_of(settings, faults) if own or not settings.get("targets") else ()
     configurations = (*pipelines, *map(TargetConfiguration.of, file.targets))
     faults += _repeated_names(configurations)
     whole = len(faults) == before and "targets" not in faulty
@@ -134,10 +135,6 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), mad
         judging=judging,
         gate=file.gate,
     )
-
-
-def _only_targets(settings: Settings) -> bool:
-    return bool(settings.get("targets")) and not any(key in settings for key in ("pipeline", "sweep", "configurations"))
 
 
 def _repeated_names(configurations: Sequence[Configuration]) -> list[str]:

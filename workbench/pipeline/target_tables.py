@@ -10,6 +10,7 @@ import pandas as pd
 from workbench.metrics.definition import NO_SOURCES
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.models.tokenizers import Ints
+from workbench.pipeline.stage_results import StageResults
 from workbench.records import Document, TargetHit
 from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import StoredResult
@@ -182,8 +183,11 @@ def unscored_reasons(responses: Responses, family: str, queries: int) -> list[st
     return reasons
 
 
-def unknown_questions(responses: Responses, family: str, queries: int) -> list[int]:
-    """Return the questions of which a target did not return enough to know what it missed by a metric of the family."""
+def unknown_questions(results: StageResults, family: str) -> list[int]:
+    """Return the questions of which a target did not return enough to know what it missed by a metric of the family. Empty for a pipeline."""
+    if "responses" not in results.entries:
+        return []
+    responses, queries = results.entry("responses"), results.run.labels.queries
     if family != "documents" and not gives_text(responses):
         return list(range(queries))
     return [query for query, reason in enumerate(unscored_reasons(responses, family, queries)) if reason]

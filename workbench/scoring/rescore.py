@@ -127,20 +127,14 @@ class StoredDepth:
         """Return why the stored rankings are too short for a metric, or an empty text."""
         if self.fused or metric.definition.cut == "none":
             return ""
+        k = metric.k or 0
         if metric.family == "documents":
-            return self._few_documents(case, metric.k or 0)
+            ranked = np.bincount(case.retrieved.ranking["query"].to_numpy(np.int64), minlength=case.labels.queries)
+            return _shortfall(ranked, k, (ranked < self.documents) | (ranked >= self.corpus), "document") if k > self.documents else ""
         if metric.tokens is not None:
             return self._few_tokens(case, metric.tokens)
-        return self._few_slices(case, metric.k or 0)
-
-    def _few_documents(self, case: Case, k: int) -> str:
-        ranks = case.retrieved.ranking
-        found = np.bincount(ranks["query"].to_numpy(np.int64), minlength=case.labels.queries)
-        return _shortfall(found, k, (found < self.documents) | (found >= self.corpus), "document") if k > self.documents else ""
-
-    def _few_slices(self, case: Case, k: int) -> str:
-        found = _distinct(case)
-        return _shortfall(found, k, found < self.slices, "chunk") if k > self.slices else ""
+        slices_of = _distinct(case)
+        return _shortfall(slices_of, k, slices_of < self.slices, "chunk") if k > self.slices else ""
 
     def _few_tokens(self, case: Case, budget: int) -> str:
         if budget <= self.tokens:

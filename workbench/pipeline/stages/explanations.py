@@ -88,18 +88,13 @@ class ExplanationsStage(Stage):
         vocabulary = embedding.vocabulary if embedding else None
         extent = embedded_extent(labels, case.retrieved.chunks, inputs.truncated, texts, vocabulary)
         writer.table("context", context_rows(case, cut))
-        misses, unknown = missed(case, metric, extent, cut), _unknown(inputs, metric.family)
+        misses, unknown = missed(case, metric, extent, cut), unknown_questions(inputs, metric.family)
         writer.table("misses", misses[~misses["query"].isin(unknown)])
         details = query_details(case, metric)
         # What is not known of a question takes no part in bounds over unjudged documents.
         details.loc[unknown, list(details)] = np.nan
         writer.table("details", details)
-        writer.values("tokens", context_tokens(case, cut, _unknown(inputs, "chunks")))
-
-
-def _unknown(inputs: Inputs, family: str) -> list[int]:
-    """Return the questions of which a target did not return enough to know what it missed or delivered."""
-    return unknown_questions(inputs.entry("responses"), family, inputs.run.labels.queries) if "responses" in inputs.entries else []
+        writer.values("tokens", context_tokens(case, cut, unknown_questions(inputs, "chunks")))
 
 
 def _faults_table(results: StageResults) -> pd.DataFrame:

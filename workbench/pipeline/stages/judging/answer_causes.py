@@ -1,6 +1,6 @@
 """Name the cause of every failed question in the judged variants of a configuration."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -78,7 +78,11 @@ class AnswerCausesStage(JudgingStage):
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Attribute the failures of each variant."""
-        run, evidence, relevance, unknown = inputs.run, _evidence(inputs), _judges_relevance(inputs), _unknown(inputs)
+        run, evidence = inputs.run, _evidence(inputs)
+        unknown = unknown_questions(inputs, run.primary.family if run.primary else "documents")
+        tests = (inputs.of("judge_tests", Variant(), task) for task in ("context_relevance", "answer_relevance"))
+        # Otherwise the relevance of a passage or an answer is a score.
+        relevance = all(trust_in(test).role == "judge" for test in tests)
         rows = [
             (variant.condition, variant.perturbation, variant.repeat, query, found.cause, found.evidence)
             for variant in run.judged_variants
@@ -92,19 +96,6 @@ class AnswerCausesStage(JudgingStage):
             )
         ]
         writer.table("causes", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
-
-
-def _judges_relevance(inputs: Inputs) -> bool:
-    """Return whether the judge of relevance is a judge for every task with its name, and not only a score."""
-    tests = (inputs.of("judge_tests", Variant(), task) for task in ("context_relevance", "answer_relevance"))
-    return all(trust_in(test).role == "judge" for test in tests)
-
-
-def _unknown(inputs: Inputs) -> Sequence[int]:
-    """Return the questions of which a target does not say what it retrieved."""
-    run = inputs.run
-    family = run.primary.family if run.primary else "documents"
-    return unknown_questions(inputs.entry("responses"), family, run.labels.queries) if "responses" in inputs.entries else ()
 
 
 def _causes(
