@@ -93,7 +93,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), mad
     before = len(faults)
     own = any(key in settings for key in ("pipeline", "sweep", "configurations"))
     pipelines = configurations_of(settings, faults) if own or not settings.get("targets") else ()
-    configurations = (*pipelines, *map(TargetConfiguration.of, file.targets))
+    configurations: tuple[Configuration, ...] = (*pipelines, *map(TargetConfiguration.of, file.targets))
     faults += _repeated_names(configurations)
     whole = len(faults) == before and "targets" not in faulty
     answered = any(configuration.answering for configuration in configurations)
