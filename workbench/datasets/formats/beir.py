@@ -29,7 +29,12 @@ def read_beir(folder: Path, split: str | None, files: FileAccess) -> DatasetDraf
     judgements = _judgements(find_in(folder, ("qrels/",), "folder of judgements"), draft)
     check_split(split, judgements, draft)
     for path in [judgements[split]] if split else judgements.values():
-        _read_qrels(path, draft)
+        for line, where in tabbed_lines(path, ("query-id", "doc-id", "relevance"), draft):
+            try:
+                query_id, doc_id, relevance = line.split("\t")
+                draft.qrels.append((Qrel(query_id, doc_id, int(relevance)), where))
+            except ValueError:
+                draft.fault(where, "is not query-id, corpus-id and a whole score, separated by tabs")
     query_ids = _read_queries(find_in(folder, ("queries.jsonl",), "queries"), split, draft)
     evidence = folder / "evidence.jsonl"
     if evidence.exists():
@@ -48,15 +53,6 @@ def _judgements(folder: Path, draft: DatasetDraft) -> dict[str, Path]:
         what = f"contains {listed([path.name for path in files])}" if folder.is_dir() else "is a file, not a folder"
         raise InputError(f"{folder} {what}", "expected a file for each split, such as qrels/test.tsv")
     return splits
-
-
-def _read_qrels(path: Path, draft: DatasetDraft) -> None:
-    for line, where in tabbed_lines(path, ("query-id", "doc-id", "relevance"), draft):
-        try:
-            query_id, doc_id, relevance = line.split("\t")
-            draft.qrels.append((Qrel(query_id, doc_id, int(relevance)), where))
-        except ValueError:
-            draft.fault(where, "is not query-id, corpus-id and a whole score, separated by tabs")
 
 
 def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> set[str]:
