@@ -27,7 +27,7 @@ from workbench.execution.dataset_tables import (
 )
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
-from workbench.metrics.families.margins import answerable_auroc
+from workbench.metrics.documents import answerable_auroc
 from workbench.models.files import locate, pickles
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.stage_results import StageResults

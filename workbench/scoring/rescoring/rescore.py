@@ -11,8 +11,8 @@ import pandas as pd
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.definition import MetricDefinition
+from workbench.metrics.documents import MARGIN_METRICS
 from workbench.metrics.evaluate import values_of
-from workbench.metrics.families.margins import MARGIN_METRICS
 from workbench.metrics.names import Metric
 from workbench.metrics.registry import METRICS
 from workbench.results.run_tables import RunTables
