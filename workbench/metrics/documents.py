@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytrec_eval
 
+from workbench.metrics import difference_bounds
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Ints, ratio, totals
 from workbench.metrics.definition import ANSWERABLE, NEGATIVE, RELEVANT, WORKBENCH, MetricDefinition
@@ -156,6 +157,7 @@ DOCUMENT_METRICS = (
         labels_read="all",
         definition="share of the relevant documents among the first k documents",
         formula="found / R",
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.found, difference_bounds.after_labelling),
     ),
     _metric(
         "precision",
@@ -165,6 +167,7 @@ DOCUMENT_METRICS = (
         formula="found / k",
         labels_read="retrieved",
         suite_test="context precision",
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.found, difference_bounds.depth),
     ),
     _metric(
         "success",
@@ -173,6 +176,7 @@ DOCUMENT_METRICS = (
         definition="1 if a relevant document is among the first k: the hit rate",
         formula="1 if found > 0, else 0",
         labels_read="retrieved",
+        largest_difference=partial(difference_bounds.largest_of_best, difference_bounds.found),
     ),
     _metric(
         "mrr",
@@ -181,6 +185,7 @@ DOCUMENT_METRICS = (
         definition="1 / rank of the first relevant document among the first k, else 0",
         formula="1 / min {i ≤ k : document i is relevant}, else 0",
         labels_read="retrieved",
+        largest_difference=partial(difference_bounds.largest_of_best, difference_bounds.reciprocal),
     ),
     _metric(
         "ndcg",
@@ -189,6 +194,7 @@ DOCUMENT_METRICS = (
         definition="discounted gain of the first k documents, divided by the largest possible",
         formula="DCG / largest DCG, where DCG = Σ grade(i) / log2(i + 1) over the ranks i ≤ k",
         source=f"{_TREC_EVAL}; Järvelin and Kekäläinen 2002",
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.discount, difference_bounds.ideal, graded=True),
     ),
     _metric(
         "map",
@@ -197,6 +203,7 @@ DOCUMENT_METRICS = (
         labels_read="all",
         definition="mean of the precision at each relevant document's rank among the first k",
         formula="Σ precision@i / R over the ranks i ≤ k of relevant documents",
+        largest_difference=difference_bounds.largest_of_precisions,
     ),
     _metric(
         "recall_cap",
@@ -205,6 +212,7 @@ DOCUMENT_METRICS = (
         definition="relevant documents among the first k, divided by the largest possible number",
         formula="found / min(k, R)",
         source=WORKBENCH,
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.found, difference_bounds.retrievable),
     ),
     _metric(
         "judged",

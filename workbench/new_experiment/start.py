@@ -22,8 +22,7 @@ from workbench.experiment.json_schema import SCHEMA_FILE, schema_text
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
 from workbench.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
-from workbench.new_experiment.measures import measure
-from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, propose
+from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
 from workbench.new_experiment.questions import append_questions, existing_questions, overlap_sentence, question_row
 from workbench.records import Document, Query
 from workbench.report.text.drafts import drafts_of

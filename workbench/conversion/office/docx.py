@@ -13,7 +13,6 @@ from bs4 import BeautifulSoup, Tag
 
 from workbench.conversion.equations import linear
 from workbench.conversion.html import markdown_of
-from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.list_labels import ListCounters, Lists
 from workbench.conversion.office.markup import (
     all_named,
@@ -23,6 +22,7 @@ from workbench.conversion.office.markup import (
     children_of,
     choose_alternatives,
     name_of,
+    office_file,
     parser,
     remove,
     replace,
