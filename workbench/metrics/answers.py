@@ -92,10 +92,10 @@ def exact_match_of(answer: str, expected: str) -> float:
 def best_expected(case: Case, _: Cut, agreement: Callable[[str, str], float]) -> MetricValues:
     """The best agreement of each answer with the expected answer or one of its variants, 0 for a refusal."""
     answers, values = case.answers, np.zeros(len(case))
-    for place, expected in enumerate(case.labels.expected):
-        if not answers.refused[place]:
-            answer = without_citations(answers.texts[place])
-            values[place] = max((agreement(answer, text) for text in expected), default=0.0)
+    for query, expected in enumerate(case.labels.expected):
+        if not answers.refused[query]:
+            answer = without_citations(answers.texts[query])
+            values[query] = max((agreement(answer, text) for text in expected), default=0.0)
     return MetricValues(values)
 
 
@@ -106,20 +106,20 @@ def _common(given: list[str], wanted: list[str]) -> int:
 def answer_similarity(case: Case, _: Cut) -> MetricValues:
     """Cosine of the vectors of the answer and of the expected answer, the best over its variants: 0 for a refusal."""
     answers, values = case.answers, np.zeros(len(case))
-    places = [place for place, expected in enumerate(case.labels.expected) if expected and _given(case, place)]
-    texts = [without_citations(answers.texts[place]) for place in places]
-    expected = [case.labels.expected[place] for place in places]
-    distinct = list(dict.fromkeys([*texts, *(text for each in expected for text in each)]))
+    queries = [query for query, expected in enumerate(case.labels.expected) if expected and _given(case, query)]
+    texts = [without_citations(answers.texts[query]) for query in queries]
+    expected = [case.labels.expected[query] for query in queries]
+    distinct = list(dict.fromkeys([*texts, *(text for variants in expected for text in variants)]))
     if not distinct:
         return MetricValues(values)
     vectors = dict(zip(distinct, np.asarray(answers.embed(distinct), dtype=np.float64), strict=True))
-    for place, text, wanted in zip(places, texts, expected, strict=True):
-        values[place] = max(float(vectors[text] @ vectors[each]) for each in wanted)
+    for query, text, wanted in zip(queries, texts, expected, strict=True):
+        values[query] = max(float(vectors[text] @ vectors[variant]) for variant in wanted)
     return MetricValues(values)
 
 
-def _given(case: Case, place: int) -> bool:
-    return not case.answers.refused[place] and bool(case.answers.texts[place].strip())
+def _given(case: Case, query: int) -> bool:
+    return not case.answers.refused[query] and bool(case.answers.texts[query].strip())
 
 
 NO_CITATION = "no passage is cited"
@@ -129,9 +129,9 @@ NO_EVIDENCE = "no evidence in the context"
 def citation_precision(case: Case, _: Cut) -> MetricValues:
     """Cited passages with evidence / cited passages. A refusal cites nothing."""
     cited, good = np.zeros(len(case)), np.zeros(len(case))
-    for place, numbers in enumerate(_cited(case)):
-        proven = proves(case, place)
-        cited[place], good[place] = len(numbers), proven[:, numbers].any(axis=0).sum()
+    for query, numbers in enumerate(_cited(case)):
+        proven = proves(case, query)
+        cited[query], good[query] = len(numbers), proven[:, numbers].any(axis=0).sum()
     values: Floats = good / np.maximum(cited, 1)
     return MetricValues(values, not_applicable=((NO_CITATION, cited == 0),))
 
@@ -139,9 +139,9 @@ def citation_precision(case: Case, _: Cut) -> MetricValues:
 def citation_recall(case: Case, _: Cut) -> MetricValues:
     """Pieces of evidence with a cited passage / pieces of evidence with a passage in the context."""
     present, found = np.zeros(len(case)), np.zeros(len(case))
-    for place, numbers in enumerate(_cited(case)):
-        proven = proves(case, place)
-        present[place], found[place] = proven.any(axis=1).sum(), proven[:, numbers].any(axis=1).sum()
+    for query, numbers in enumerate(_cited(case)):
+        proven = proves(case, query)
+        present[query], found[query] = proven.any(axis=1).sum(), proven[:, numbers].any(axis=1).sum()
     values: Floats = found / np.maximum(present, 1)
     return MetricValues(values, not_applicable=((NO_EVIDENCE, present == 0),))
 
@@ -153,9 +153,9 @@ def _cited(case: Case) -> list[list[int]]:
     return [[] if refused else sorted({n for n in numbers if 0 <= n < len(shown)}) for numbers, shown, refused in pairs]
 
 
-def proves(case: Case, place: int) -> Bools:
+def proves(case: Case, query: int) -> Bools:
     """Mask of the pieces of a question's evidence that each passage has. Shape (needs, passages)."""
-    needs, passages = case.labels.needs[place], case.contexts.passages[place]
+    needs, passages = case.labels.needs[query], case.contexts.passages[query]
     cells = [[any(_has(passage, span) for span in need.alternatives) for passage in passages] for need in needs]
     return np.array(cells, dtype=np.bool_).reshape(len(needs), len(passages))
 

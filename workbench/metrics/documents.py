@@ -137,7 +137,7 @@ def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
     query, doc, rank = (ranking[name].to_numpy(np.int64) for name in ("query", "doc", "rank"))
     queries, starts = np.unique(query, return_index=True)
     scores = (-rank.astype(np.float64)).tolist()
-    names = [name if place >= 0 else f"?{number}" for name, place, number in zip(case.shared(_names)[doc], doc.tolist(), rank, strict=True)]
+    names = [name if known >= 0 else f"?{number}" for name, known, number in zip(case.shared(_names)[doc], doc.tolist(), rank, strict=True)]
     borders = [*starts.tolist(), len(query)]
     spans = zip(queries.tolist(), borders[:-1], borders[1:], strict=True)
     return {str(number): dict(zip(names[a:b], scores[a:b], strict=True)) for number, a, b in spans}

@@ -87,10 +87,10 @@ def _defined(function: Function, higher_is_better: bool, proportion: bool) -> Me
         raise InputError(f"a metric is made of {_described(function)}, which is no function with a name", _FORM)
     if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)):
         raise InputError(f"the metric {name} is a coroutine or a generator", "return its value")
-    parameters = [each.name for each in inspect.signature(function).parameters.values() if each.default is each.empty]
+    parameters = [parameter.name for parameter in inspect.signature(function).parameters.values() if parameter.default is parameter.empty]
     if len(parameters) != 2 or parameters[1] not in ("hits", "answer"):
         raise InputError(f"the metric {name} takes ({', '.join(parameters)})", _FORM)
-    others = [each for each in METRICS if each not in METRICS.defined]
+    others = [known for known in METRICS if known not in METRICS.defined]
     if name.casefold() in (known.casefold() for known in others):
         raise InputError(f"there is a metric {name.casefold()} already", "give the function another name")
     asked = _Asked(function, name, proportion)
@@ -162,13 +162,15 @@ class _Asked:
         return MetricValues(value, unscored=unscored)
 
     def _values(self, queries: Sequence[Query], given: Sequence[object], asked: Bools) -> tuple[Floats, Reasons]:
-        """Return the values, NaN where there is none, and each reason of these with its questions."""
-        found = [self._value(query, each) if ask else math.nan for query, each, ask in zip(queries, given, asked.tolist(), strict=True)]
-        reasons = dict.fromkeys(each for each in found if isinstance(each, str))
-        if asked.any() and all(isinstance(each, str) and each != _NO_VALUE for each, ask in zip(found, asked.tolist(), strict=True) if ask):
+        """Return the values, NaN for a question without one, and each reason for that with its questions."""
+        values = [self._value(query, shown) if ask else math.nan for query, shown, ask in zip(queries, given, asked.tolist(), strict=True)]
+        reasons = dict.fromkeys(value for value in values if isinstance(value, str))
+        if asked.any() and all(
+            isinstance(value, str) and value != _NO_VALUE for value, ask in zip(values, asked.tolist(), strict=True) if ask
+        ):
             raise InputError(f"{next(iter(reasons))}, and fails on every question", "mend the function")
-        value = np.array([math.nan if isinstance(each, str) else each for each in found], dtype=np.float64)
-        return value, tuple((reason, np.array([each == reason for each in found], dtype=np.bool_)) for reason in reasons)
+        scores = np.array([math.nan if isinstance(value, str) else value for value in values], dtype=np.float64)
+        return scores, tuple((reason, np.array([value == reason for value in values], dtype=np.bool_)) for reason in reasons)
 
     def _value(self, query: Query, given: object) -> float | str:
         """Return the value of a question, or why it has none."""

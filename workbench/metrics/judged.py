@@ -63,14 +63,14 @@ NO_CLAIMS = "the answer has no claims"
 
 def support_overlap(case: Case, _: Cut) -> MetricValues:
     """Mean overlap of the claims with the context."""
-    values = [mean_of(each.overlap) for each in case.judgements.of_answers]
-    errors = [each.claims_error or error_of(each.overlap, each.claims) for each in case.judgements.of_answers]
+    values = [mean_of(judged.overlap) for judged in case.judgements.of_answers]
+    errors = [judged.claims_error or error_of(judged.overlap, judged.claims) for judged in case.judgements.of_answers]
     return MetricValues(floats(values), unscored=grouped(errors), not_applicable=_without_claims(case))
 
 
 def share_of(verdict: Verdict, judged: AnswerJudgements) -> float:
     """Return the share of an answer's claims that have a verdict, NaN without claims."""
-    return sum(each.verdict == verdict for each in judged.support) / judged.claims if judged.claims else np.nan
+    return sum(judgement.verdict == verdict for judgement in judged.support) / judged.claims if judged.claims else np.nan
 
 
 def claims_error(judged: AnswerJudgements) -> str:
@@ -80,15 +80,15 @@ def claims_error(judged: AnswerJudgements) -> str:
 
 def share_of_claims(case: Case, _: Cut, verdict: Verdict) -> MetricValues:
     """Claims with the verdict / claims."""
-    judged, untested = case.judgements.of_answers, case.judgements.untested
-    errors = [claims_error(each) or untested for each in judged]
+    answers, untested = case.judgements.of_answers, case.judgements.untested
+    errors = [claims_error(judged) or untested for judged in answers]
     return MetricValues(
-        floats([share_of(verdict, each) for each in judged]), unscored=grouped(errors), not_applicable=_without_claims(case)
+        floats([share_of(verdict, judged) for judged in answers]), unscored=grouped(errors), not_applicable=_without_claims(case)
     )
 
 
 def _without_claims(case: Case) -> Reasons:
-    empty = [not each.claims and not each.claims_error for each in case.judgements.of_answers]
+    empty = [not judged.claims and not judged.claims_error for judged in case.judgements.of_answers]
     return ((NO_CLAIMS, np.array(empty, dtype=np.bool_)),)
 
 
@@ -99,10 +99,10 @@ NO_LABELS = "no evidence spans and no relevant document"
 def context_precision_gold(case: Case, cut: Cut) -> MetricValues:
     """Relevant passages by the labels / passages, among the first k of the context."""
     labels, values, unlabelled = case.labels, [], []
-    for place, passages in enumerate(case.contexts.passages):
-        needs, relevant = labels.needs[place], labels.relevant_documents[place]
+    for query, passages in enumerate(case.contexts.passages):
+        needs, relevant = labels.needs[query], labels.relevant_documents[query]
         by_documents = np.array([passage.doc_id in relevant for passage in passages], dtype=np.bool_)
-        first = np.asarray(np.any(proves(case, place), axis=0) if needs else by_documents)[: cut.k]
+        first = np.asarray(np.any(proves(case, query), axis=0) if needs else by_documents)[: cut.k]
         values.append(float(first.mean()) if len(first) else np.nan)
         unlabelled.append(not needs and not relevant)
     return MetricValues(floats(values), not_applicable=((NO_LABELS, np.array(unlabelled, dtype=np.bool_)), *_empty(case)))
@@ -111,14 +111,14 @@ def context_precision_gold(case: Case, cut: Cut) -> MetricValues:
 def context_precision_judged(case: Case, cut: Cut) -> MetricValues:
     """Passages whose judged relevance reaches the threshold / passages, among the first k of the context."""
     least = case.judgements.thresholds.context_relevance
-    first = [each.passages[: cut.k] for each in case.judgements.of_answers]
-    values = [float(np.mean([score >= least for score in scores_of(each)])) if each else np.nan for each in first]
+    first = [judged.passages[: cut.k] for judged in case.judgements.of_answers]
+    values = [float(np.mean([score >= least for score in scores_of(judged)])) if judged else np.nan for judged in first]
     return MetricValues(floats(values), unscored=_errors(case, cut), not_applicable=_empty(case))
 
 
 def context_relevance(case: Case, _: Cut) -> MetricValues:
     """Mean judged relevance of the passages of the context."""
-    values = [mean_of(each.passages) for each in case.judgements.of_answers]
+    values = [mean_of(judged.passages) for judged in case.judgements.of_answers]
     return MetricValues(floats(values), unscored=_errors(case, NO_CUT), not_applicable=_empty(case))
 
 
@@ -133,44 +133,44 @@ def _empty(case: Case) -> Reasons:
 
 def score_of_task(case: Case, _: Cut, task: Task) -> MetricValues:
     """The judge's score of the whole answer, 0 for a refusal."""
-    found = [[each.tasks[task]] if task in each.tasks else [] for each in case.judgements.of_answers]
+    found = [[judged.tasks[task]] if task in judged.tasks else [] for judged in case.judgements.of_answers]
     refused = case.answers.refused
     # An empty text answers nothing, and is not shown to a judge.
     silent = refused | np.array([not text.strip() for text in case.answers.texts], dtype=np.bool_)
-    values = np.where(silent, 0.0, floats([mean_of(each) for each in found]))
-    errors = [error_of(each, expected) for each, expected in zip(found, (~silent).astype(int).tolist(), strict=True)]
+    values = np.where(silent, 0.0, floats([mean_of(judged) for judged in found]))
+    errors = [error_of(judged, expected) for judged, expected in zip(found, (~silent).astype(int).tolist(), strict=True)]
     return MetricValues(values, unscored=grouped(errors))
 
 
 def end_to_end(case: Case, _: Cut) -> MetricValues:
     """1 if every test is passed, else 0. A question with a failed judgement is unscored, also if it fails another test."""
-    passed = [_passes(case, place) for place in range(len(case))]
-    return MetricValues(floats(list(map(float, passed))), unscored=grouped([_error(case, place) for place in range(len(case))]))
+    passed = [_passes(case, query) for query in range(len(case))]
+    return MetricValues(floats(list(map(float, passed))), unscored=grouped([_error(case, query) for query in range(len(case))]))
 
 
-def _passes(case: Case, place: int) -> bool:
-    answers, query = case.answers, case.labels.questions[place]
-    if not query.answerable or answers.refused[place]:
-        return bool(answers.refused[place]) and not query.answerable
-    limits, judged, passages = case.judgements.thresholds, case.judgements.of_answers[place], case.contexts.passages[place]
+def _passes(case: Case, query: int) -> bool:
+    answers, question = case.answers, case.labels.questions[query]
+    if not question.answerable or answers.refused[query]:
+        return bool(answers.refused[query]) and not question.answerable
+    limits, judged, passages = case.judgements.thresholds, case.judgements.of_answers[query], case.contexts.passages[query]
     grounded = 1.0 if not _tests_grounding(case) or not judged.claims else share_of("supported", judged)
     least: dict[Task, float] = {"answer_relevance": limits.answer_relevance, "correctness": limits.correctness}
     return (
-        any(passage.doc_id in case.labels.relevant_documents[place] for passage in passages)
+        any(passage.doc_id in case.labels.relevant_documents[query] for passage in passages)
         and all(score >= limits.context_relevance for score in scores_of(judged.passages))
         and grounded >= limits.faithfulness
-        and len(answers.texts[place].strip()) > limits.characters
+        and len(answers.texts[query].strip()) > limits.characters
         and all(score >= least[task] for task in least if task in judged.tasks for score in scores_of([judged.tasks[task]]))
     )
 
 
-def _error(case: Case, place: int) -> str:
-    query, judged = case.labels.questions[place], case.judgements.of_answers[place]
-    if not query.answerable or case.answers.refused[place]:
+def _error(case: Case, query: int) -> str:
+    question, judged = case.labels.questions[query], case.judgements.of_answers[query]
+    if not question.answerable or case.answers.refused[query]:
         return ""
     tasks = [judged.tasks[task] for task in ("answer_relevance", "correctness") if task in judged.tasks]
     grounding = claims_error(judged) or (case.judgements.untested if judged.claims else "") if _tests_grounding(case) else ""
-    return grounding or error_of(judged.passages, len(case.contexts.passages[place])) or error_of(tasks, 0)
+    return grounding or error_of(judged.passages, len(case.contexts.passages[query])) or error_of(tasks, 0)
 
 
 def _tests_grounding(case: Case) -> bool:
