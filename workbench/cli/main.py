@@ -17,7 +17,7 @@ import click
 from workbench import __version__, cli
 from workbench.core.environment import skip_schema_grammar
 from workbench.core.terminal import print_messages_safely, say_aside
-from workbench.errors import WorkbenchError, error_line
+from workbench.errors import WorkbenchError, error_line, is_panic
 from workbench.printable import printable, printable_line
 
 _SHOWN_FAULTS = 100
@@ -56,10 +56,12 @@ class Commands(click.Group):
                 self._unexpected(ctx, error)
             say_aside(f"workbench: the path {str(error.filename)[:80]}… is too long for a file; give a shorter one")
             ctx.exit(2)
-        except Exception as error:
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
             self._unexpected(ctx, error)
 
-    def _unexpected(self, ctx: click.Context, error: Exception) -> NoReturn:
+    def _unexpected(self, ctx: click.Context, error: BaseException) -> NoReturn:
         # The traceback goes to a file, not to the terminal.
         say_aside(f"workbench: unexpected {error_line(error)}; finished results are kept{_details()}")
         ctx.exit(3)

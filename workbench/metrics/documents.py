@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pytrec_eval
 
 from workbench.metrics import difference_bounds
 from workbench.metrics.case import Case, Cut, MetricValues
@@ -107,6 +106,9 @@ def _trec(case: Case, cut: Cut, measure: str) -> Floats:
 
 def _trec_eval(case: Case, cut: Cut) -> dict[str, Floats]:
     """trec_eval's measures at k, or at all depths if k is missing, as arrays over queries. 0 for queries without results."""
+    # Not installed where runs are only read, which need the names of metrics.
+    import pytrec_eval
+
     queries, depths = case.labels.queries, sorted(case.depths if cut.k is None else {cut.k})
     names = [f"{name}_{k}" for name in _TREC for k in depths] + ["recip_rank"]
     measures = {f"{name}.{','.join(map(str, depths))}" for name in _TREC} | {"recip_rank"}
