@@ -2,7 +2,7 @@
 
 from workbench.records import Answer, TargetHit
 from workbench.targets.freshness.cases import Stated
-from workbench.targets.freshness.verdicts import ObservedReply, contains, has_words, hit_keys, seen
+from workbench.targets.freshness.check import ObservedReply, contains, has_words, hit_keys, seen
 
 
 def test_a_phrase_is_found_as_whole_words_and_numbers() -> None:

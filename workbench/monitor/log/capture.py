@@ -34,7 +34,7 @@ from workbench.targets.callable.results import (
     raise_reported,
     text_of,
 )
-from workbench.targets.callable.values import number, read
+from workbench.targets.contents import number, read
 
 P = ParamSpec("P")
 R = TypeVar("R")

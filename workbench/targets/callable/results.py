@@ -7,8 +7,20 @@ from typing import Any, Literal
 from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
 from workbench.records import Answer, TargetHit
 from workbench.targets.base import TargetError
-from workbench.targets.callable.values import attributes, described, has, identifier, number, plain, read, whole
-from workbench.targets.contents import FINISHES, check_answer, is_content, text_of_parts
+from workbench.targets.contents import (
+    FINISHES,
+    attributes,
+    check_answer,
+    described,
+    has,
+    identifier,
+    is_content,
+    number,
+    plain,
+    read,
+    text_of_parts,
+    whole,
+)
 
 # What a hit that is a text stands for.
 Strings = Literal["ids", "texts"]

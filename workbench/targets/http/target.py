@@ -7,9 +7,17 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from workbench.targets.base import System, Target, TargetResources
-from workbench.targets.http.endpoints import AnswerEndpoint, Endpoint, IngestEndpoint, RemoveEndpoint, SearchEndpoint
+from workbench.targets.http.endpoints import (
+    PRESET_BLOCK,
+    PRESETS,
+    AnswerEndpoint,
+    Endpoint,
+    IngestEndpoint,
+    Preset,
+    RemoveEndpoint,
+    SearchEndpoint,
+)
 from workbench.targets.http.headers import RequestHeaders, check_address, check_headers, has_secret, is_secret_name, read_headers
-from workbench.targets.http.presets import PRESET_BLOCK, PRESETS, Preset
 
 _BLOCKS: Mapping[str, type[Endpoint]] = {
     "search": SearchEndpoint,
@@ -126,8 +134,7 @@ class HttpTarget(Target):
     def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Open connections as requests need them. Raises InputError if a variable is missing."""
         self.check()
-        from workbench.targets.http.requests import PreparedRequest, RequestLimits
-        from workbench.targets.http.session import open_session
+        from workbench.targets.http.session import PreparedRequest, RequestLimits, open_session
 
         requests = {name: PreparedRequest(block, self.address(block), self._headers(block)) for name, block in self.blocks().items()}
         return open_session(requests, RequestLimits(self.timeout, self.retries), self.k, self.model)

@@ -17,7 +17,7 @@ from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.session import CallResources, ask_all
 from workbench.records import LostTries, SampledCall
 from workbench.targets.base import TargetDownError, TargetError
-from workbench.targets.mcp.sampling_model import SamplingModel
+from workbench.targets.mcp.settings import SamplingModel
 
 # The server sees only this: a reason can contain an address or a budget.
 _REFUSAL = "the client could not write a text"

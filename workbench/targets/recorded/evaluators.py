@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.datasets.draft import Rows
-from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import ExportedRow, ExportFormat
-from workbench.targets.recorded.payloads import documents_of
+from workbench.targets.recorded.payloads import documents_of, structured
 
 # The names of the question, the answer and the contexts.
 _NAMES, _EARLIER_NAMES = ("user_input", "response", "retrieved_contexts"), ("question", "answer", "contexts")
