@@ -156,7 +156,7 @@ class _TargetAsking:
         started, error = time.perf_counter(), ""
         try:
             async with asyncio.timeout(self._target.timeout):
-                reply = await _asked(session, request)
+                reply = await reply_of(session, request)
             # The same form as from the cache.
             return _read(_value(replace(reply, seconds=time.perf_counter() - started), self._secrets))
         except TimeoutError as late:
@@ -170,7 +170,8 @@ class _TargetAsking:
         return TargetReply(error=printable(without_secrets(error, self._secrets)), seconds=time.perf_counter() - started)
 
 
-async def _asked(session: System, request: TargetRequest) -> TargetReply:
+async def reply_of(session: System, request: TargetRequest) -> TargetReply:
+    """Make one request. Raises what the system raises."""
     if request.operation == "search":
         hits = tuple(await session.search(request.query, request.k))
         return TargetReply(hits=hits if session.asks_deeper else hits[: request.k])

@@ -1,7 +1,7 @@
 """Check whether a target serves stale data: ask it before and after each change of its documents, and decide each case."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar, get_args
@@ -9,27 +9,22 @@ from typing import TypeVar, get_args
 from workbench.core.loop_thread import run_in_thread
 from workbench.core.words import folded, terms, whole
 from workbench.errors import InputError
-from workbench.records import Answer, Document, Query, TargetHit
+from workbench.records import Document, Query, TargetHit
+from workbench.targets.asking import TargetReply, TargetRequest, reply_of
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources, late_reason
 from workbench.targets.freshness.cases import FreshnessData, StaleCase, Stated, shortened
 from workbench.targets.freshness.report import FreshnessOutcome, FreshnessReport, Part, State
 
+# The replies to one question: of a search, and of an answer.
+CaseReplies = Mapping[Part, TargetReply]
 
-@dataclass(frozen=True)
-class ObservedReply:
-    """The reply to one question: hits and answer, each None with the error that prevented it."""
 
-    hits: tuple[TargetHit, ...] | None = None
-    answer: Answer | None = None
-    no_hits: str = ""
-    no_answer: str = ""
-
-    def texts(self, part: str) -> tuple[list[str], str]:
-        """Return the texts of a part, `chunks` or `answer`, or the error that prevented them."""
-        if part == "answer":
-            return ([self.answer.text], "") if self.answer else ([], self.no_answer)
-        texts = [hit.text for hit in self.hits or () if hit.text]
-        return texts, self.no_hits if self.hits is None else "" if texts or not self.hits else "the hits have no text"
+def texts_of(reply: TargetReply) -> tuple[list[str], str]:
+    """Return the texts of hits or of an answer, or the reason why there are none."""
+    if reply.answer:
+        return [reply.answer.text], ""
+    texts = [hit.text for hit in reply.hits if hit.text]
+    return texts, reply.error or ("the hits have no text" if reply.hits and not texts else "")
 
 
 def seen(texts: Sequence[str], stated: Stated, part: str) -> str:
@@ -88,8 +83,8 @@ class FreshnessStage:
     """
 
     held: Mapping[str, str]
-    replies: Mapping[str, ObservedReply]
-    probes: Mapping[str, ObservedReply] = field(default_factory=dict)
+    replies: Mapping[str, CaseReplies]
+    probes: Mapping[str, CaseReplies] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,8 +93,8 @@ class Shrunk:
 
     doc_id: str
     lost: str
-    before: ObservedReply
-    after: ObservedReply
+    before: CaseReplies
+    after: CaseReplies
 
 
 def outcomes_of(data: FreshnessData, stages: Mapping[str, FreshnessStage], shrunk: list[Shrunk]) -> Iterator[FreshnessOutcome]:
@@ -108,7 +103,7 @@ def outcomes_of(data: FreshnessData, stages: Mapping[str, FreshnessStage], shrun
         for part in PARTS:
             yield FreshnessOutcome("update", part, case.case_id, case.doc_id, *_updated(case, stages, part))
     for case in data.cases:
-        before, after = (stages[name].replies[case.case_id] for name in ("update", "repeat"))
+        before, after = (stages[name].replies[case.case_id]["chunks"] for name in ("update", "repeat"))
         yield FreshnessOutcome("repeat", "chunks", case.case_id, case.doc_id, *_repeated(before, after))
     for each in shrunk:
         yield FreshnessOutcome("shrink", "chunks", each.doc_id, each.doc_id, *_lost(each))
@@ -118,8 +113,8 @@ def outcomes_of(data: FreshnessData, stages: Mapping[str, FreshnessStage], shrun
 
 
 def _updated(case: StaleCase, stages: Mapping[str, FreshnessStage], part: Part) -> Decision:
-    before, reason = stages["earlier"].replies[case.case_id].texts(part)
-    texts, later = stages["update"].replies[case.case_id].texts(part)
+    before, reason = texts_of(stages["earlier"].replies[case.case_id][part])
+    texts, later = texts_of(stages["update"].replies[case.case_id][part])
     if reason or later:
         return "unscored", reason or later
     if not seen(before, case.before, part):
@@ -133,11 +128,11 @@ def _updated(case: StaleCase, stages: Mapping[str, FreshnessStage], part: Part) 
 def _missing(case: StaleCase, stage: FreshnessStage, part: Part) -> Decision:
     """Return the decision about a reply with neither value: the update was lost, unless the new value is found in another way."""
     value = case.after.value
-    if part == "answer" and seen(stage.replies[case.case_id].texts("chunks")[0], case.after, "chunks"):
+    if part == "answer" and seen(texts_of(stage.replies[case.case_id]["chunks"])[0], case.after, "chunks"):
         return "unscored", f"the answer names neither value, and the chunks have the new one: {value}"
-    if (probe := stage.probes.get(case.case_id)) and seen(probe.texts("chunks")[0], case.after, "chunks"):
+    if (probe := stage.probes.get(case.case_id)) and seen(texts_of(probe["chunks"])[0], case.after, "chunks"):
         return "unscored", f"the question does not find the new value, but its own words do: {value}"
-    if probe and has_words(probe.texts("chunks")[0], case.after.passage):
+    if probe and has_words(texts_of(probe["chunks"])[0], case.after.passage):
         return "unscored", f"no chunk has all of the new statement, which a boundary may cut: {value}"
     return "failed", f"the new value is missing: {value}"
 
@@ -151,9 +146,9 @@ def _stale(phrase: str, value: str, stage: FreshnessStage, new: bool) -> Decisio
     return "failed", f"still there: {value}" + (", beside the new value" if new else "")
 
 
-def _repeated(before: ObservedReply, after: ObservedReply) -> Decision:
-    if before.hits is None or after.hits is None:
-        return "unscored", before.no_hits or after.no_hits
+def _repeated(before: TargetReply, after: TargetReply) -> Decision:
+    if before.error or after.error:
+        return "unscored", before.error or after.error
     first, second = hit_keys(before.hits), hit_keys(after.hits)
     if not first and not second:
         return "unscored", "there are no hits"
@@ -165,8 +160,8 @@ def _repeated(before: ObservedReply, after: ObservedReply) -> Decision:
 
 
 def _lost(shrunk: Shrunk) -> Decision:
-    before, reason = shrunk.before.texts("chunks")
-    after, later = shrunk.after.texts("chunks")
+    before, reason = texts_of(shrunk.before["chunks"])
+    after, later = texts_of(shrunk.after["chunks"])
     if reason or later:
         return "unscored", reason or later
     if not any(contains(text, shrunk.lost) for text in before):
@@ -176,8 +171,8 @@ def _lost(shrunk: Shrunk) -> Decision:
 
 
 def _deleted(case: StaleCase, stages: Mapping[str, FreshnessStage], part: Part) -> Decision:
-    before, reason = stages["restored"].replies[case.case_id].texts(part)
-    texts, later = stages["delete"].replies[case.case_id].texts(part)
+    before, reason = texts_of(stages["restored"].replies[case.case_id][part])
+    texts, later = texts_of(stages["delete"].replies[case.case_id][part])
     if reason or later:
         return "unscored", reason or later
     if not seen(before, case.after, part):
@@ -258,12 +253,12 @@ class _Check:
         texts = {document.doc_id: document.text for document in held}
         replies = await self._ask({case.case_id: case.query for case in self.data.cases}, reason)
         hidden = [
-            case for case in self.data.cases if not reason and not seen(replies[case.case_id].texts("chunks")[0], case.after, "chunks")
+            case for case in self.data.cases if not reason and not seen(texts_of(replies[case.case_id]["chunks"])[0], case.after, "chunks")
         ]
         probes = await self._ask({case.case_id: f"{case.query} {case.after.passage}" for case in hidden}) if name == "update" else {}
         self.stages[name] = FreshnessStage(texts, replies, probes)
 
-    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, ObservedReply]:
+    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, CaseReplies]:
         """Return the reply to each question, by its key."""
         return dict(zip(questions, await asyncio.gather(*(self._observe(text, reason) for text in questions.values())), strict=True))
 
@@ -277,34 +272,27 @@ class _Check:
 
     async def _change(self, change: Awaitable[None]) -> str:
         """Wait for an ingestion or a deletion. Return why it failed, or an empty text."""
-        try:
-            async with asyncio.timeout(self.target.ingest_timeout):
-                await change
-        except TargetDownError:
-            raise
-        except TargetError as error:
-            return str(error)
-        except TimeoutError as late:
-            return late_reason(f"the documents were not taken or deleted within {self.target.ingest_timeout:g} s", late)
-        return ""
+        return (await _limited(change, self.target.ingest_timeout, "the documents were not taken or deleted"))[1]
 
-    async def _observe(self, text: str, reason: str = "") -> ObservedReply:
-        if reason:
-            return ObservedReply(no_hits=reason, no_answer=reason)
+    async def _observe(self, text: str, reason: str = "") -> CaseReplies:
         query = Query("freshness", text)
-        hits, no_hits = await self._request(lambda: self.session.search(query, self.target.k))
-        answer, no_answer = await self._request(lambda: self.session.answer(query))
-        return ObservedReply(None if hits is None else tuple(hits), answer, no_hits, no_answer)
+        requests = {"chunks": TargetRequest("search", query, self.target.k), "answer": TargetRequest("answer", query)}
+        return {part: TargetReply(error=reason) if reason else await self._reply(requests[part]) for part in PARTS}
 
-    async def _request(self, request: Callable[[], Coroutine[None, None, T]]) -> tuple[T | None, str]:
-        """Return the reply of a request, or None and the error that prevented it."""
+    async def _reply(self, request: TargetRequest) -> TargetReply:
         async with self._free:
-            try:
-                async with asyncio.timeout(self.target.timeout):
-                    return await request(), ""
-            except TargetDownError:
-                raise
-            except TargetError as error:
-                return None, str(error)
-            except TimeoutError as late:
-                return None, late_reason(f"no reply within {self.target.timeout:g} s", late)
+            reply, error = await _limited(reply_of(self.session, request), self.target.timeout, "no reply")
+        return reply or TargetReply(error=error)
+
+
+async def _limited(work: Awaitable[T], seconds: float, what: str) -> tuple[T | None, str]:
+    """Return the result of a request, or None and the error that prevented it."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work, ""
+    except TargetDownError:
+        raise
+    except TargetError as error:
+        return None, str(error)
+    except TimeoutError as late:
+        return None, late_reason(f"{what} within {seconds:g} s", late)
